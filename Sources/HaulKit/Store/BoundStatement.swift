@@ -2,13 +2,13 @@ internal import Foundation
 internal import GRDB
 internal import GRDBSQLite
 
-/// A statement whose values are handed to SQLite one after another: the library's way by lists of boxed values costs
-/// more than SQLite's own work on a row.
+/// Binds values to an SQLite statement one after another. GRDB's lists of boxed values cost more than SQLite's own work
+/// on a row.
 struct BoundStatement {
     private let statement: SQLiteStatement
     private var count: Int32 = 0
 
-    /// - Parameter sql: kept prepared for the next time.
+    /// - Parameter sql: SQL text. The connection keeps its prepared statement for the next use.
     init(_ sql: String, _ database: Database) throws {
         statement = try database.cachedStatement(sql: sql).sqliteStatement
         sqlite3_reset(statement)
@@ -22,7 +22,7 @@ struct BoundStatement {
         }
         text.withUTF8 { bytes in
             bytes.withMemoryRebound(to: CChar.self) { bytes in
-                // An empty text has no address, which SQLite would take for no text.
+                // An empty text may have no base address, and SQLite would bind a null pointer as NULL.
                 if let base = bytes.baseAddress {
                     _ = sqlite3_bind_text(statement, count, base, Int32(clamping: bytes.count), Self.copied)
                 } else {
@@ -44,7 +44,7 @@ struct BoundStatement {
         guard code == SQLITE_DONE else { throw DatabaseError(resultCode: ResultCode(rawValue: code)) }
     }
 
-    /// The integer in the first column of the first row; nil when there is no row.
+    /// Returns the integer in the first column of the first row; `nil` if there is no row.
     func firstInteger() throws -> Int64? {
         let code = sqlite3_step(statement)
         defer { sqlite3_reset(statement) }
@@ -55,14 +55,14 @@ struct BoundStatement {
         }
     }
 
-    /// The integers in the first column of all rows.
+    /// Returns the integers in the first column of all rows.
     func integers() throws -> [Int64] {
         var all: [Int64] = []
         try forEach { all.append(sqlite3_column_int64($0.statement, 0)) }
         return all
     }
 
-    /// Hands over each row. It is gone when `read` returns.
+    /// Calls `read` with each row. A row is valid only until `read` returns.
     func forEach(_ read: (BoundRow) -> Void) throws {
         defer { sqlite3_reset(statement) }
         while true {
@@ -74,12 +74,12 @@ struct BoundStatement {
         }
     }
 
-    /// Tells SQLite to copy what it is handed.
+    /// `SQLITE_TRANSIENT`: SQLite copies the bytes that it is passed.
     private static let copied = unsafeBitCast(-1, to: sqlite3_destructor_type.self)
 }
 
-/// The row at which a ``BoundStatement`` stands. A column that holds another kind of value than the one that is asked for, which
-/// somebody who edited the store may have put there, reads as nil.
+/// Current row of a ``BoundStatement``. A column with a value of another type reads as `nil`: somebody may have edited
+/// the store.
 struct BoundRow {
     fileprivate let statement: SQLiteStatement
 

@@ -1,7 +1,8 @@
 internal import Foundation
 internal import GRDB
 
-/// The text of a value in its column: what the library would write and reads, without its encoders where there are many.
+/// Encodes values as the text of their column, in the form that GRDB writes and reads. Avoids the slow encoders for the
+/// types that many rows have.
 struct ColumnTexts {
     private let encoder = Self.makeEncoder()
 
@@ -16,7 +17,7 @@ struct ColumnTexts {
     }
 
     func of(_ resource: Resource) throws -> String {
-        // Most say nothing but their length, version and type.
+        // Most resources hold only a length, a validator, a content type and the URL of a redirect.
         var plain = Resource(total: resource.total, validator: resource.validator)
         (plain.contentType, plain.redirectedTo) = (resource.contentType, resource.redirectedTo)
         guard plain == resource else { return try json(resource) }
@@ -36,7 +37,7 @@ struct ColumnTexts {
     }
 
     func of(_ status: FileStatus) -> String {
-        // Added up from strings: interpolating a number goes the long way round.
+        // Appends strings, because interpolating numbers is slower.
         var text = ""
         text.reserveCapacity(192)
         text += "{\"allocated\":"
@@ -57,7 +58,7 @@ struct ColumnTexts {
         return text
     }
 
-    /// A JSON string (RFC 8259 §7).
+    /// Returns `text` as a JSON string (RFC 8259 §7).
     private static func quoted(_ text: String) -> String {
         let isPlain = text.utf8.allSatisfy {
             $0 >= 0x20 && $0 != UInt8(ascii: "\"") && $0 != UInt8(ascii: "\\") && $0 != 0x7F

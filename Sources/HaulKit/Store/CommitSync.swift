@@ -1,18 +1,18 @@
 internal import Synchronization
 
-/// Has the disk keep what a store has committed, beside the store's writer: marks go on being written meanwhile. A disk that is
-/// busy with the bytes of a large file takes tenths of a second for a sync, and a SIGKILL costs the marks that wait.
+/// Syncs the log of a store on its own queue, so that the store's writer goes on writing noted ranges. A disk that is
+/// busy with a large file takes tenths of a second for a sync, and a SIGKILL loses the notes that wait.
 ///
-/// Commits that come while a sync runs share the next one.
+/// Commits that arrive during a sync share the next sync.
 final class CommitSync: Sendable {
     typealias Waiting = CheckedContinuation<DownloadError?, Never>
 
     private struct State {
         var waiting: [Waiting] = []
         var isScheduled = false
-        /// The number of the newest transaction that is committed; the first is 1.
+        /// Number of the newest committed transaction; the first is 1.
         var committed = 0
-        /// A sync failed. The kernel may have dropped the pages, and report success from now on.
+        /// Whether a sync has failed. The kernel may have dropped the pages and may report success for later syncs.
         var isLogDoubtful = false
     }
     private let state = Mutex(State())
@@ -33,17 +33,18 @@ final class CommitSync: Sendable {
         self.observer = observer
     }
 
-    /// Whether the next durable commit has to be copied from the log into the database.
+    /// Whether the next durable commit needs a checkpoint, which copies the log into the database.
     var isLogDoubtful: Bool { state.withLock { $0.isLogDoubtful } }
 
-    /// Everything was copied from the log into the database, and the disk has that.
+    /// Records that SQLite has copied the whole log into the database and synced the database.
     func logWasCopied() { state.withLock { $0.isLogDoubtful = false } }
 
-    /// A transaction was committed. Called on the store's own thread only.
+    /// Reports a committed transaction. Schedules a sync if callers wait for one. Call only on the store's writer
+    /// queue.
     ///
-    /// - Parameter waiting: told once the disk has it, or has failed to.
+    /// - Parameter waiting: resumed after the sync, with an error if the sync failed.
     func committed(_ waiting: [Waiting]) {
-        // Told before a sync counts it: nobody hears that a commit is on the disk before hearing of the commit.
+        // Reports the commit before a sync can count it: the observer gets `committed` before `synced`.
         let number = state.withLock { $0.committed + 1 }
         observer(.committed(number))
         let isFirst = state.withLock { state in
@@ -81,12 +82,12 @@ final class CommitSync: Sendable {
     }
 }
 
-/// What a store did in the background.
+/// Event of a store's background work.
 enum StoreEvent: Sendable {
-    /// A transaction is committed. They are numbered from 1.
+    /// A transaction is committed. Transactions are numbered from 1.
     case committed(Int)
     /// The disk has this transaction and all before it.
     case synced(Int)
-    /// A transaction, or a sync.
+    /// A transaction or a sync failed.
     case failed(DownloadError)
 }

@@ -1,20 +1,20 @@
 internal import Foundation
 internal import GRDB
 
-/// Databases in which browsers keep their cookies. The browser may be writing to one: a copy is read.
+/// Reads the cookie database of a browser. Reads a copy, because the browser may be writing to the database.
 enum CookieDatabase {
-    /// - Throws: `DiskError`, of the kind `fileTooLarge` for a database that is; `DatabaseError`.
+    /// - Throws: `DiskError`, of kind `fileTooLarge` for a database or log above 64 MiB; `DatabaseError`.
     static func cookies(at path: String) throws -> Cookies {
         let folder = try temporaryFolder()
         // A copy that cannot be removed is readable by this user alone.
         defer { try? FileManager.default.removeItem(atPath: folder) }
         let copy = FilePaths.join(folder, "cookies")
-        // SQLite keeps the log beside the file that a link leads to.
+        // SQLite keeps the log beside the target of a symbolic link.
         try CopiedDatabase(of: URL(fileURLWithPath: path).resolvingSymlinksInPath().path).write(to: copy)
         return try read(copy)
     }
 
-    /// A folder that only this user may look into.
+    /// Creates a folder that only this user can read.
     private static func temporaryFolder() throws(DiskError) -> String {
         let path = FilePaths.join(FileManager.default.temporaryDirectory.path, "haul-cookies-\(UUID().uuidString)")
         do { try SystemCalls.makeFolder(path, mode: 0o700) } catch {
@@ -26,7 +26,8 @@ enum CookieDatabase {
     private static func read(_ path: String) throws -> Cookies {
         var configuration = GRDB.Configuration()
         configuration.label = "cookies"
-        // The file may be anybody's: its schema runs no functions, and its pages are checked.
+        // The file may come from anybody: its schema may run no unsafe functions, and SQLite checks the cells of its
+        // pages.
         configuration.prepareDatabase { database in
             try database.execute(sql: "PRAGMA trusted_schema = OFF; PRAGMA cell_size_check = ON")
         }
@@ -41,14 +42,15 @@ enum CookieDatabase {
     }
 }
 
-/// The bytes of a database and of its write-ahead log, at one moment.
+/// Bytes of a database and of its write-ahead log at one moment.
 private struct CopiedDatabase {
     private var main: [UInt8] = []
     private var log: [UInt8]?
     private static let mostBytes: Int64 = 64 << 20
     private static let mostTries = 5
 
-    /// Reads both until neither changes meanwhile; the last reading counts in any case, and SQLite finds what does not fit.
+    /// Reads both files until neither changes during a reading, at most `mostTries` times. Keeps the last reading in
+    /// any case, because SQLite detects an inconsistent copy.
     init(of path: String) throws(DiskError) {
         let disk = PosixDisk()
         for _ in 0..<Self.mostTries {

@@ -4,15 +4,15 @@ internal import GRDB
 /// The table in which a browser keeps its cookies.
 struct CookieTable {
     private let name: String
-    /// The columns of host, path, whether TLS is needed, expiry, name, value.
+    /// Names of the columns, in this order: host, path, TLS required, expiry, name, value.
     private let required: [String]
     private let isHTTPOnly: String
-    /// When the cookie was used last.
+    /// Column with the time of the last use.
     private let lastUse: String
-    /// Not empty for a cookie of another context than a page that stands for itself.
+    /// Column that is not empty for a cookie outside the default context, such as one of a container or a partition.
     private let context: String
     private let encryptedValue: String?
-    /// Since 1970, of the number in the column; nil for a cookie of one session.
+    /// Converts the number in the expiry column to a date; `nil` for a session cookie.
     private let expiry: @Sendable (Int64) -> Date?
 
     static let known = [mozilla, chromium]
@@ -25,7 +25,7 @@ struct CookieTable {
         context: "originAttributes",
         encryptedValue: nil
     ) { number in
-        // Milliseconds from version 16 of the schema on; as seconds they would lie after the year 9999.
+        // Milliseconds since version 16 of the schema. Read as seconds, such a number lies after the year 9999.
         CookieFile.date(number > 253_402_300_799 ? Double(number) / 1000 : Double(number))
     }
 
@@ -41,9 +41,9 @@ struct CookieTable {
         number == 0 ? nil : CookieFile.date(Double(number) / 1_000_000 - 11_644_473_600)
     }
 
-    /// The names of the table's columns; nil where there is no such table, or it lacks one of those that are needed.
+    /// Returns the names of the table's columns; `nil` if the table or a required column is missing.
     func columns(in database: Database) throws -> Set<String>? {
-        // A view of this name could compute for ever.
+        // Refuses a view of this name, because its query could run without end.
         let kind = try String.fetchOne(
             database,
             sql: "SELECT type FROM sqlite_master WHERE name = ? COLLATE NOCASE",
@@ -55,7 +55,7 @@ struct CookieTable {
         return Set(required).isSubset(of: columns) ? Set(columns) : nil
     }
 
-    /// The cookies that were used last, as many as ``Cookies`` holds.
+    /// Returns the cookies that were used last, as many as ``Cookies`` holds.
     func cookies(in database: Database, _ columns: Set<String>) throws -> Cookies {
         let optional = [isHTTPOnly, context, encryptedValue].compactMap(\.self).filter(columns.contains)
         var statement = "SELECT \((required + optional).map { "\"\($0)\"" }.joined(separator: ", ")) FROM \"\(name)\""
@@ -74,7 +74,7 @@ struct CookieTable {
         return Cookies(cookies.reversed(), encryptedCount: encrypted)
     }
 
-    /// Of which some may be of no use.
+    /// Limit of rows that are read. Exceeds `Cookies.most`, because some rows may be unusable.
     private static let mostRows = 100_000
 
     private func isEncrypted(_ row: Row) -> Bool {
@@ -83,7 +83,7 @@ struct CookieTable {
         return Data.fromDatabaseValue(value).map { !$0.isEmpty } ?? false
     }
 
-    /// - Returns: nil for a row with another kind of value than a browser writes.
+    /// - Returns: `nil` if a required value of the row has an unexpected type.
     private func cookie(_ row: Row) -> Cookie? {
         let values = required.map { column -> DatabaseValue in row[column] ?? .null }
         guard let host = Self.text(values[0]), let path = Self.text(values[1]),
@@ -107,6 +107,6 @@ struct CookieTable {
         return text
     }
 
-    /// What is no number counts as set: a cookie goes to fewer places then.
+    /// Treats a value that is not a number as set, because a set flag restricts where the cookie is sent.
     private static func flag(_ value: DatabaseValue) -> Bool { Int64.fromDatabaseValue(value) != 0 }
 }

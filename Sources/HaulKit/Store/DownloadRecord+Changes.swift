@@ -1,12 +1,11 @@
 internal import Foundation
 
-/// What becomes of a record while no task has it.
 extension DownloadRecord {
-    /// The damaged file that a repair is to replace; `nil` where this is none.
+    /// The damaged file that a repair replaces; `nil` if the download is not a repair.
     var damagedFile: FileStatus? { isRepair ? request.repairs : nil }
 
-    /// The partial file is gone, or no longer ours; a name that was only derived may be another one next time. A new one will
-    /// never have been the user's.
+    /// Forgets a partial file that is gone or no longer belongs to the download. Forgets a derived final name too,
+    /// because the next one may differ. Clears `isRepair`, because a new partial file never was the user's.
     mutating func forgetPart() {
         partPath = nil
         part = nil
@@ -14,7 +13,7 @@ extension DownloadRecord {
         if file == nil { finalPath = nil }
     }
 
-    /// Takes over which partial file another process left.
+    /// Takes over the partial file that another process has recorded, with its final name and resource.
     mutating func takePart(of other: DownloadRecord) {
         partPath = other.partPath
         part = other.part
@@ -23,11 +22,12 @@ extension DownloadRecord {
         isRepair = other.isRepair
     }
 
-    /// Returns the record with what another process that ran the download since has recorded; nil if that process has completed it.
+    /// Returns the record with the changes in `latest`, which another process has written since. Returns `nil` if that
+    /// process has completed or is publishing the download.
     func updated(with latest: DownloadRecord) -> DownloadRecord? {
         if latest.status == .completed || latest.status == .publishing { return nil }
         var known = latest.resource
-        // A request for another URL changes this one without running.
+        // Ignores `mirror`, because a request for another URL sets it without a run.
         if known != nil { known?.mirror = resource?.mirror }
         guard latest.partPath != partPath || latest.part != part || known != resource else { return self }
         var record = self
@@ -36,34 +36,34 @@ extension DownloadRecord {
         return record
     }
 
-    /// The file of an unfinished download gets this name when it is complete. Its bytes stay where they are.
+    /// Sets the name of the finished file, which an unfinished download uses later. Moves no bytes.
     mutating func rename(to path: String) {
-        // The folder stays the same, and so does the one that the file must not leave.
+        // Keeps `root`, the folder that the file must not leave: the file stays in its folder.
         let root = request.root
         request.destination = .file(path: path)
         request.root = root
         if finalPath != nil { finalPath = path }
     }
 
-    /// The finished file is about to get another name: as long as it may have either, the old one stands in place of the partial
-    /// file's.
+    /// Records that a rename of the finished file begins. Until ``endRename(isDone:)`` the file may have either name:
+    /// `partPath` holds the old one, `finalPath` the new one.
     mutating func beginRename(to path: String, by owner: Int64) {
         partPath = finalPath
         finalPath = path
         ownerNumber = owner
     }
 
-    /// Whether the finished file may have either of two names.
+    /// Whether a rename has begun and not ended: the finished file may have either of two names.
     var isBeingRenamed: Bool { status == .completed && partPath.map { !FilePaths.isPart($0) } ?? false }
 
-    /// The finished file has one name.
+    /// Ends a rename. Keeps the new name if `isDone`, else the old one.
     mutating func endRename(isDone: Bool) {
         if isDone, let finalPath { rename(to: finalPath) } else { finalPath = partPath }
         partPath = nil
         ownerNumber = nil
     }
 
-    /// The file was found under its final name.
+    /// Marks the download as completed by `file`, which was found under the final name.
     mutating func complete(with file: FileStatus, at date: Date) {
         status = .completed
         partPath = nil
@@ -74,7 +74,8 @@ extension DownloadRecord {
         finishedAt = date
     }
 
-    /// The publication that a crash interrupted has failed, or its file is to be published once more.
+    /// Ends a publication that a crash interrupted. Sets `failure`, or else queues the download to publish its file
+    /// once more.
     mutating func endPublication(_ failure: DownloadError?) {
         if let failure {
             status = .failed
@@ -83,12 +84,12 @@ extension DownloadRecord {
         if status == .publishing { status = .queued }
     }
 
-    /// Another version of the file is asked for.
+    /// Drops checksum, piece digests and size, because another version of the file is requested.
     mutating func dropDescription() {
         (request.checksum, request.pieces, request.size) = (nil, nil, nil)
     }
 
-    /// The file is gone or has become another one: it is fetched again.
+    /// Prepares the download to fetch its file again, because the file is gone or was replaced.
     mutating func startOver() {
         forgetPart()
         finished = nil
@@ -97,25 +98,25 @@ extension DownloadRecord {
         proof = nil
     }
 
-    /// Waits for a slot again.
+    /// Queues the download for a slot again.
     mutating func requeue() {
         status = .queued
         error = nil
         hold = nil
     }
 
-    /// Another process runs the download.
+    /// Marks the download as failed, because another process runs it.
     mutating func fail(_ reason: DownloadError) {
         status = .failed
         error = reason
     }
 
-    /// The file was just found to have its digest.
+    /// Records that the finished file was found to match its digest.
     mutating func prove() { proof = .digest }
 
-    /// Records digests that a finished file was just found to have, so that it need not be read again.
+    /// Records digests that the finished file was found to match, so that the file need not be read again.
     ///
-    /// - Returns: false when nothing has changed.
+    /// - Returns: `false` if nothing has changed.
     mutating func prove(by new: DownloadRequest) -> Bool {
         if let checksum = new.checksum {
             guard checksum != request.checksum || proof != .digest else { return false }
@@ -128,7 +129,7 @@ extension DownloadRecord {
         return true
     }
 
-    /// Takes a copy of what is right in a damaged file for the partial file.
+    /// Uses a copy of the correct parts of a damaged file as the partial file.
     ///
     /// - Parameters:
     ///   - damaged: the file at `path`, which stays there until the repaired one replaces it.
@@ -138,10 +139,10 @@ extension DownloadRecord {
         repair(copy, path)
     }
 
-    /// Takes a file for the partial file of the one at `path`.
+    /// Uses `file` as the partial file of the one at `path`.
     mutating func repair(_ file: FileStatus, _ path: String) {
         part = file
-        // It is not complete: see `claimedFile`.
+        // A size of 0 means that the file is not complete, see `claimedFile`.
         part?.size = 0
         partPath = FilePaths.part(of: path)
         finalPath = path
@@ -149,13 +150,13 @@ extension DownloadRecord {
         isRepair = true
     }
 
-    /// Lets a new request for a download that is there change what it says: a request that says nothing of headers or
-    /// checksum does not take back what was said before.
+    /// Merges a new request for an existing download. Keeps earlier headers, mirrors, checksum and other values that
+    /// the new request does not give; headers and mirrors only while the URL stays the same.
     ///
     /// - Returns: whether the bytes now come from another URL.
     mutating func merge(_ new: DownloadRequest) -> Bool {
         let old = request
-        // A request that names only the key says nothing of the URL.
+        // A request with only a key names no URL.
         let isReplaced = !old.asksTheSame(as: new) && !new.needsSource
         request = new
         request.earlierSpelling = nil
@@ -163,16 +164,16 @@ extension DownloadRecord {
             request.takeURL(of: old)
             request.method = old.method
         }
-        // Which `move(to:)` and calls of the user change.
+        // Keeps values that only `move(to:)` and other calls of the user change.
         (request.destination, request.root) = (old.destination, new.root)
         (request.key, request.priority) = (old.key, old.priority)
         if new.headers.isEmpty, !isReplaced { request.headers = old.headers }
         if new.mirrors.isEmpty, !isReplaced { request.mirrors = old.mirrors }
-        // A plainer request does not take a check back.
+        // A request without a check does not take back an earlier check.
         request.checksum = new.checksum ?? old.checksum
         request.pieces = new.pieces ?? old.pieces
         request.size = new.size ?? old.size
-        // Its bytes may be here already.
+        // The adopted file may be the partial file already.
         request.adopts = new.adopts ?? old.adopts
         request.repairs = old.repairs
         request.group = new.group ?? old.group
@@ -182,7 +183,7 @@ extension DownloadRecord {
         link = nil
         linkExpiresAt = LinkExpiry.date(in: new.url)
         host = new.url.host?.lowercased()
-        // What is known of the file is known from the other one.
+        // The known resource was described by the old URL.
         if resource?.mirror == nil { resource?.mirror = old.url }
         return true
     }

@@ -1,9 +1,9 @@
 internal import Foundation
 internal import GRDB
 
-/// Reading a row of `download` by the names of its columns.
+/// Reads a row of `download` by column names.
 extension DownloadRecord {
-    /// - Throws: ``OddValue`` or `DecodingError` for a row of which a value is odd.
+    /// - Throws: ``OddValue`` or `DecodingError` if the row has an unexpected value.
     init(_ row: Row, _ requests: inout RequestReader) throws {
         let status: String = try row.required("status")
         guard let status = Status(rawValue: status) else { throw OddValue(column: "status") }
@@ -36,13 +36,13 @@ extension DownloadRecord {
 }
 
 extension Row {
-    /// What the JSON of a column says; nil for NULL.
+    /// Decodes the JSON of a column; `nil` for NULL.
     fileprivate func json<Value: Decodable>(_ column: String, as type: Value.Type = Value.self) throws -> Value? {
         guard let text: String = try value(column) else { return nil }
         return try ProgressRecord.databaseJSONDecoder(for: column).decode(type, from: Data(text.utf8))
     }
 
-    /// One of a list of names; nil for NULL.
+    /// Returns the case of `Name` that a column names; `nil` for NULL.
     fileprivate func named<Name: RawRepresentable<String>>(_ column: String) throws(OddValue) -> Name? {
         guard let text: String = try value(column) else { return nil }
         guard let name = Name(rawValue: text) else { throw OddValue(column: column) }

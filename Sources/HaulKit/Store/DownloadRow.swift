@@ -1,23 +1,23 @@
 internal import Foundation
 internal import GRDB
 
-/// Writes records as rows by statements written here: what the library derives from `Codable` encodes every column again
-/// each time, and costs as much as ten transactions of SQLite. Reading is left to the library.
+/// Writes records as rows with hand-written statements. GRDB's statements from `Codable` encode every column each time,
+/// which costs as much as ten transactions of SQLite. Reading is left to GRDB.
 ///
-/// Belongs to the store's writer: not to be shared.
+/// Use only on the store's writer; not to be shared.
 struct DownloadRow {
-    /// What was last written of a download that is not at rest, with the texts of it: most writes change one column.
+    /// Last written record of an active download with its encoded columns. Kept because most writes change one column.
     private struct Written {
         var record: DownloadRecord
         var resource: String?
         var part: String?
     }
     private var written: [String: Written] = [:]
-    /// Downloads of one list share their options.
+    /// Last encoded options, because the downloads of one list share them.
     private var options: (value: DownloadRequest, text: String)?
     private var texts = ColumnTexts()
 
-    /// Writes a record, whether its row is there or not.
+    /// Inserts or updates the row of a record.
     mutating func write(_ record: DownloadRecord, _ database: Database) throws {
         let before = written[record.id]
         let resource =
@@ -32,7 +32,7 @@ struct DownloadRow {
             try bindChanging(now, to: &statement)
             statement.bind(record.id)
             try statement.run()
-            // Another process may have removed it; then it is written whole.
+            // Another process may have removed the row. Then writes the whole row.
             if database.changesCount == 0 { try insert(now, database) }
         } else {
             try insert(now, database)
@@ -43,7 +43,7 @@ struct DownloadRow {
         }
     }
 
-    /// The row is gone, or somebody else may change it.
+    /// Forgets the written values of a row that is gone or that somebody else may change.
     mutating func forget(_ id: String) { written[id] = nil }
 
     private mutating func insert(_ row: Written, _ database: Database) throws {
@@ -68,7 +68,7 @@ struct DownloadRow {
         try statement.run()
     }
 
-    /// In the order of ``changing``.
+    /// Binds values in the order of ``changing``.
     private mutating func bindChanging(_ row: Written, to statement: inout BoundStatement) throws {
         let record = row.record
         statement.bind(record.status.rawValue)
@@ -101,7 +101,7 @@ struct DownloadRow {
             && one.createdAt == other.createdAt && one.host == other.host
     }
 
-    /// Of a hundred thousand that wait, few will soon be written again.
+    /// Limit of records in `written`, because few of 100,000 waiting downloads are written again soon.
     private static let mostKept = 1024
 
     // MARK: Statements

@@ -3,11 +3,11 @@ internal import Foundation
 internal import GRDB
 internal import Synchronization
 
-/// What survives the process: a SQLite database, written off the actor.
+/// Stores downloads in an SQLite database, so that they survive the process. Writes off the actor.
 ///
-/// `note` gathers and returns at once; whatever gathers while a transaction runs goes into the next one. `commit` returns
-/// when the row is in the database, and with `durably` when the disk has it (see ``CommitSync``): SQLite's NORMAL mode may lose
-/// the newest commits in a power loss, never their order.
+/// `note` gathers a change and returns at once. Changes gathered during a transaction go into the next one. `commit`
+/// returns when the row is in the database, and with `durably` when the disk has the row (see ``CommitSync``). In
+/// NORMAL mode SQLite may lose the newest commits in a power loss, but keeps their order.
 final class DownloadStore: Sendable {
 
     struct Saved: Sendable, Equatable {
@@ -24,7 +24,7 @@ final class DownloadStore: Sendable {
     private let gathered = Mutex(GatheredChanges())
     /// Used on the writer only.
     let rows = Mutex(DownloadRow())
-    /// Told what a row is of that cannot be read, once for each.
+    /// Receives the name of each unreadable row, once per row.
     let onOddRow: @Sendable (_ name: String) -> Void
     /// Changed on the writer only.
     private let isClosed = Atomic<Bool>(false)
@@ -58,7 +58,7 @@ final class DownloadStore: Sendable {
         )
     }
 
-    /// Over a database that is open already.
+    /// Creates a store over an open database.
     init(
         _ file: StoreFile,
         path: String,
@@ -92,10 +92,12 @@ final class DownloadStore: Sendable {
         gather { $0.change(id) { $0.persisted = persisted } }
     }
 
-    /// Writes a record, and a mark if there is one, now. What was noted of it before is superseded.
+    /// Writes a record now, with its ranges if there are any. Supersedes a record that was noted before. Supersedes
+    /// noted ranges only if `persisted` is not `nil`.
     ///
-    /// Commits that come while a transaction runs share the next one, and its sync: many downloads at once cost the disk no
-    /// more than one. Each returns when its own row is written, and with `durably` when the disk has it.
+    /// Commits that arrive during a transaction share the next transaction and its sync, so that many downloads cost
+    /// the disk no more than one. Each call returns when its own row is written, and with `durably` when the disk has
+    /// the row.
     func commit(_ record: DownloadRecord, _ persisted: PersistedRanges?, durably: Bool = false)
         async throws(DownloadError)
     {
@@ -109,8 +111,8 @@ final class DownloadStore: Sendable {
         let failure = await withCheckedContinuation { continuation in
             gather { gathered in
                 for (record, persisted) in changes {
-                    // A mark that was noted before must not come after a record that takes it back; what is noted from here
-                    // on may.
+                    // Ranges noted earlier must not be written after a record that withdraws them. Ranges noted from
+                    // here on may.
                     gathered.change(record.id) {
                         $0 = GatheredChanges.Change(record: record, persisted: persisted ?? $0.persisted)
                     }
@@ -147,7 +149,8 @@ final class DownloadStore: Sendable {
             commitSync.committed(batch.waitingForDisk)
             for continuation in batch.waiting { continuation.resume(returning: nil) }
         } catch {
-            // Marks that stay behind cost bytes, not correctness; what must be written is committed, not noted.
+            // A lost note of ranges costs bytes, not correctness. Changes that must be written are committed, not
+            // noted.
             let failure = file.health.error(error)
             rows.withLock { $0 = DownloadRow() }
             observer(.failed(failure))
@@ -172,7 +175,7 @@ final class DownloadStore: Sendable {
         if let record = change.record {
             guard let current = try current(record, database) else { return rows.withLock { $0.forget(id) } }
             try rows.withLock { rows in
-                // The row has other values than this process wrote last.
+                // `current` has values that another process wrote, so the cached row is out of date.
                 if current != record { rows.forget(id) }
                 try rows.write(current, database)
             }
@@ -182,9 +185,10 @@ final class DownloadStore: Sendable {
         }
     }
 
-    /// Returns the record as it is to be written; nil where another user of the store runs the download or has completed it.
+    /// Returns the record to write; `nil` if another user of the store runs the download or has completed it.
     ///
-    /// Once a user has released a download, another may run it and release it too. Then the row has the newer partial file and version.
+    /// After this user has released a download, another user may run and release it too. The row then has the newer
+    /// partial file and version.
     private func current(_ record: DownloadRecord, _ database: Database) throws -> DownloadRecord? {
         guard file.isShared, record.ownerNumber != owner.number else { return record }
         var statement = try BoundStatement("SELECT ownerNumber FROM download WHERE id = ?", database)
@@ -198,7 +202,7 @@ final class DownloadStore: Sendable {
             database.cachedStatement(sql: "SELECT \(OddRows.columns) FROM download WHERE id = ?"),
             arguments: [record.id]
         )
-        // A row that cannot be read is reported by its next reader.
+        // The next reader reports an unreadable row.
         var odd = OddRows()
         guard let latest = row.flatMap({ odd.record($0) }) else { return record }
         return record.updated(with: latest)
@@ -223,10 +227,10 @@ final class DownloadStore: Sendable {
         }
     }
 
-    /// The downloader closes: a store that another program keeps locked is not waited for any more, but for a moment.
+    /// Shortens the wait for a store that another program keeps locked, because the downloader closes.
     func beginClosing() { file.contention.close() }
 
-    /// Lets another downloader own the name, also where something still holds this store.
+    /// Lets another downloader own the name, even while something still references this store.
     func giveUpName() {
         file.lock?.unlock()
         owner.leave()
@@ -235,10 +239,10 @@ final class DownloadStore: Sendable {
     /// This user of the store.
     var owner: StoreOwner { file.owner }
 
-    /// Writes what was noted, closes the database and lets another downloader own the name.
+    /// Writes noted changes, closes the database and lets another downloader own the name.
     ///
-    /// The rows may be another process's from then on: every later call throws ``DownloadError/Code/shutDown``, and what is
-    /// noted later is dropped. Closing again does nothing.
+    /// Another process may own the rows afterwards: every later call throws ``DownloadError/Code/shutDown``, and later
+    /// notes are dropped. A second call does nothing.
     func close() async {
         await withCheckedContinuation { continuation in
             writer.async {
@@ -258,15 +262,15 @@ final class DownloadStore: Sendable {
 
     // MARK: Damage
 
-    /// Why the store cannot be relied on; nil as long as it can be.
+    /// Reason why the store is unreliable; `nil` while it is reliable.
     var failure: DownloadError? { file.health.failure }
 
-    /// - Throws: when the store cannot be relied on: a download that is added would be forgotten.
+    /// - Throws: ``failure`` if the store is unreliable, because it would forget an added download.
     func checkTakesMore() throws(DownloadError) {
         if let failure { throw failure }
     }
 
-    /// What became of a damaged store that is still kept.
+    /// Result of salvaging a damaged store; `nil` if there was none or the damaged store is gone.
     var salvage: SalvagedStore? {
         guard let salvage = file.salvage else { return nil }
         do throws(DiskError) { return try PosixDisk().status(salvage.path) == nil ? nil : salvage } catch {
@@ -280,8 +284,8 @@ final class DownloadStore: Sendable {
 
     // MARK: Owners
 
-    /// Makes this user of the store the owner of a download that has no partial file to lock yet; false when another one that
-    /// is alive owns it.
+    /// Makes this user of the store the owner of a download that has no partial file to lock yet. Returns `false` if
+    /// another live user owns the download.
     func claim(_ id: String) async throws(DownloadError) -> Bool {
         try await onWriter { store in
             try store.file.queue.write { database in
@@ -289,7 +293,7 @@ final class DownloadStore: Sendable {
                     database.cachedStatement(sql: "SELECT * FROM download WHERE id = ?"),
                     arguments: [id]
                 )
-                // One that cannot be read has no owner.
+                // An unreadable row has no owner.
                 var requests = RequestReader()
                 guard let row, let record = try? DownloadRecord(row, &requests), record.isPlausible else { return true }
                 if let other = record.ownerNumber, other != store.owner.number, store.owner.isAlive(other) {
@@ -305,7 +309,7 @@ final class DownloadStore: Sendable {
         }
     }
 
-    /// Takes from those who are no more what they owned when their process ended.
+    /// Clears the owner of every download whose owner is no longer alive.
     func forgetDeadOwners() async throws(DownloadError) {
         try await onWriter { store in
             store.writeGathered()

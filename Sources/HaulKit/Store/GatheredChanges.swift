@@ -1,4 +1,4 @@
-/// What was noted of a store's downloads, and waits for the next transaction.
+/// Noted changes of a store's downloads that wait for the next transaction.
 struct GatheredChanges {
     typealias Waiting = CheckedContinuation<DownloadError?, Never>
 
@@ -8,13 +8,13 @@ struct GatheredChanges {
     }
 
     private var changes: [String: Change] = [:]
-    /// The order in which they came, so that rows lie in the order of adding.
+    /// Ids in the order of their first change, so that rows are inserted in the order of adding.
     private var order: [String] = []
-    /// The transaction is on its way to the writer.
+    /// Whether the writer has been asked to write the transaction.
     var isScheduled = false
-    /// Who waits for the transaction.
+    /// Callers that wait for the transaction.
     var waiting: [Waiting] = []
-    /// Who waits for the disk to have it.
+    /// Callers that wait until the disk has the transaction.
     var waitingForDisk: [Waiting] = []
 
     var isEmpty: Bool { changes.isEmpty && waiting.isEmpty && waitingForDisk.isEmpty }
@@ -26,7 +26,7 @@ struct GatheredChanges {
 
     mutating func forget(_ id: String) { if changes[id] != nil { changes[id] = Change() } }
 
-    /// In the order in which they came.
+    /// Changes in the order in which the downloads first changed.
     var inOrder: [(id: String, change: Change)] {
         order.compactMap { id in changes[id].map { (id, $0) } }
     }

@@ -1,7 +1,7 @@
 internal import Foundation
 internal import GRDB
 
-/// What the store keeps of each host, in a table for each fact; the rows are equal.
+/// Fact that the store keeps about each host. Each fact has its own table; the tables have the same columns.
 enum HostFact: CaseIterable, Sendable {
     case limit, worthwhile
 
@@ -19,7 +19,8 @@ enum HostFact: CaseIterable, Sendable {
         }
     }
 
-    /// What is older is forgotten: what a host allows changes with its load, and what is of use with everybody's.
+    /// Age in seconds at which a fact is forgotten. The allowed connections change with the host's load, the worthwhile
+    /// ones with the load of everybody.
     var lifetime: TimeInterval {
         switch self {
         case .limit: 24 * 3600
@@ -29,14 +30,15 @@ enum HostFact: CaseIterable, Sendable {
 
     /// A row of one of the tables.
     fileprivate struct Record: Decodable, FetchableRecord {
-        /// `https://files.example:443`.
+        /// Such as `https://files.example:443`.
         var origin: String
         var connections: Int
     }
 }
 
 extension DownloadStore {
-    /// Remembers how many connections were seen to be allowed by a host, or to be worth it.
+    /// Stores how many connections a host allowed, or how many were worthwhile. Deletes facts of any host that are
+    /// older than `lifetime`.
     func record(_ fact: HostFact, _ count: Int, of host: Origin, at date: Date) async throws(DownloadError) {
         try await onWriter { store in
             try store.file.queue.write { database in
@@ -55,7 +57,7 @@ extension DownloadStore {
         }
     }
 
-    /// What is remembered of all hosts.
+    /// Returns the facts of all hosts that are not older than `lifetime`.
     func knownHosts(at date: Date) async throws(DownloadError) -> [Origin: KnownHost] {
         try await onWriter { store in
             try store.file.look { database in
@@ -65,7 +67,7 @@ extension DownloadStore {
                         database.cachedStatement(sql: "SELECT * FROM \(fact.table) WHERE seenAt >= ?"),
                         arguments: [StoreDate.text(date.addingTimeInterval(-fact.lifetime))]
                     )
-                    // What cannot be read is not known; the store may have been edited by hand.
+                    // Skips unreadable rows: the store may have been edited by hand.
                     for record in rows.compactMap({ try? HostFact.Record(row: $0) }) {
                         guard let url = URL(string: record.origin) else { continue }
                         fact.set(max(1, record.connections), of: &hosts[Origin(url), default: KnownHost()])

@@ -1,14 +1,15 @@
-/// How long a store is waited for that another program keeps locked. Programs that share it hold it for milliseconds.
+/// Decides how long to wait for a store that another program keeps locked. Programs that share a store lock it for
+/// milliseconds.
 struct LockPatience: Sendable, Equatable {
     struct Limits: Sendable, Equatable {
-        /// After so long the wait is worth a word.
+        /// Time after which the wait is reported.
         var untilTold = Duration.seconds(3)
-        /// After so long it is given up: what waits fails.
+        /// Time after which the wait is given up and the waiting step fails.
         var longest = Duration.seconds(30)
-        /// The same for whatever comes soon after a wait that was given up: many steps that each wait their full time would
-        /// together wait without end.
+        /// Replaces `longest` for a wait that begins soon after one was given up. Otherwise many steps that each wait
+        /// the full time would together wait without end.
         var afterGivingUp = Duration.seconds(1)
-        /// The same while the downloader closes.
+        /// Replaces `longest` while the downloader closes, for all waits together.
         var whileClosing = Duration.seconds(2)
     }
 
@@ -22,7 +23,7 @@ struct LockPatience: Sendable, Equatable {
 
     init(_ limits: Limits = Limits()) { self.limits = limits }
 
-    /// - Parameter isFirstTry: a wait begins.
+    /// - Parameter isFirstTry: whether a new wait begins.
     mutating func decision(isFirstTry: Bool, at now: Instant) -> Decision {
         if isFirstTry || began == nil {
             began = now
@@ -39,14 +40,14 @@ struct LockPatience: Sendable, Equatable {
         return .tellsAndWaits
     }
 
-    /// The downloader closes: nothing is waited for any more but for a moment.
+    /// Limits further waits to `Limits.whileClosing`, because the downloader closes.
     mutating func close(at now: Instant) { closesAt = closesAt ?? now }
 
     private func longest(at now: Instant) -> Duration {
         var longest = limits.longest
         if let gaveUpAt, (began ?? now) - gaveUpAt < limits.longest { longest = limits.afterGivingUp }
         guard let closesAt else { return longest }
-        // One moment for all that is still to be written.
+        // All remaining writes share one `whileClosing`.
         return min(longest, max(.zero, limits.whileClosing - ((began ?? now) - closesAt)))
     }
 }

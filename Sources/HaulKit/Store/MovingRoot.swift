@@ -1,12 +1,12 @@
 internal import GRDB
 
-/// A folder that the system may move between two runs: the store keeps what it says of paths below it true.
+/// Folder that the system may move between two runs. Updates the stored paths below the folder after a move.
 enum MovingRoot {
     private static let setting = "root"
 
-    /// Where the root is now. Paths of the store that lie below where it was are changed to lie below where it is.
+    /// Changes stored paths below the earlier root to paths below `root`, and stores `root`.
     ///
-    /// - Parameter root: an absolute path.
+    /// - Parameter root: the current absolute path of the root.
     static func follow(_ root: String, in queue: DatabaseQueue) throws {
         guard FilePaths.isAbsoluteAndPlain(root) else {
             throw DownloadError(.storeFailed, "The root that may move, \(root), is no absolute path.")
@@ -39,7 +39,8 @@ enum MovingRoot {
                 arguments: arguments
             )
         }
-        // The folder that a file must not leave. A row whose text is no JSON is reported when it is read.
+        // `root` of a request is the folder that its file must not leave. A row whose text is not JSON is reported when
+        // it is read.
         let inner = "json_extract(request, '$.root')"
         try database.execute(
             sql: """

@@ -1,16 +1,16 @@
 internal import Foundation
 internal import Synchronization
 
-/// The lock on the name of a store: exclusive, or shared among those that restore on request.
+/// File lock on the name of a store: exclusive, or shared among downloaders that restore on request.
 ///
-/// The kernel does not say who has a lock. This process knows its own, so that whoever finds the name locked can tell a
-/// downloader that is just being released from another process.
+/// The kernel does not say who holds a lock, so this type counts the locks of this process. A caller that finds the
+/// name locked can then tell a downloader of this process that is just being released from another process.
 final class NameLock: Sendable {
     private struct Identity: Hashable {
         let device: UInt64
         let inode: UInt64
     }
-    /// How many locks of this process each file has.
+    /// Number of locks that this process holds on each file.
     private static let held = Mutex<[Identity: Int]>([:])
 
     private let file: PosixFile
@@ -25,7 +25,7 @@ final class NameLock: Sendable {
 
     deinit { unlock() }
 
-    /// Takes the lock, or changes it; false when somebody else has it.
+    /// Takes the lock or changes its mode. Returns `false` if somebody else has the lock.
     func take(isExclusive: Bool) throws(DiskError) -> Bool {
         guard try isExclusive ? file.lock() : file.lockShared() else { return false }
         let isNew = isCounted.withLock { isCounted in

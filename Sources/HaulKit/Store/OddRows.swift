@@ -1,8 +1,8 @@
 internal import Foundation
 internal import GRDB
 
-/// Rows of `download` that cannot be read: a later version wrote them, or somebody edited the store. Each is named once and then
-/// out of everybody's way: its status becomes ``status``, and its key is free. Its URL can be downloaded again.
+/// Rows of `download` that cannot be read, because a later version wrote them or somebody edited the store. Each row is
+/// reported once and then ignored: its status becomes ``status``, and its key is free. Its URL can be downloaded again.
 struct OddRows {
     struct Found: Sendable {
         let number: Int64
@@ -12,19 +12,19 @@ struct OddRows {
     private(set) var found: [Found] = []
     private var requests = RequestReader()
 
-    /// Takes the place of the status: no query finds such a row any more.
+    /// Replaces the status of an unreadable row, so that no query finds the row any more.
     static let status = "unreadable"
-    /// The columns of a row that ``saved(_:_:)`` reads.
+    /// Columns of a row that ``saved(_:_:)`` reads.
     static let columns = "download.rowid AS rowNumber, download.*"
 
-    /// A download with its progress; nil for a row that cannot be read.
+    /// Returns a download with its progress; `nil` for an unreadable row.
     mutating func saved(_ row: Row, _ database: Database) throws -> DownloadStore.Saved? {
         guard let record = record(row) else { return nil }
         let progress = try Row.fetchOne(
             database.cachedStatement(sql: "SELECT * FROM progress WHERE downloadID = ?"),
             arguments: [record.id]
         )
-        // A claim that cannot be read does not count.
+        // Progress that cannot be read counts as none.
         return .init(record: record, progress: progress.flatMap { try? ProgressRecord(row: $0) })
     }
 
@@ -49,7 +49,8 @@ struct OddRows {
 }
 
 extension DownloadStore {
-    /// Reads rows of `download`, each for itself: one that cannot be read hides no other. It is reported and left aside.
+    /// Reads rows of `download` one by one, so that an unreadable row hides no other. Reports unreadable rows and sets
+    /// their status to ``OddRows/status``.
     func readingRows<Value: Sendable>(_ read: @Sendable (Database, inout OddRows) throws -> Value) throws -> Value {
         let (value, odd) = try file.look { database in
             var odd = OddRows()
@@ -58,7 +59,7 @@ extension DownloadStore {
         guard !odd.found.isEmpty else { return value }
         try file.queue.write { database in
             for row in odd.found {
-                // The key is for the download that takes its place.
+                // Frees the key for the download that replaces the row.
                 try database.execute(
                     sql: "UPDATE download SET status = ?, key = NULL, hold = NULL WHERE rowid = ?",
                     arguments: [OddRows.status, row.number]
@@ -71,7 +72,7 @@ extension DownloadStore {
 }
 
 extension DownloadRecord {
-    /// False for values that the store's own code never wrote and that calculations cannot bear.
+    /// `false` if the record has values that the store never writes and that would break calculations.
     var isPlausible: Bool {
         let sizes = [
             total, request.size, resource?.total, part?.size, part?.allocated, finished?.size, finished?.allocated,
@@ -82,8 +83,8 @@ extension DownloadRecord {
         return (-Self.largest...Self.largest).contains(position) && !id.isEmpty && DownloadID(id) != nil
     }
 
-    /// 2^62: positions are added to one another.
+    /// 2^62, because positions are added to one another.
     private static let largest: Int64 = 1 << 62
-    /// The year 9999, in seconds since 1970.
+    /// End of the year 9999, in seconds since 1970.
     private static let latest: TimeInterval = 253_402_300_800
 }

@@ -1,11 +1,11 @@
 internal import Foundation
 
-/// A request as a row has it: the column `request` holds its JSON, without the parts that have columns of their own.
+/// A request as its row stores it. The column `request` holds its JSON without the parts that have their own columns.
 ///
-/// Those parts are what queries ask for and what statements change in many rows at once: URL, destination, key, group, owner,
-/// metadata, priority. Nothing is stored twice, and a list of downloads with the same options has one text for all.
+/// URL, destination, key, group, owner, metadata and priority have their own columns, because queries and bulk updates
+/// use them. Nothing is stored twice, and downloads with the same options have the same text.
 extension DownloadRequest {
-    /// What the column `request` holds.
+    /// The request without the parts that have their own columns.
     var options: DownloadRequest {
         var options = self
         options.url = Self.blank.url
@@ -15,34 +15,35 @@ extension DownloadRequest {
         return options
     }
 
-    /// The request of a row. The remaining parts are set by the caller.
+    /// Creates the request of a row. The caller sets key, group, owner, metadata and priority.
     init(options: DownloadRequest, url: URL, destination: Destination) {
         self = options
         (self.url, self.destination) = (url, destination)
-        // Which a change of URL and destination resets.
+        // Restores properties that setting `url` and `destination` resets.
         (target, isChosenByDocument, root) = (options.target, options.isChosenByDocument, options.root)
     }
 
-    /// Whether another request is for the same URL, by the same method with the same body.
+    /// Whether another request has the same URL, method and body.
     func asksTheSame(as other: DownloadRequest) -> Bool { url == other.url && method == other.method }
 
-    /// Takes over URL and spelling of another request.
+    /// Takes over the URL of another request with its spelling.
     mutating func takeURL(of other: DownloadRequest) {
         url = other.url
         (target, isChosenByDocument) = (other.target, other.isChosenByDocument)
     }
 }
 
-/// Reads the column `request`: downloads that were added together have the same text, which is decoded once.
+/// Decodes the column `request`. Decodes a text only once for consecutive rows, because downloads that were added
+/// together have the same text.
 ///
-/// Belongs to one reading: not to be kept.
+/// Use for one reading; do not keep.
 struct RequestReader {
     private var last: (text: String, options: DownloadRequest)?
     private let decoder = JSONDecoder()
 
     /// - Parameters:
-    ///   - url: the text of its column.
-    ///   - file: the file that was asked for; without it, `folder` is the folder.
+    ///   - url: text of the column `url`.
+    ///   - file: path of the requested file. If it is `nil`, `folder` is the destination.
     mutating func request(_ text: String, url: String, file: String?, folder: String?) throws -> DownloadRequest {
         let destination: DownloadRequest.Destination
         switch (file, folder) {

@@ -1,12 +1,13 @@
 internal import Foundation
 internal import GRDB
 
-/// Reads many rows of waiting downloads: by the places of their columns, with what they share read once. Reading by name
-/// looks every column up, and what has begun already says more than these columns do.
+/// Reads many rows of waiting downloads by column number, because GRDB looks up each column that is read by name. Reads
+/// the values that rows share only once. Reads a download that has begun by name, because it has more columns.
 ///
-/// Belongs to one reading: not to be kept.
+/// Use for one reading; do not keep.
 struct RowReader {
-    /// A row in the order in which ``saved(_:)`` reads it. What follows a row's own columns is its progress, if it has any.
+    /// Query with the columns in the order in which ``saved(_:_:_:)`` reads them. Progress follows the download's own
+    /// columns and is NULL if there is none.
     static let sql = """
         SELECT download.id, url, folder, file, status, request, createdAt, key, groupName, owner, metadata, host,
             priority, position, total, hold, ownerNumber, partPath, finalPath, startedAt,
@@ -18,10 +19,10 @@ struct RowReader {
     private var requests = RequestReader()
     private var created: (text: String, value: Date)?
 
-    /// - Returns: nil for a row that cannot be read, which is then one of the odd ones.
+    /// - Returns: `nil` for an unreadable row, which `odd` then holds.
     mutating func saved(_ row: Row, _ database: Database, _ odd: inout OddRows) throws -> DownloadStore.Saved? {
         if let saved = waiting(row) { return saved }
-        // What has begun already says more, and is rare among those that wait.
+        // A download that has begun uses more columns, and is rare among waiting ones.
         let number: Int64 = try row.required(25)
         return try Row.fetchOne(
             database,
@@ -30,7 +31,7 @@ struct RowReader {
         ).flatMap { try odd.saved($0, database) }
     }
 
-    /// - Returns: nil for one that has begun, and for one of which a value is odd.
+    /// - Returns: `nil` for a download that has begun, and for a row with an odd value.
     private mutating func waiting(_ row: Row) -> DownloadStore.Saved? {
         do {
             guard try row.required(20, as: Bool.self), let record = try record(row), record.isPlausible else {
@@ -51,7 +52,7 @@ struct RowReader {
             }
             return DownloadStore.Saved(record: record, progress: progress)
         } catch {
-            // Read by its names, it says what is wrong with it.
+            // The caller reads the row again by name, which reports the row.
             return nil
         }
     }
@@ -79,7 +80,7 @@ struct RowReader {
         return record
     }
 
-    /// Those that were added together have one date.
+    /// Reuses the last date, because downloads that were added together have the same one.
     private mutating func readDate(_ value: DatabaseValue) -> Date? {
         guard let text = String.fromDatabaseValue(value) else { return Date.fromDatabaseValue(value) }
         if let created, created.text == text { return created.value }

@@ -1,7 +1,7 @@
 internal import GRDB
 
 extension Schema {
-    /// Brings a database up to date, whatever it has: a new one gets its tables at once, which takes a tenth of the time.
+    /// Brings a database up to date. An empty database gets all tables at once, which takes a tenth of the time.
     static func prepare(_ queue: DatabaseQueue, _ migrate: (DatabaseMigrator) throws -> Void) throws {
         let migrator = migrator
         let isEmpty = try queue.read { try Int.fetchOne($0, sql: "SELECT count(*) FROM sqlite_master") == 0 }
@@ -17,7 +17,7 @@ extension Schema {
         }
     }
 
-    /// What all migrations together make, as SQLite has noted it.
+    /// SQL of all tables after all migrations, as SQLite has stored it.
     private static let tables = """
         CREATE TABLE grdb_migrations (identifier TEXT NOT NULL PRIMARY KEY);
         CREATE TABLE "download" ("id" TEXT PRIMARY KEY NOT NULL, "url" TEXT NOT NULL, "folder" TEXT, "file" TEXT, \

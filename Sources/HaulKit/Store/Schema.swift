@@ -1,8 +1,8 @@
 internal import GRDB
 
-/// The store's tables, as named migrations. One that has shipped is never edited; a change is a new one.
+/// Defines the store's tables as named migrations. A shipped migration is never edited; each change is a new migration.
 enum Schema {
-    /// The downloads of a group that wait or run.
+    /// Indexes the downloads of a group that wait or run.
     static let openByGroup = "CREATE INDEX download_open_by_group ON download (groupName) WHERE status = 'queued'"
 
     static var migrator: DatabaseMigrator {
@@ -69,7 +69,7 @@ enum Schema {
                 table.add(column: "proof", .text)
                 table.add(column: "linkExpiresAt", .datetime)
             }
-            // The order of adding, with gaps between.
+            // Positions follow the order of adding, with gaps between them.
             try database.execute(sql: "UPDATE download SET position = rowid * 65536")
             try database.create(index: "download_on_key", on: "download", columns: ["key"], options: .unique)
             try database.create(
@@ -84,7 +84,7 @@ enum Schema {
             }
         }
         migrator.registerMigration("4: no index holds what is not there") { database in
-            // Most downloads have no key, no group and no partial file, and each index costs every one that is added.
+            // Most downloads have no key, no group and no partial file, and each index slows down every insert.
             for (name, column) in [("file", "file"), ("partPath", "partPath"), ("group", "groupName"), ("key", "key")] {
                 try database.drop(index: "download_on_\(name)")
                 try database.execute(
@@ -96,7 +96,7 @@ enum Schema {
             }
         }
         migrator.registerMigration("5: owners that the kernel vouches for") { database in
-            // The number of a process was no proof that it is still there.
+            // The number of a process does not prove that the process is still there.
             try database.execute(sql: "UPDATE download SET owner = NULL WHERE owner IS NOT NULL")
         }
         migrator.registerMigration("6: settings") { database in
@@ -116,8 +116,8 @@ enum Schema {
                     ALTER TABLE download ADD COLUMN isRepair BOOLEAN NOT NULL DEFAULT 0;
                     """
             )
-            // The JSON has the names of the request's properties already. Four members were no option of a request; few rows
-            // have one. A row whose text is no JSON is left as it is, and reported when it is read.
+            // The JSON already has the names of the request's properties. Four members are no options of a request; few
+            // rows have one. A row whose text is not JSON stays as it is and is reported when it is read.
             let members = ["link", "linkHeaders", "isRepair", "isBeside"]
             let isAny = members.map { "json_type(request, '$.\($0)') IS NOT NULL" }.joined(separator: " OR ")
             try database.execute(
@@ -143,7 +143,8 @@ enum Schema {
             }
         }
         migrator.registerMigration("9: the order of the queue without the states") { database in
-            // Pausing or resuming everything changed three indexes for each download; and nothing was read in this one's order.
+            // Pausing or resuming everything changed three indexes for each download, and no query used the order of
+            // this index.
             try database.drop(index: "download_on_status_order")
             try database.execute(sql: "CREATE INDEX download_in_order ON download (priority DESC, position)")
         }

@@ -1,32 +1,33 @@
-/// Changes of many rows at once, of downloads that are not in memory.
+/// Changes many rows at once, of downloads that are not in memory.
 extension DownloadStore {
-    /// Pauses them; none of them waits for disk space any more.
+    /// Pauses the matching downloads and ends their holds, so that none waits for disk space any more.
     ///
-    /// - Returns: how many there were.
+    /// - Returns: the number of matching downloads.
     func pause(_ condition: StoreCondition) async throws(DownloadError) -> Int {
         try await change("status = 'paused', hold = NULL, error = NULL", condition)
     }
 
-    /// Queues them again, as if nothing had stopped them.
+    /// Queues the matching downloads again and clears hold, error and end date.
     ///
-    /// - Returns: how many there were.
+    /// - Returns: the number of matching downloads.
     func requeue(_ condition: StoreCondition) async throws(DownloadError) -> Int {
         try await change("status = 'queued', hold = NULL, error = NULL, finishedAt = NULL", condition)
     }
 
-    /// Queues again those of them that wait for disk space. On a full disk the store may not have been told that they do.
+    /// Queues again those of `ids` that wait for disk space. Includes queued rows, because on a full disk the store may
+    /// have missed the hold.
     func endHolds(of ids: [DownloadID]) async throws(DownloadError) {
         try await change("status = 'queued', hold = NULL, error = NULL", .ids(ids).onlyQueuedOrHeld())
     }
 
-    /// Queues again everything that waited for something to end.
+    /// Queues all held downloads again.
     func endAllHolds() async throws(DownloadError) {
         var held = StoreCondition()
         held.add("status = 'paused' AND hold IS NOT NULL")
         try await change("status = 'queued', hold = NULL, error = NULL", held)
     }
 
-    /// Pauses everything that is queued.
+    /// Pauses all queued downloads.
     func pauseAllQueued() async throws(DownloadError) {
         try await change("status = 'paused'", StoreCondition().only([.queued]))
     }
@@ -45,10 +46,10 @@ extension StoreCondition {
 
     func onlyUnfinished() -> Self { adding("status <> 'completed'") }
 
-    /// Those that have a partial file.
+    /// Selects downloads that have a partial file.
     func onlyBegun() -> Self { adding("partPath IS NOT NULL") }
 
-    /// Those that no other user of the store has.
+    /// Selects downloads that no other user of the store owns.
     func onlyFree(for owner: StoreOwner) -> Self { adding("(ownerNumber IS NULL OR ownerNumber = \(owner.number))") }
 
     private func adding(_ more: String) -> Self {

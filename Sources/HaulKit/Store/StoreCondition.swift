@@ -1,13 +1,13 @@
 internal import Foundation
 internal import GRDB
 
-/// The part of an SQL statement that says which rows, with its values.
+/// WHERE clause of an SQL statement, with its order, page and values.
 struct StoreCondition: Sendable {
     var sql = "1"
     var arguments: [String] = []
     var order = ""
     var page = ""
-    /// Whether the rows are named one by one: to ask for a part of them reads the whole list of names again.
+    /// Whether the condition lists ids. A query for a part of the rows reads the whole list again.
     private(set) var namesRows = false
 
     static let all = StoreCondition()
@@ -21,9 +21,9 @@ struct StoreCondition: Sendable {
         return condition
     }
 
-    /// All conditions of a filter but its predicate.
+    /// Creates the condition of a filter without the filter's predicate.
     ///
-    /// - Parameter live: the downloads that do something now, with what they do; their rows say only that they want to run.
+    /// - Parameter live: states of the active downloads. Their rows have only the status `queued`.
     init(_ filter: DownloadFilter, live: [DownloadID: DownloadSnapshot.State]) {
         if let states = filter.states { add(states, live: live) }
         if let group = filter.group { add("groupName = ?", group) }
@@ -62,7 +62,7 @@ struct StoreCondition: Sendable {
         add("\(column) IN (SELECT value FROM json_each(?))", Self.list(values))
     }
 
-    /// By the numbers of the rows, which every index has: a far page is counted off without a look at the rows before it.
+    /// Excludes `ids` by rowid, which every index has: SQLite reaches a far page without reading the rows before it.
     mutating func add(besides ids: some Sequence<DownloadID>) {
         add(
             "download.rowid NOT IN (SELECT rowid FROM download WHERE id IN (SELECT value FROM json_each(?)))",
@@ -70,7 +70,7 @@ struct StoreCondition: Sendable {
         )
     }
 
-    /// One value, however many there are: SQLite limits their number.
+    /// Returns all values as one JSON array, because SQLite limits the number of bound values.
     private static func list(_ values: [String]) -> String { "[" + values.map(quoted).joined(separator: ",") + "]" }
 
     private mutating func add(_ range: Range<Date>, _ column: String) {
@@ -112,7 +112,7 @@ struct StoreCondition: Sendable {
         }
     }
 
-    /// A JSON string: the library's encoder has no shorter way.
+    /// Returns `text` as a JSON string. `JSONEncoder` has no shorter call for it.
     private static func quoted(_ text: String) -> String {
         String(decoding: (try? JSONEncoder().encode(text)) ?? Data("\"\"".utf8), as: UTF8.self)
     }

@@ -1,13 +1,13 @@
 internal import Foundation
 internal import Synchronization
 
-/// Waits for a store that another program has locked, on the thread that wants it, and not without end.
+/// Waits for a store that another program has locked, on the calling thread and for a limited time.
 final class StoreContention: Sendable {
     private let patience: Mutex<LockPatience>
     private let now: @Sendable () -> Instant
     private let onWait: @Sendable (_ path: String) -> Void
 
-    /// - Parameter onWait: told the path of what is waited for, once a wait, when it has become long.
+    /// - Parameter onWait: called with the path of the locked file, once per wait, when the wait has become long.
     init(
         _ limits: LockPatience.Limits = .init(),
         now: (@Sendable () -> Instant)? = nil,
@@ -18,10 +18,10 @@ final class StoreContention: Sendable {
         self.onWait = onWait
     }
 
-    /// Waits a moment.
+    /// Waits 1 to 20 ms.
     ///
-    /// - Parameter tries: how many times this has been called in this wait.
-    /// - Returns: false when it is not to be tried again.
+    /// - Parameter tries: number of earlier calls in this wait.
+    /// - Returns: `false` if the caller should give up.
     func wait(for path: String, tries: Int) -> Bool {
         switch patience.withLock({ $0.decision(isFirstTry: tries == 0, at: now()) }) {
         case .givesUp: return false

@@ -1,13 +1,13 @@
 internal import Foundation
 internal import GRDB
 
-/// Dates as the store has them, `yyyy-MM-dd HH:mm:ss.SSS` in UTC. The library writes the same by a formatter that first loads the
-/// calendars and languages of the world, for longer than a small download takes.
+/// Formats dates as the store has them: `yyyy-MM-dd HH:mm:ss.SSS` in UTC. GRDB writes the same text with a formatter
+/// that first loads all calendars and languages, which takes longer than a small download.
 enum StoreDate {
-    /// - Returns: nil for a date that has no text.
+    /// - Returns: `nil` for a date that GRDB cannot write as text.
     static func text(_ date: Date) -> String? {
         let milliseconds = date.milliseconds
-        // Beyond the years of four digits the library knows best.
+        // GRDB formats dates before 1970 and after the year 9999.
         guard milliseconds >= 0, milliseconds < 253_402_300_800_000 else {
             return String.fromDatabaseValue(date.databaseValue)
         }
@@ -26,7 +26,7 @@ enum StoreDate {
         }
     }
 
-    /// Writes the last digits of a number, and what stands before them.
+    /// Writes the last `digits` digits of `number` at `place`, with `separator` before them.
     private static func write(
         _ number: Int,
         _ digits: Int,
@@ -42,7 +42,7 @@ enum StoreDate {
         }
     }
 
-    /// The date of a day, counted from 1 January 1970. Years begin in March here, so that the odd day comes last.
+    /// Converts a day, counted from 1 January 1970, to a date. Counts years from March, so that a leap day comes last.
     private static func calendarDate(_ day: Int) -> (year: Int, month: Int, day: Int) {
         let sinceYearZero = day + 719_468
         let (era, dayOfEra) = sinceYearZero.quotientAndRemainder(dividingBy: 146_097)

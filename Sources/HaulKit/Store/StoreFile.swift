@@ -1,19 +1,20 @@
 internal import Foundation
 internal import GRDB
 
-/// Opens the file of a store: makes the folder, keeps others out, refuses a newer version, salvages a damaged one.
+/// Opens the file of a store: creates the folder, locks the name, refuses a store of a newer version, salvages a
+/// damaged one.
 struct StoreFile {
     let queue: DatabaseQueue
-    /// Held as long as the store is open: exclusive or shared, as the downloader restores everything or not. None where the
-    /// database is in memory.
+    /// Lock that is held while the store is open: exclusive if the downloader restores everything, else shared. `nil`
+    /// for a database in memory.
     let lock: NameLock?
     /// This user of the store, among others that may use it at the same time.
     let owner: StoreOwner
-    /// Whether others may use it beside us.
+    /// Whether other processes may use the store at the same time.
     let isShared: Bool
-    /// What became of a damaged store that was found now, or earlier and is still kept.
+    /// Result of salvaging a damaged store, now or at an earlier start, while the damaged store is kept.
     let salvage: SalvagedStore?
-    /// Where a damaged store was moved to now, if it was.
+    /// Path that this opening moved a damaged store to; `nil` if there was none.
     let setAside: String?
     let health: StoreHealth
     let contention: StoreContention
@@ -21,9 +22,9 @@ struct StoreFile {
     let syncLog: @Sendable () throws(DiskError) -> Void
 
     /// - Parameters:
-    ///   - bootID: of this boot of the machine.
+    ///   - bootID: id of this boot of the machine.
     ///   - movingRoot: see ``Downloader/Configuration/Storage/movingRoot``.
-    ///   - onFailure: told why the store cannot be relied on any more, each time that this begins.
+    ///   - onFailure: called with the reason each time the store becomes unreliable.
     init(
         folder: String,
         name: String,
@@ -50,7 +51,8 @@ struct StoreFile {
             throw Self.error(error, "The state folder \(folder) cannot be used.")
         }
         let path = Self.resolved(FilePaths.join(folder, name + ".sqlite"))
-        // One process at a time creates, migrates or sets aside. Before the lock of the users: one that waits here is none yet.
+        // Only one process at a time creates, migrates or sets aside the store. Taken before the name lock, so that a
+        // process that waits here does not count as a user.
         let setup = try Self.setupLock(FilePaths.join(folder, name + ".setup"), contention)
         defer { withExtendedLifetime(setup) {} }
         guard try Self.takePatiently(lock, isExclusive: isExclusive) else {
@@ -58,7 +60,7 @@ struct StoreFile {
         }
         self.lock = lock
         let migrate = { (migrator: DatabaseMigrator, queue: DatabaseQueue) throws in
-            // A process of an earlier version that is running would take the new rows for unreadable ones.
+            // A running process of an earlier version would take the new rows for unreadable ones.
             guard try Self.take(lock, isExclusive: true) else {
                 throw DownloadError(
                     .inUse,
@@ -69,9 +71,10 @@ struct StoreFile {
             _ = try Self.take(lock, isExclusive: isExclusive)
         }
         do {
-            // Others that have the store open found it intact, or know better.
+            // Other users that have the store open have found it intact or know of its damage. So only a lone user
+            // checks it.
             let isAlone = try Self.take(lock, isExclusive: true)
-            // A lock that could not be changed is lost as well.
+            // A failed change of a lock also loses the old lock, so takes the shared lock again.
             if !isExclusive { _ = try Self.take(lock, isExclusive: false) }
             let opening = StoreOpening(path: path, bootID: bootID, contention: contention, migrate: migrate)
             (queue, salvage, setAside) = try isAlone ? opening.openChecked() : (opening.open(), nil, nil)
@@ -84,16 +87,16 @@ struct StoreFile {
         } catch { throw Self.error(error, path) }
     }
 
-    /// Follows a symbolic link as SQLite does, which has its log beside the file that the link leads to.
+    /// Follows a symbolic link, because SQLite keeps the log beside the target of the link.
     private static func resolved(_ path: String) -> String {
         guard let target = realpath(path, nil) else { return path }
         defer { free(target) }
         return String(validatingCString: target) ?? path
     }
 
-    /// Over a database that is open, with all migrations, and that no other process sees.
+    /// Creates a store over an open, migrated database that no other process sees.
     ///
-    /// - Parameter syncLog: what is done to have the disk keep its commits; nothing where it is in memory.
+    /// - Parameter syncLog: syncs the log of the database; does nothing for a database in memory.
     init(
         _ queue: DatabaseQueue,
         owner: StoreOwner = StoreOwner(),
@@ -109,7 +112,7 @@ struct StoreFile {
         contention = StoreContention()
     }
 
-    /// An empty store that ends with the process.
+    /// Creates an empty store in memory, which ends with the process.
     static func inMemory() throws(DownloadError) -> StoreFile {
         do {
             let queue = try DatabaseQueue()
@@ -118,8 +121,8 @@ struct StoreFile {
         } catch { throw Self.error(error, ":memory:") }
     }
 
-    /// Reads what the store has at one moment. The library's own `read` forbids writing meanwhile, by a setting that has SQLite
-    /// compile every statement again, those that were kept prepared as well.
+    /// Reads the store in one transaction. GRDB's own `read` forbids writing with `PRAGMA query_only`, which makes
+    /// SQLite compile every statement again, even prepared ones.
     func look<Value>(_ read: (Database) throws -> Value) throws -> Value {
         try queue.writeWithoutTransaction { database in
             var value: Value?
@@ -132,15 +135,15 @@ struct StoreFile {
         }
     }
 
-    /// Closes the database; one that was handed in stays open for its owner.
+    /// Closes the database and leaves the mark. A database that the caller passed in stays open.
     func close() throws {
         guard lock != nil else { return }
         try queue.close()
         health.leaveMark()
     }
 
-    /// Waits for a downloader of this process, which may have been released without being shut down: its last writes take a
-    /// moment. Another process is not waited for.
+    /// Takes the lock. Waits for a downloader of this process that was released without a shutdown, because its last
+    /// writes take a moment. Does not wait for another process.
     private static func takePatiently(_ lock: NameLock, isExclusive: Bool) throws(DownloadError) -> Bool {
         var waited = 0
         while true {
@@ -151,7 +154,8 @@ struct StoreFile {
         }
     }
 
-    /// In microseconds; ten seconds in all. On a busy machine the last writes take longer than a moment.
+    /// Pause between two tries in microseconds; all tries take ten seconds. The last writes may take long on a busy
+    /// machine.
     private static let wait: UInt32 = 10_000
     private static let mostWaits = 1000
 
@@ -192,11 +196,11 @@ struct StoreFile {
         throw StoreContention.isLocked(path)
     }
 
-    /// What the disk refused, with the disk's own code: nothing is wrong with a store that cannot be reached.
+    /// Returns the error with the code of the disk error, because a store that cannot be reached is not damaged.
     private static func error(_ error: DiskError, _ sentence: String) -> DownloadError {
         if error.kind == .tooManyOpenFiles { return DownloadError(error) }
         let code = DownloadError(error).code
-        // A file in the place of the folder.
+        // `fileExists` means that a file is in the place of the folder.
         return DownloadError(code == .fileExists ? .diskFailed : code, "\(sentence) \(error.sentence)")
     }
 
@@ -214,7 +218,8 @@ struct StoreFile {
         case .SQLITE_CANTOPEN where DescriptorLimit.isExhausted:
             return DownloadError(DiskError(.tooManyOpenFiles, call: "open", path: path))
         case .SQLITE_IOERR:
-            // SQLite says no more of a disk on which its log finds no room. A disk that cannot be asked is not known to be full.
+            // SQLite reports only `SQLITE_IOERR` if its log finds no space on the disk. A disk with unknown free space
+            // does not count as full.
             let space = try? PosixDisk().freeSpace(at: FilePaths.folder(of: path))
             let isFull = space.map { $0.free < leastSpace } ?? false
             return Self.error(
@@ -232,10 +237,10 @@ struct StoreFile {
         return DownloadError(.storeFailed, "The store \(path) cannot be read or written.", cause: cause)
     }
 
-    /// Bytes that SQLite takes to open a store: the index of its log, and the first pages of that.
+    /// Bytes that SQLite needs to open a store, for the index of the log and for the first pages of the log.
     private static let leastSpace: Int64 = 64 << 10
 
-    /// Whether an error says that the file is not what SQLite wrote.
+    /// Whether an error says that the file is damaged or is not a database.
     static func isDamaged(_ error: any Error) -> Bool {
         guard let code = (error as? DatabaseError)?.resultCode else { return false }
         return code == .SQLITE_NOTADB || code == .SQLITE_CORRUPT

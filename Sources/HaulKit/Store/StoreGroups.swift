@@ -1,8 +1,8 @@
 internal import GRDB
 
-/// Rows by their groups.
+/// Queries and deletes rows with their groups.
 extension DownloadStore {
-    /// How many of the selected downloads belong to a group, and how many of these wait or run, or will by themselves.
+    /// Number of selected downloads in a group. `open` counts those that wait, run, or will resume by themselves.
     struct GroupShare: Sendable, Equatable {
         let group: String
         let count: Int
@@ -29,7 +29,7 @@ extension DownloadStore {
         }
     }
 
-    /// Deletes downloads, and says which.
+    /// Deletes downloads and returns their ids and groups.
     func removeAndList(_ condition: StoreCondition) async throws(DownloadError) -> [(id: DownloadID, group: String?)] {
         try await writing { database in
             try Row.fetchAll(
@@ -38,7 +38,7 @@ extension DownloadStore {
                 arguments: condition.bound
             ).compactMap { row in
                 let stored: DatabaseValue = row["id"] ?? .null
-                // A row that was edited by hand may have no ID; no task has it.
+                // A row that was edited by hand may have no valid id. No task has such a row.
                 guard let id = String.fromDatabaseValue(stored).flatMap({ DownloadID($0) }) else { return nil }
                 return (id, Self.group(row, "groupName"))
             }

@@ -1,20 +1,21 @@
 internal import Foundation
 internal import Synchronization
 
-/// The log that the commits of a store are in until SQLite copies them into the database: the file `-wal` beside it.
+/// Write-ahead log of a store: the file `-wal` beside the database. It holds the commits until SQLite copies them into
+/// the database.
 ///
-/// In NORMAL mode SQLite writes a commit to its log without waiting for the disk, and syncs the log only before it copies it
-/// (https://sqlite.org/pragma.html#pragma_synchronous). A sync of the log makes every commit before it durable: those that are
-/// no longer in the log are in the database, which SQLite syncs before it uses the log again.
+/// In NORMAL mode SQLite writes a commit to the log without waiting for the disk, and syncs the log only before copying
+/// it (https://sqlite.org/pragma.html#pragma_synchronous). A sync of the log makes every earlier commit durable.
+/// Commits that are no longer in the log are in the database, which SQLite syncs before it uses the log again.
 final class StoreLog: Sendable {
     private let folder: String
     private let file: PosixFile
     private let hasName = Atomic<Bool>(false)
 
-    /// - Parameter path: the database's, open already. SQLite removes the log only when the last connection is closed.
+    /// - Parameter path: path of the open database. SQLite removes the log only when the last connection closes.
     init(ofDatabaseAt path: String) throws(DiskError) {
         folder = FilePaths.folder(of: path)
-        // Its locks are those of the database: closing the log gives up none.
+        // SQLite locks the database, not the log, so closing the log releases no lock.
         file = try PosixFile(path + "-wal", flags: O_RDONLY)
     }
 

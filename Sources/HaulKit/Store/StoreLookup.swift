@@ -1,9 +1,9 @@
 internal import Foundation
 internal import GRDB
 
-/// Finding single downloads: by their request, their path or their ID.
+/// Finds single downloads by their request, their path or their id.
 extension DownloadStore {
-    /// Downloads whose files were about to take their final names when their process ended.
+    /// Returns the downloads whose files were about to take their final names when their process ended.
     func unfinishedPublications() async throws(DownloadError) -> [Saved] {
         try await onWriter { store in
             try store.readingRows { database, odd in
@@ -14,13 +14,13 @@ extension DownloadStore {
         }
     }
 
-    /// The newest download that a request continues: that of its key, or else the same named file, or the same URL into the
-    /// same folder.
+    /// Finds the newest download that a request continues. Compares the key if the request has one, else the named
+    /// file, else the URL and the folder.
     func find(_ request: DownloadRequest) async throws(DownloadError) -> Saved? {
         try await find([request]).first ?? nil
     }
 
-    /// The same for many requests, with an answer for each.
+    /// Finds the downloads that the requests continue, with one element for each request.
     func find(_ requests: [DownloadRequest]) async throws(DownloadError) -> [Saved?] {
         try await onWriter { store in
             store.writeGathered()
@@ -34,7 +34,7 @@ extension DownloadStore {
                             arguments: [row]
                         )
                         guard let row, let saved = try odd.saved(row, database) else { continue }
-                        // Of one URL and folder: another body is another download.
+                        // With the same URL and folder, a request with another body is another download.
                         if request.key == nil, case .folder = request.destination,
                             saved.record.request.method != request.method
                         {
@@ -55,7 +55,8 @@ extension DownloadStore {
         return try newest(request, database)
     }
 
-    /// The numbers of the rows, the newest first. Most requests of a list have none yet, which is found out without sorting.
+    /// Returns the rowids of the matching downloads, newest first. A first query without sorting is enough for most
+    /// requests of a list, which match no row.
     private static func newest(_ request: DownloadRequest, _ database: Database) throws -> [Int64] {
         for order in ["LIMIT 1", "ORDER BY createdAt DESC, rowid DESC"] {
             var statement: BoundStatement
@@ -82,7 +83,7 @@ extension DownloadStore {
         return []
     }
 
-    /// The download whose bytes gather at this path, if it is another one than that of `id`.
+    /// Finds another download than `id` whose partial file is at `partPath`.
     func find(partPath: String, besides id: String) async throws(DownloadError) -> DownloadRecord? {
         try await onWriter { store in
             try store.readingRows { database, odd in
@@ -98,7 +99,7 @@ extension DownloadStore {
         }
     }
 
-    /// The newest download whose file is, or is to be, at this path.
+    /// Finds the newest download whose file is, or will be, at `finalPath`.
     func find(finalPath: String) async throws(DownloadError) -> DownloadRecord? {
         try await onWriter { store in
             store.writeGathered()
@@ -119,10 +120,10 @@ extension DownloadStore {
 
     func find(id: String) async throws(DownloadError) -> Saved? { try await lookUp(id).saved }
 
-    /// The same for a download that is expected to be there.
+    /// Finds a download that is expected to exist.
     ///
-    /// - Returns: nil when there is none.
-    /// - Throws: ``DownloadError`` with code ``DownloadError/Code/storeFailed`` when its row cannot be read.
+    /// - Returns: `nil` if there is no such download.
+    /// - Throws: ``DownloadError`` with code ``DownloadError/Code/storeFailed`` if its row cannot be read.
     func findReadable(id: String) async throws(DownloadError) -> Saved? {
         let (saved, isThere) = try await lookUp(id)
         if saved == nil, isThere {

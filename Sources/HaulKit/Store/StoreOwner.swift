@@ -1,23 +1,24 @@
 internal import Foundation
 internal import Synchronization
 
-/// One user of a store, and how the others find out whether it is still there.
+/// One user of a store. The other users can find out whether it is still alive.
 ///
-/// The number of a process says little: after a reboot, or in another container, it is any process's. So each user of a
-/// store holds a lock on one byte of a file beside it. The byte's place is the user's number; the kernel gives the lock up
-/// when the process ends, however it does.
+/// A process number does not identify a process after a reboot or in another container. So each user holds a lock on
+/// one byte of a file beside the store. The offset of the byte is the user's number. The kernel releases the lock when
+/// the process ends, for whatever reason.
 final class StoreOwner: Sendable {
-    /// Never twice the same. The lower half is the number of the process, for people to read.
+    /// Unique number of this user. The lower half is the process number, for people to read.
     let number: Int64
-    /// Nil where there is no other user, or the file system has no such locks.
+    /// `nil` if no other process sees the store, or if the file system has no such locks.
     private let file: PosixFile?
-    /// Knows the others, where they are simulated.
+    /// Answers for other users that are simulated.
     private let knowsAlive: (@Sendable (Int64) -> Bool)?
     private let knowsOthers: (@Sendable () -> Bool)?
-    /// Whether another user was there when this one came. What this one reads of that one's downloads may be outdated for good.
+    /// Whether another user existed when this one opened the store. Records that this user has read may then be
+    /// outdated for good.
     private let hadCompany: Bool
 
-    /// Of a store that no other process can see.
+    /// Creates the user of a store that no other process can see.
     init() {
         number = Self.draw()
         file = nil
@@ -26,7 +27,7 @@ final class StoreOwner: Sendable {
         hadCompany = false
     }
 
-    /// With what is known of the others handed in.
+    /// Creates a user whose knowledge of the other users is passed in.
     init(
         number: Int64,
         isAlive: @escaping @Sendable (Int64) -> Bool,
@@ -39,7 +40,7 @@ final class StoreOwner: Sendable {
         hadCompany = false
     }
 
-    /// - Parameter path: the file of locks.
+    /// - Parameter path: path of the file whose bytes are locked.
     init(_ path: String) throws(DiskError) {
         let file = try PosixFile(path, flags: O_RDWR | O_CREAT, mode: 0o600)
         knowsAlive = nil
@@ -59,15 +60,15 @@ final class StoreOwner: Sendable {
     }
 
     private static func draw() -> Int64 {
-        // Not 0 above: a number that is only a process's is one of an earlier version.
+        // The upper half is never 0: a number that is only a process number comes from an earlier version.
         let chance = Int64.random(in: 1...Int64(Int32.max))
         return chance << 32 | Int64(ProcessInfo.processInfo.processIdentifier)
     }
 
-    /// The number of the process that is, or was, a user of the store.
+    /// Returns the process number of a present or earlier user of the store.
     static func process(_ number: Int64) -> Int32 { Int32(truncatingIfNeeded: number) }
 
-    /// Whether another user of the store is still there.
+    /// Whether the user with this number is still there.
     func isAlive(_ number: Int64) -> Bool {
         if number == self.number { return true }
         if let knowsAlive { return knowsAlive(number) }
@@ -76,19 +77,21 @@ final class StoreOwner: Sendable {
         do {
             return try SystemCalls.isLocked(file.descriptor, byte: number)
         } catch {
-            // The lock of a partial file decides in the end; who waits for one that is gone would wait for good.
+            // Counts as gone, because waiting for such a user would never end. The lock of the partial file decides in
+            // the end.
             return false
         }
     }
 
-    /// Whether the store has another user, or has had one since this one came; true where nobody can tell. Two system calls.
+    /// Whether the store has another user, or has had one since this one opened it; `true` if that is unknown. Costs
+    /// two system calls.
     var hasMetOthers: Bool {
         if let knowsOthers { return knowsOthers() }
         if hadCompany { return true }
         guard let file else { return true }
         do {
             if try SystemCalls.isAnyByteLocked(file.descriptor) { return true }
-            // The latest user left its number here.
+            // The file holds the number of the latest user.
             return try withUnsafeTemporaryAllocation(byteCount: 8, alignment: 8) { bytes in
                 let count = try SystemCalls.read(file.descriptor, into: UnsafeMutableRawBufferPointer(bytes), at: 0)
                 return count == 8 && bytes.load(as: Int64.self) != number
@@ -98,15 +101,16 @@ final class StoreOwner: Sendable {
         }
     }
 
-    /// Leaves the number for users that came earlier. Where the disk takes nothing, they know of this one while it is there.
+    /// Writes the number for users that came earlier. If the write fails, they know of this user only while it is
+    /// there.
     private func leaveNumber(in file: PosixFile) {
         withUnsafeBytes(of: number) { bytes in
-            // Without it a file may come twice, and no byte is lost.
+            // Without the number, a file may be downloaded twice, but no byte is lost.
             _ = try? SystemCalls.write(file.descriptor, bytes, at: 0)
         }
     }
 
-    /// From here on this user does not count as alive, also where something still holds the store.
+    /// Releases the lock: this user no longer counts as alive, even while something still references the store.
     func leave() {
         if let file { SystemCalls.unlock(file.descriptor, byte: number) }
     }

@@ -1,6 +1,6 @@
 internal import GRDB
 
-/// The order of the queue, where it is stored.
+/// Reads and changes the stored order of the queue.
 extension DownloadStore {
     struct PlaceRow: Sendable {
         let id: DownloadID
@@ -8,7 +8,7 @@ extension DownloadStore {
         let position: Int64
     }
 
-    /// The places of these downloads; of all when none are named.
+    /// Returns the places of the downloads `ids`; of all downloads if `ids` is `nil`.
     func places(_ ids: [DownloadID]?) async throws(DownloadError) -> [PlaceRow] {
         let condition = ids.map { StoreCondition.ids($0) } ?? .all
         return try await reading { database in
@@ -17,7 +17,7 @@ extension DownloadStore {
                 sql: "SELECT id, priority, position FROM download WHERE \(condition.sql)",
                 arguments: condition.bound
             ).compactMap { row in
-                // One that is odd has no place.
+                // Skips a row with an odd value.
                 try? Self.place(row)
             }
         }
@@ -28,7 +28,7 @@ extension DownloadStore {
         return PlaceRow(id: id, priority: try row.required(1), position: try row.required(2))
     }
 
-    /// The free positions at a place; nil beside a download that is not there.
+    /// Returns the bounds of the free positions at `place`; `nil` if `place` refers to an unknown download.
     func gap(at place: Downloader.Place, besides ids: [DownloadID]) async throws(DownloadError) -> (
         lower: Int64, upper: Int64
     )? {
@@ -69,7 +69,7 @@ extension DownloadStore {
         }
     }
 
-    /// Gives these downloads positions in their order: all of them, or none.
+    /// Gives the downloads `ids` the positions `first`, `first + step` and so on, in one transaction.
     func place(_ ids: [DownloadID], from first: Int64, by step: Int64) async throws(DownloadError) {
         try await writing { database in
             for (index, id) in ids.enumerated() {
@@ -90,7 +90,7 @@ extension DownloadStore {
         try await spread(step, orderedBy: StoreCondition(filter, live: [:]).order)
     }
 
-    /// - Parameter order: SQL that names no outside value.
+    /// - Parameter order: SQL that contains no outside value.
     private func spread(_ step: Int64, orderedBy order: String) async throws(DownloadError) {
         try await writing { database in
             try database.execute(

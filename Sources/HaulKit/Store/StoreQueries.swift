@@ -1,7 +1,7 @@
 internal import Foundation
 internal import GRDB
 
-/// Asking for many downloads at once, and changing many, without having each in memory.
+/// Queries and changes many downloads at once, without loading each into memory.
 extension DownloadStore {
     /// A row as lists show it.
     struct Listed: Sendable {
@@ -14,14 +14,14 @@ extension DownloadStore {
         try await page(condition).rows
     }
 
-    /// The rows that can be read, and how many there are with those that cannot: a caller that asks page by page continues behind all of
-    /// them.
+    /// Returns the readable rows, and the count of all rows including unreadable ones. A caller that reads page by page
+    /// continues behind all of them.
     func page(_ condition: StoreCondition) async throws(DownloadError) -> (rows: [Listed], count: Int) {
         try await onWriter { store in
             store.writeGathered()
             return try store.readingRows { database, odd in
                 let order = condition.order.isEmpty ? "download.rowid" : condition.order
-                // Of the pages before it nothing but the place is read.
+                // SQLite reads only the order and the rowid of rows on earlier pages.
                 let rows =
                     condition.page.isEmpty
                     ? condition.sql
@@ -63,7 +63,7 @@ extension DownloadStore {
         }
     }
 
-    /// The newest download of one of these URLs, as they were asked for.
+    /// Returns the newest download that was requested with one of these URLs.
     func newest(ofURLs urls: [String]) async throws(DownloadError) -> DownloadID? {
         var condition = StoreCondition()
         condition.add(isIn: urls, "url")
@@ -74,13 +74,13 @@ extension DownloadStore {
 
     /// Changes many rows in one durable transaction.
     ///
-    /// - Parameter assignments: SQL that names no outside value.
-    /// - Returns: how many rows there were.
+    /// - Parameter assignments: SQL that contains no outside value.
+    /// - Returns: the number of changed rows.
     @discardableResult
     func change(_ assignments: String, _ condition: StoreCondition) async throws(DownloadError) -> Int {
         try await writing { database in
             let sql = "UPDATE download SET \(assignments) WHERE \(condition.sql)"
-            // With many rows it takes less time to make this index anew than to change it for each of them.
+            // For many rows, rebuilding this index takes less time than changing it for each row.
             let isBulk = try Self.isBulk(condition, database)
             if isBulk { try database.execute(sql: "DROP INDEX download_open_by_group") }
             try database.execute(sql: sql, arguments: condition.bound)
@@ -90,7 +90,7 @@ extension DownloadStore {
         }
     }
 
-    /// Whether a hundred thousand rows match.
+    /// Whether more than 100,000 rows match; `false` for a condition that lists ids.
     private static func isBulk(_ condition: StoreCondition, _ database: Database) throws -> Bool {
         guard !condition.namesRows else { return false }
         let offset = 100_000
@@ -98,7 +98,7 @@ extension DownloadStore {
         return try Int.fetchOne(database, sql: sql, arguments: condition.bound) != nil
     }
 
-    /// Forgets many downloads.
+    /// Deletes many downloads.
     @discardableResult
     func remove(_ condition: StoreCondition) async throws(DownloadError) -> Int {
         try await writing { database in
@@ -110,10 +110,10 @@ extension DownloadStore {
         }
     }
 
-    /// The place behind every other.
+    /// Returns the highest position, ignoring those from 2^61 on.
     func lastPosition() async throws(DownloadError) -> Int64 {
         try await reading { database in
-            // One that was put there by hand must leave a gap behind it.
+            // Such a position was edited by hand and leaves no gap behind it.
             try Int64.fetchOne(
                 database.cachedStatement(
                     sql: """
@@ -125,7 +125,7 @@ extension DownloadStore {
         }
     }
 
-    /// The downloads with these ids, as far as there are any.
+    /// Returns the downloads with these ids, except unknown and unreadable ones.
     func find(ids: [DownloadID]) async throws(DownloadError) -> [Saved] {
         let condition = StoreCondition.ids(ids)
         return try await onWriter { store in
@@ -146,7 +146,7 @@ extension DownloadStore {
         }
     }
 
-    /// - Returns: what `read` makes of the store with everything that was noted before.
+    /// Writes noted changes, then calls `read` in one transaction.
     func reading<Value: Sendable>(_ read: @escaping @Sendable (Database) throws -> Value)
         async throws(DownloadError) -> Value
     {
@@ -164,7 +164,7 @@ extension DownloadStore {
             try store.file.health.checkIsThere()
             return try store.file.queue.writeWithoutTransaction { database in
                 try database.execute(sql: "PRAGMA synchronous = FULL")
-                // It cannot fail where the line above did not; and a store that stays in FULL is merely slower.
+                // The statement cannot fail if the line above did not. A store that stays in FULL mode is only slower.
                 defer { try? database.execute(sql: "PRAGMA synchronous = NORMAL") }
                 var value: Value?
                 try database.inTransaction {

@@ -1,7 +1,7 @@
 internal import Foundation
 internal import GRDB
 
-/// A row of `download`: everything about one download but how far its bytes have come.
+/// Row of `download`: everything about one download except its ranges.
 struct DownloadRecord: Sendable, Equatable {
     enum Status: String, Sendable, Codable {
         /// Wants to run, or runs.
@@ -16,49 +16,49 @@ struct DownloadRecord: Sendable, Equatable {
     /// A URL that the application named in place of the request's.
     struct Link: Sendable, Equatable {
         var url: URL
-        /// What goes to its origin, where the application said so.
+        /// Header fields for the origin of `url`, if the application named any.
         var headers: [HeaderField]?
     }
 
     var id: String
-    /// What was asked for, with what later requests for the same download and calls of the user changed.
+    /// The request, with the changes by later requests for the same download and by calls of the user.
     var request: DownloadRequest
     /// The URL that the application named last.
     var link: Link?
-    /// The partial file was a file of the user's.
+    /// Whether the partial file holds the user's own bytes: an adopted file, or a repair's copy of a damaged file.
     var isRepair = false
     var status: Status
-    /// Where the bytes are while they are not complete.
+    /// Path of the partial file. During a rename, the old path of the finished file.
     var partPath: String?
-    /// Where they will be, or are.
+    /// Path that the finished file has or will have.
     var finalPath: String?
     var resource: Resource?
-    /// The partial file's identity, so that another file of its name is not taken for it.
+    /// Identity of the partial file, to tell it from another file with the same name.
     var part: FileStatus?
     /// The finished file as it was when it was published.
     var finished: FileStatus?
     var error: DownloadError?
-    /// The user of the store that runs it, while one does: ``StoreOwner/number``.
+    /// ``StoreOwner/number`` of the user of the store that runs the download; `nil` if none does.
     var ownerNumber: Int64?
     /// Host of the URL that bytes come from.
     var host: String?
-    /// Place in the line of its priority; smaller comes first.
+    /// Place among the downloads of the same priority; smaller comes first.
     var position: Int64 = 0
     /// Complete length in bytes, once it is known.
     var total: Int64?
-    /// Why it is paused, when that was not the user's wish.
+    /// Reason for a pause that the user did not ask for.
     var hold: HoldReason?
-    /// How the finished file was proved.
+    /// Proof that the finished file is complete.
     var proof: CompletedDownload.Proof?
-    /// When the URL stops working, where that is known.
+    /// When the URL expires, if known.
     var linkExpiresAt: Date?
     var createdAt: Date
     var startedAt: Date?
     var finishedAt: Date?
 
     /// - Parameters:
-    ///   - ownerNumber: the user of the store that runs it from the beginning.
-    ///   - position: its place in the line of its priority.
+    ///   - ownerNumber: the user of the store that runs the download from the beginning.
+    ///   - position: place among the downloads of the same priority.
     init(
         _ id: DownloadID,
         _ request: DownloadRequest,
@@ -67,7 +67,7 @@ struct DownloadRecord: Sendable, Equatable {
         position: Int64 = 0
     ) {
         self.init(id: id.description, request, status: .queued, createdAt: createdAt)
-        // It serves to find downloads of earlier versions when the request is added.
+        // The earlier spelling is needed only to find downloads of earlier versions when the request is added.
         self.request.earlierSpelling = nil
         host = request.url.host?.lowercased()
         total = request.size
@@ -76,7 +76,7 @@ struct DownloadRecord: Sendable, Equatable {
         self.position = position
     }
 
-    /// Of a row.
+    /// Creates the record of a row.
     init(id: String, _ request: DownloadRequest, status: Status, createdAt: Date) {
         self.id = id
         self.request = request
@@ -84,27 +84,27 @@ struct DownloadRecord: Sendable, Equatable {
         self.createdAt = createdAt
     }
 
-    /// The number of the process that runs it, for people to read.
+    /// Process number of the owner, for people to read.
     var ownerPID: Int32? { ownerNumber.map(StoreOwner.process) }
 
     /// The file that the request named.
     var file: String? { if case .file(let path) = request.destination { path } else { nil } }
 
-    /// The folder that a name was to be found in; nil when the request named a file.
+    /// The folder that the request named; `nil` if the request named a file.
     var folder: String? { if case .folder(let path) = request.destination { path } else { nil } }
 }
 
-/// A row of `progress`: which bytes of one download are here.
+/// Row of `progress`: the ranges of one download that are on disk.
 struct ProgressRecord: Sendable, Equatable, Codable, FetchableRecord, PersistableRecord {
     static let databaseTableName = "progress"
 
     var downloadID: String
-    /// The kernel has these bytes, in the form of ``ByteSet/text``; true only for the boot named beside it.
+    /// Ranges that the kernel has, as ``ByteSet/text``. Valid only during the boot `bootID`.
     var written: String
-    /// The disk has these.
+    /// Ranges that the disk has, as ``ByteSet/text``.
     var synced: String
     var bootID: String
-    /// How many bytes are here, for sums.
+    /// Number of written bytes, for sums in SQL.
     var received: Int64
 
     init(_ id: String, _ persisted: PersistedRanges, bootID: String) {
@@ -115,8 +115,8 @@ struct ProgressRecord: Sendable, Equatable, Codable, FetchableRecord, Persistabl
         received = persisted.count
     }
 
-    /// Writes the row, by a statement of our own: it is the one that is written most. A download that was removed meanwhile
-    /// takes no marks.
+    /// Writes the row with a hand-written statement, because it is the row that is written most. Writes nothing if the
+    /// download was removed meanwhile.
     func write(_ database: Database) throws {
         var statement = try BoundStatement(Self.upsertOfExisting, database)
         for text in [downloadID, written, synced, bootID] { statement.bind(text) }
@@ -131,11 +131,11 @@ struct ProgressRecord: Sendable, Equatable, Codable, FetchableRecord, Persistabl
             bootID = excluded.bootID, received = excluded.received
         """
 
-    /// Whether the ranges are as many bytes as were counted when they were written. A digit that became another one would claim
-    /// bytes that are not here. 0 stands for a row of an earlier version, which has no count.
+    /// Whether `written` has as many bytes as were counted when the row was written. A damaged digit would claim bytes
+    /// that are not on disk. `received` is 0 in a row of an earlier version, which has no count.
     var isConsistent: Bool { received == 0 || ByteSet(text: written).count == received }
 
-    /// What may be relied on now.
+    /// Returns the ranges that are reliable in the boot `now`.
     func persisted(bootID now: String) -> PersistedRanges {
         guard isConsistent else { return .zero }
         let isSameBoot = !now.isEmpty && now == bootID

@@ -1,19 +1,19 @@
 internal import GRDB
 
-/// Finished files that are being renamed: the row has both names, the old one in the column of the partial file.
+/// Queries for renames of finished files. During a rename the row has both names: `partPath` holds the old one.
 extension DownloadStore {
-    /// Downloads whose finished files were about to get another name when their process ended.
+    /// Returns the downloads whose finished files were being renamed when their process ended.
     func unfinishedRenames() async throws(DownloadError) -> [DownloadRecord] {
         try await onWriter { store in
             try store.readingRows { database, odd in
-                // By the index of partial files, which holds few rows, not by that of states.
+                // The plus makes SQLite use the index on `partPath`, which has few rows, not the one on `status`.
                 let sql = "SELECT \(OddRows.columns) FROM download WHERE partPath > '' AND +status = 'completed'"
                 return try Row.fetchAll(database.cachedStatement(sql: sql)).compactMap { odd.record($0) }
             }
         }
     }
 
-    /// Whether an unfinished download other than that of `id` is to have its file at this path.
+    /// Whether another unfinished download than `id` will have its file at `path`.
     func isDestination(_ path: String, besides id: String) async throws(DownloadError) -> Bool {
         try await onWriter { store in
             store.writeGathered()

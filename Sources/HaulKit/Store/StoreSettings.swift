@@ -3,11 +3,11 @@ internal import GRDB
 /// A setting as the store has it.
 struct StoredSetting: Sendable, Equatable {
     let name: String
-    /// JSON; nil for what is not text.
+    /// JSON; `nil` if the stored value is not text.
     let value: String?
 }
 
-/// The settings of a downloader that outlive it: rows of `setting` whose names begin with a prefix of their own.
+/// Settings that outlive their downloader: rows of `setting` whose names begin with `configuration.`.
 extension DownloadStore {
     private static let prefix = "configuration."
 

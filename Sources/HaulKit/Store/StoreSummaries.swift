@@ -1,7 +1,7 @@
 internal import Foundation
 internal import GRDB
 
-/// Adding downloads up where they are stored.
+/// Sums over downloads that SQLite computes.
 extension DownloadStore {
     private static let sums = """
         count(*) AS n, status, total(CASE status WHEN 'completed' THEN total ELSE received END) AS bytes,
@@ -20,7 +20,7 @@ extension DownloadStore {
         }
     }
 
-    /// By the groups' names; those of no group come first.
+    /// Returns a summary of each group, by name. Downloads without a group come first.
     func groups() async throws(DownloadError) -> [GroupSummary] {
         try await reading { database in
             let rows = try Row.fetchAll(
@@ -29,7 +29,7 @@ extension DownloadStore {
             )
             var groups: [(name: String?, summary: DownloadSummary)] = []
             for row in rows {
-                // What is not a name does not name a group.
+                // A value that is not text counts as no group.
                 let stored: DatabaseValue = row["groupName"] ?? .null
                 let name = String.fromDatabaseValue(stored)
                 if groups.isEmpty || groups[groups.count - 1].name != name { groups.append((name, DownloadSummary())) }
@@ -39,7 +39,8 @@ extension DownloadStore {
         }
     }
 
-    /// Some of the downloads of a group that wait or run, or will resume by themselves.
+    /// Returns downloads of a group that wait, run, or will resume by themselves: at most `limit` queued and `limit`
+    /// held ones.
     func open(group: String, limit: Int) async throws(DownloadError) -> [DownloadID] {
         var open = StoreCondition()
         open.add("groupName = ?", group)

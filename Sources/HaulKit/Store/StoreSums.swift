@@ -2,25 +2,26 @@ internal import GRDB
 
 /// Sums over many downloads.
 extension DownloadStore {
-    /// How many bytes downloads take on the disk.
+    /// Files and bytes that downloads take on the disk.
     struct Sums: Sendable, Equatable {
         var finishedFiles = 0
         var finished: Int64 = 0
         var unfinishedFiles = 0
-        /// With what is set aside for their rest.
+        /// Includes the space that is set aside for missing bytes.
         var unfinished: Int64 = 0
         var all: Int64 { finished.addingClamped(unfinished) }
     }
 
-    /// What the files take, by the records.
+    /// Returns the files and bytes of all downloads according to their records.
     ///
-    /// - Parameter ids: not counted.
+    /// - Parameter ids: downloads that do not count.
     func storedBytes(besides ids: [DownloadID] = []) async throws(DownloadError) -> Sums {
         var condition = StoreCondition()
         if !ids.isEmpty { condition.add(besides: ids) }
         let (where_, arguments) = (condition.sql, condition.bound)
         return try await reading { database in
-            // As `Entry.bytesAtRest` has it. Added up as `total`: a server may announce any length.
+            // Counts as `DownloadTask.bytesAtRest`. Uses `total()`, which cannot overflow, because a server may
+            // announce any length.
             let rows = try Row.fetchAll(
                 database,
                 sql: """

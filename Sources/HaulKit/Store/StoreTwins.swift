@@ -2,11 +2,11 @@ internal import Foundation
 internal import GRDB
 internal import Synchronization
 
-/// Downloads of one request that several processes have in one store: each has a record of its own.
+/// Finds downloads of the same request that several processes have in one store, each with its own record.
 extension DownloadStore {
-    /// The result of asking for a download that another process may have too.
+    /// Result of claiming a download that another process may have too.
     enum Standing: Sendable {
-        /// It is this process's to run.
+        /// This process may run the download.
         case ours
         /// Another record of the same request says that its file is complete, or is about to get its name.
         case complete(DownloadRecord)
@@ -17,10 +17,10 @@ extension DownloadStore {
     /// Whether another process uses the store, or has used it since this one opened it.
     var hasMetOthers: Bool { file.isShared && owner.hasMetOthers }
 
-    /// Claims a download that is about to start, unless another process runs or has completed one of the same request. The look and the
-    /// claim are one transaction: of two processes that start the same download at once, one gets it.
+    /// Claims a download that is about to start, unless another process runs or has completed one of the same request.
+    /// Check and claim are one transaction, so that only one of two processes that start at once gets the download.
     ///
-    /// - Parameter ignored: records whose files turned out to be of no use.
+    /// - Parameter ignored: ids of records whose files turned out to be useless.
     func begin(_ record: DownloadRecord, ignoring ignored: Set<String>, at date: Date) async throws(DownloadError)
         -> Standing
     {
@@ -32,7 +32,7 @@ extension DownloadStore {
                     if twin.startedAt != nil, store.isAnothers(twin) { return .running(twin) }
                 }
                 store.rows.withLock { $0.forget(record.id) }
-                // A record that another process has taken up meanwhile stays as that one left it.
+                // Leaves a record as it is if another process has taken it up meanwhile.
                 let row = try Row.fetchOne(
                     database.cachedStatement(sql: "SELECT ownerNumber FROM download WHERE id = ?"),
                     arguments: [record.id]
@@ -49,7 +49,7 @@ extension DownloadStore {
         }
     }
 
-    /// The records of the same requests whose files are complete or about to get their names, for each of these.
+    /// Returns for each record the other records of the same request whose files are complete or being published.
     func completeTwins(of records: [DownloadRecord]) async throws(DownloadError) -> [[DownloadRecord]] {
         try await onWriter { store in
             store.writeGathered()
@@ -63,13 +63,13 @@ extension DownloadStore {
         record.status == .completed || record.status == .publishing
     }
 
-    /// Whether another user of the store, who is there, owns a record.
+    /// Whether another live user of the store owns a record.
     func isAnothers(_ record: DownloadRecord) -> Bool {
         guard let other = record.ownerNumber, other != owner.number else { return false }
         return owner.isAlive(other)
     }
 
-    /// The other records of the same request, the newest first.
+    /// Returns the other records of the same request, newest first.
     private static func twins(of record: DownloadRecord, _ database: Database) throws -> [DownloadRecord] {
         guard record.mayHaveTwin else { return [] }
         let (column, place) = record.file.map { ("file", $0) } ?? ("folder", record.folder ?? "")
@@ -82,7 +82,7 @@ extension DownloadStore {
             ),
             arguments: [record.request.url.absoluteString, place, record.id]
         )
-        // A row that cannot be read is reported by whoever reads it next.
+        // The next reader reports an unreadable row.
         var odd = OddRows()
         return rows.compactMap { odd.record($0) }.filter {
             $0.mayHaveTwin && $0.request.asksTheSame(as: record.request)
@@ -91,8 +91,8 @@ extension DownloadStore {
 }
 
 extension DownloadRecord {
-    /// Whether another process's record of the same URL and destination is the same download: a key, a file of another program or the
-    /// wish for a second copy makes it one of its own.
+    /// Whether another process's record of the same URL and destination is the same download. A repair is always a
+    /// separate download, and so is a request with a key, an adopted file or `addAnyway`.
     var mayHaveTwin: Bool {
         request.key == nil && request.adopts == nil && request.onDuplicate != .addAnyway && !isRepair
     }

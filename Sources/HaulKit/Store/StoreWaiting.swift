@@ -1,16 +1,16 @@
 internal import GRDB
 
-/// What the queue has to know of the downloads that wait. There may be a million.
+/// Reads the waiting downloads for the queue. There may be a million.
 extension DownloadStore {
     struct WaitingPage: Sendable {
         var items: [DownloadQueue.Item] = []
-        /// The number of the last row that was read; nil when there are no more.
+        /// Rowid of the last row that was read; `nil` if there are no more rows.
         var last: Int64?
     }
 
-    /// The number of downloads of a condition that wait.
+    /// Counts the waiting downloads that match a condition.
     ///
-    /// - Returns: nil unless it is above `least` and above an eighth of all downloads.
+    /// - Returns: `nil` unless the count is above `least` and above an eighth of all downloads.
     func waitingCount(_ condition: StoreCondition, above least: Int) async throws(DownloadError) -> Int? {
         let waiting = Self.waiting(condition)
         return try await reading { database in
@@ -25,20 +25,20 @@ extension DownloadStore {
         }
     }
 
-    /// All of them.
+    /// Returns all waiting downloads that match a condition.
     func queueItems(_ condition: StoreCondition) async throws(DownloadError) -> [DownloadQueue.Item] {
         try await read(Self.waiting(condition), "").items
     }
 
-    /// The first of them in the order of the queue.
+    /// Returns the first matching waiting downloads in the order of the queue.
     func firstWaiting(_ condition: StoreCondition, limit: Int) async throws(DownloadError) -> [DownloadQueue.Item] {
         var waiting = condition
-        // The plus keeps SQLite from sorting all that wait: it goes along the index of the order instead.
+        // The plus makes SQLite follow the index of the order instead of sorting all waiting rows.
         waiting.add("+status = 'queued'")
         return try await read(waiting, " ORDER BY priority DESC, position LIMIT \(limit)").items
     }
 
-    /// Those behind a row, in the order of the rows.
+    /// Returns the matching waiting downloads behind the rowid `row`, in the order of rowids.
     func waiting(_ condition: StoreCondition, after row: Int64, limit: Int) async throws(DownloadError) -> WaitingPage {
         var rest = Self.waiting(condition)
         rest.add("download.rowid > \(row)")
@@ -59,12 +59,13 @@ extension DownloadStore {
             )
             for argument in waiting.arguments { statement.bind(argument) }
             var page = WaitingPage()
-            // Of few hosts there are many, and neighbours are often of one.
+            // Shares the text of equal hosts: few hosts have many downloads, and neighbouring rows often have the same
+            // host.
             var hosts: [String: String] = [:]
             var host = ""
             try statement.forEach { row in
                 page.last = row.integer(4)
-                // One that is odd is reported when it is asked for.
+                // A row with an odd value is reported when its download is read.
                 guard let id = row.withText(0, DownloadID.init(utf8:)) ?? nil, let priority = row.integer(2),
                     let position = row.integer(3)
                 else { return }

@@ -1,14 +1,14 @@
 internal import Foundation
 internal import GRDB
 
-/// A column that holds another kind of value than the one that belongs there.
+/// Error for a column with an unexpected value.
 struct OddValue: Error {
     let column: String
 }
 
 extension Row {
-    /// The value of a column; nil for NULL. The library's own subscripts end the process for a value of another kind, which
-    /// somebody who edited the store may have put there.
+    /// Returns the value of a column; `nil` for NULL. GRDB's own subscripts end the process on a value of another type,
+    /// which somebody who edited the store may have put there.
     func value<Value: DatabaseValueConvertible>(_ column: Int, as type: Value.Type = Value.self) throws(OddValue)
         -> Value?
     {
@@ -18,7 +18,7 @@ extension Row {
         return value
     }
 
-    /// The same for a column that must have a value.
+    /// Returns the value of a column that must not be NULL.
     func required<Value: DatabaseValueConvertible>(_ column: Int, as type: Value.Type = Value.self) throws(OddValue)
         -> Value
     {
@@ -26,7 +26,7 @@ extension Row {
         return value
     }
 
-    /// The value of the column of a name; nil for NULL, and where there is no such column.
+    /// Returns the value of a named column; `nil` for NULL, and if there is no such column.
     func value<Value: DatabaseValueConvertible>(_ column: String, as type: Value.Type = Value.self) throws(OddValue)
         -> Value?
     {
@@ -36,7 +36,7 @@ extension Row {
         return value
     }
 
-    /// The same for a column that must have a value.
+    /// Returns the value of a named column that must not be NULL.
     func required<Value: DatabaseValueConvertible>(_ column: String, as type: Value.Type = Value.self) throws(OddValue)
         -> Value
     {
@@ -44,7 +44,7 @@ extension Row {
         return value
     }
 
-    /// A number that was added up or counted; whatever is none counts as 0.
+    /// Returns a sum or a count; a value that is not a number counts as 0.
     func sum(_ column: String) -> Int64 {
         let stored: DatabaseValue = self[column] ?? .null
         switch stored.storage {

@@ -1,22 +1,23 @@
-/// The pages of a database file as its newest commits left them, read without SQLite, which refuses a file at the first damaged
-/// page. Every number of the file may be wrong: none is believed before it was compared with the size of what it speaks of.
+/// Pages of a database file after its newest commits, read without SQLite, because SQLite refuses a file at the first
+/// damaged page. Any number in the file may be wrong, so each number is compared with the size of the data that it
+/// refers to.
 ///
 /// The format: https://sqlite.org/fileformat2.html.
 struct DatabasePages {
-    /// SQLite's default, which Haul's stores have.
+    /// Default page size of SQLite, which Haul's stores use.
     static let pageSize = 4096
 
     private let main: PosixFile
     private let log: (file: PosixFile, pages: WriteAheadLog)?
     let count: UInt32
-    /// Bytes of a page that hold data: some builds of SQLite set a few at its end aside.
+    /// Bytes of a page that hold data. Some builds of SQLite reserve a few bytes at the end of a page.
     private(set) var usable = Self.pageSize
-    /// Pages that hold nothing any more, but rows that were deleted.
+    /// Numbers of the free pages, which hold only deleted rows.
     private(set) var free: Set<UInt32> = []
 
     /// - Parameters:
-    ///   - path: the database.
-    ///   - logPath: its log, where there is one.
+    ///   - path: path of the database.
+    ///   - logPath: path of its write-ahead log, if there is one.
     init(_ path: String, log logPath: String?) throws(DiskError) {
         main = try PosixFile.reading(path)
         if let logPath {
@@ -33,7 +34,8 @@ struct DatabasePages {
         readFreeList(first.integer(at: 32))
     }
 
-    /// Takes the pages that a tree leads to out of the list of free ones: a wrong number in the list would hide their rows. Reads all pages.
+    /// Removes the pages that a tree refers to from `free`, because a wrong number in the free list would hide their
+    /// rows. Reads all pages.
     mutating func keepPagesOfTrees() {
         guard !free.isEmpty, count > 0 else { return }
         for number in 1...count where !free.contains(number) {
@@ -42,7 +44,7 @@ struct DatabasePages {
         }
     }
 
-    /// - Returns: the bytes of a page; fewer than a page has where the file does not go so far, or the disk does not give them.
+    /// - Returns: the bytes of a page; fewer if the file ends earlier or the disk cannot read them.
     func page(_ number: UInt32) -> [UInt8] {
         guard number > 0, number <= count else { return [] }
         do throws(DiskError) {
@@ -51,7 +53,7 @@ struct DatabasePages {
             }
             return try main.read(at: Int64(number - 1) * Int64(Self.pageSize), count: Self.pageSize)
         } catch {
-            // What the disk does not give any more is lost as a damaged page is.
+            // A page that the disk cannot read counts as damaged.
             return []
         }
     }
@@ -71,9 +73,10 @@ struct DatabasePages {
 
     enum Kind: UInt8 { case indexInterior = 2, tableInterior = 5, indexLeaf = 10, tableLeaf = 13 }
 
-    /// What a page holds; nil for one that is no part of a tree.
+    /// Returns the kind of a page; `nil` if the page is not part of a tree.
     ///
-    /// A page that bears no kind of its own, and is not one of a long value's, is taken for rows: each row shows whether it is one.
+    /// A page of unknown kind counts as a leaf with rows, because each row shows whether it is valid. A page that
+    /// begins with 0 continues a long value.
     func kind(_ page: [UInt8], _ number: UInt32) -> Kind? {
         guard page.count == Self.pageSize, !free.contains(number) else { return nil }
         let byte = page[start(number)]
@@ -82,7 +85,7 @@ struct DatabasePages {
 
     private func start(_ number: UInt32) -> Int { number == 1 ? 100 : 0 }
 
-    /// Where the cells of a page begin.
+    /// Returns the offsets of the cells of a page.
     private func cells(_ page: [UInt8], _ number: UInt32, isInterior: Bool) -> [Int] {
         let start = start(number)
         let pointers = start + (isInterior ? 12 : 8)
@@ -94,12 +97,12 @@ struct DatabasePages {
         }
     }
 
-    /// The pages that a page of the inner table leads to.
+    /// Returns the numbers of the pages that an interior page of a table refers to.
     func children(_ page: [UInt8], _ number: UInt32) -> [UInt32] {
         cells(page, number, isInterior: true).map { page.integer(at: $0) } + [page.integer(at: start(number) + 8)]
     }
 
-    /// The rows of a leaf, each with its number.
+    /// Returns the rows of a leaf, each with its rowid.
     func rows(_ page: [UInt8], _ number: UInt32) -> [(number: Int64, values: [StoredValue])] {
         cells(page, number, isInterior: false).compactMap { cell in
             var reader = VarintReader(page, at: cell)
@@ -111,7 +114,7 @@ struct DatabasePages {
         }
     }
 
-    /// The entries of a page of an index.
+    /// Returns the entries of an index page.
     func entries(_ page: [UInt8], _ number: UInt32, isInterior: Bool) -> [[StoredValue]] {
         cells(page, number, isInterior: isInterior).compactMap { cell in
             var reader = VarintReader(page, at: isInterior ? cell + 4 : cell)
@@ -122,10 +125,10 @@ struct DatabasePages {
         }
     }
 
-    /// Longest row that is read.
+    /// Length limit in bytes of a row that is read.
     private static let mostBytes: Int64 = 64 << 20
 
-    /// The bytes of a cell: those in its page, and those in the pages that continue it.
+    /// Returns the bytes of a cell, from its page and from the pages that continue the cell.
     private func payload(_ page: [UInt8], at start: Int, size: Int64, mostLocal: Int) -> [UInt8]? {
         guard size > 0, size <= Self.mostBytes else { return nil }
         let size = Int(size)

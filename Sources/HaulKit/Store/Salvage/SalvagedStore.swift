@@ -1,17 +1,17 @@
 public import Foundation
 
-/// What became of a store that was found damaged when a downloader opened: its rows that could be read are in a new store, and
-/// the damaged one is kept beside it.
+/// Result of salvaging a store that was damaged when a downloader opened it. A new store has the rows that could be
+/// read; the damaged store is kept beside it.
 public struct SalvagedStore: Sendable, Hashable, Codable {
     /// Path of the damaged store. It is never read again; its log, if it had one, is beside it.
     public var path: String
-    /// When it was set aside.
+    /// When the damaged store was set aside.
     public var date: Date
-    /// Downloads that the new store has.
+    /// Number of downloads in the new store.
     public var kept: Int
-    /// Downloads that are known of and could not be read. A page that is damaged beyond recognition may have held more.
+    /// Number of known downloads that could not be read. A page that is damaged beyond recognition may have held more.
     public var lost: Int
-    /// The lost downloads as far as they are known: URLs without user info and query, else ids. At most 100.
+    /// Names of the lost downloads: the URL without user info and query if it is known, else the id. At most 100.
     public var names: [String]
 
     init(path: String, date: Date, _ result: StoreSalvage.Result) {
@@ -19,9 +19,9 @@ public struct SalvagedStore: Sendable, Hashable, Codable {
         (kept, lost, names) = (result.kept, result.lost, result.names)
     }
 
-    /// What happened, in a sentence or two, with the first `limit` names of what was lost.
+    /// Describes the salvage in one or two sentences, with the first `limit` names of lost downloads.
     ///
-    /// - Parameter limit: names beyond it are counted.
+    /// - Parameter limit: maximum number of names. Further lost downloads are only counted.
     public func sentence(names limit: Int = 3) -> String {
         var text =
             "The store was damaged. \(Self.downloads(kept)) could be read and \(kept == 1 ? "is" : "are") in a new store"

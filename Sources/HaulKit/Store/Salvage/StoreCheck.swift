@@ -1,21 +1,21 @@
 internal import Foundation
 internal import GRDB
 
-/// Whether a store has to be looked through before it is used. SQLite itself finds a damaged page only when it reads it.
+/// Check of a store before its use. SQLite itself finds a damaged page only when it reads that page.
 enum StoreCheck: Sendable, Equatable {
     /// The file is as a user of the store left it.
     case none
-    /// Every page is looked at: half a second for a million downloads.
+    /// SQLite checks every page: half a second for a million downloads.
     case pages
-    /// Every index is compared with its table as well: four seconds for a million downloads.
+    /// SQLite also compares every index with its table: four seconds for a million downloads.
     case everything
 
-    /// Largest store that is always looked through completely, in bytes: tenths of a second.
+    /// Size in bytes up to which a store always gets the check `everything`, which then takes tenths of a second.
     private static let largestForEverything: Int64 = 64 << 20
 
     /// - Parameters:
-    ///   - left: what was noted when the store was last intact; nil when that is not known.
-    ///   - present: the file now; nil when there is none.
+    ///   - left: mark of the store when it was last intact; `nil` if unknown.
+    ///   - present: mark of the file now; `nil` if there is no file.
     init(left: StoreMark?, present: StoreMark?) {
         guard let present, present.size > 0 else {
             self = .none
@@ -26,22 +26,22 @@ enum StoreCheck: Sendable, Equatable {
         } else if let left, left.inode == present.inode, left.bootID == present.bootID,
             present.size > Self.largestForEverything
         {
-            // Killed: what SQLite wrote is all there.
+            // A process was killed on the same boot: the kernel has everything that SQLite wrote.
             self = .pages
         } else {
             self = .everything
         }
     }
 
-    /// Compares a table with its indexes.
+    /// Returns a check that compares a table with its indexes.
     static func isDamaged(_ table: String) -> (Database) throws -> Bool {
         { try String.fetchOne($0, sql: "PRAGMA integrity_check('\(table)')") != "ok" }
     }
 
-    /// - Throws: ``StoreDamage``, and whatever SQLite cannot do.
+    /// - Throws: ``StoreDamage``, or the error of SQLite.
     func run(_ database: Database) throws {
         guard self != .none else { return }
-        // The names of columns and of what they refer to as well: another name is an error of SQL each time that the table is used.
+        // Compares the names of columns and references too: each use of a table with a wrong name is an SQL error.
         let tables = """
             SELECT type || ' ' || name FROM sqlite_master WHERE name NOT LIKE 'sqlite_%' UNION ALL
             SELECT 'column ' || m.name || '.' || c.name FROM sqlite_master m, pragma_table_info(m.name) c WHERE m.type = 'table'
@@ -56,19 +56,20 @@ enum StoreCheck: Sendable, Equatable {
     }
 }
 
-/// The store's file is not what SQLite wrote.
+/// Error for a store whose file is not as SQLite wrote it.
 struct StoreDamage: Error {
-    /// Whether an error of opening or reading a store says that it is damaged.
+    /// Whether an error of opening or reading a store means that the store is damaged.
     ///
-    /// - Parameter isWritable: whether the system lets the file be written: SQLite may have read that it must not be.
+    /// - Parameter isWritable: whether the kernel lets this process write the file. A damaged header can make SQLite
+    ///   report the file as read-only.
     static func isMeant(by error: any Error, isWritable: Bool) -> Bool {
         if error is StoreDamage { return true }
         guard let error = error as? DatabaseError else {
-            // A value that the library cannot decode.
+            // Any other error comes from a value that GRDB cannot decode.
             return !(error is DownloadError || error is DiskError || error is SystemCalls.Errno)
         }
         switch error.resultCode {
-        // A table or a column that is there has another name now: an error of SQL.
+        // SQLite reports `SQLITE_ERROR` if a table or a column has another name now.
         case .SQLITE_NOTADB, .SQLITE_CORRUPT, .SQLITE_ERROR, .SQLITE_FORMAT, .SQLITE_MISMATCH: return true
         case .SQLITE_READONLY: return isWritable && error.extendedResultCode == .SQLITE_READONLY
         default: return false
@@ -76,11 +77,11 @@ struct StoreDamage: Error {
     }
 }
 
-/// What the file of a store was like when it was last known to be intact. Whoever changes it, or copies it, changes this.
+/// Attributes of a store's file when it was last known to be intact. A change or a copy of the file changes them.
 struct StoreMark: Sendable, Equatable {
     let inode: UInt64
     let size: Int64
-    /// Modification and change of the file, in nanoseconds since 1970. No program sets the latter.
+    /// Times of modification and of status change, in nanoseconds since 1970. No program can set the latter.
     let modified: Int64
     let changed: Int64
     let bootID: String
@@ -102,7 +103,7 @@ struct StoreMark: Sendable, Equatable {
         [Self.version, "\(inode)", "\(size)", "\(modified)", "\(changed)", bootID].joined(separator: " ")
     }
 
-    /// - Returns: nil for what ``text`` never was.
+    /// - Returns: `nil` if `text` does not have the form of ``text``.
     init?(text: String) {
         let words = text.split(separator: " ", omittingEmptySubsequences: false)
         guard words.count == 6, words[0] == Self.version, let inode = UInt64(words[1]),

@@ -2,27 +2,27 @@ internal import Foundation
 internal import GRDB
 internal import Synchronization
 
-/// Whether the file of an open store can be relied on: that it is still there under its name, and no damaged page was met.
+/// Watches whether the file of an open store is reliable: it still has its name, and no damaged page was found.
 final class StoreHealth: Sendable {
     let path: String
-    /// The file that was opened; nil where the database is in memory.
+    /// The file that was opened; `nil` where the database is in memory.
     private let opened: FileStatus?
     private let bootID: String
     private let damage = Mutex<DownloadError?>(nil)
     private let isGone = Mutex(false)
     private let onFailure: @Sendable (DownloadError) -> Void
 
-    /// Of a store in memory.
+    /// Creates the health of a store in memory.
     init() {
         (path, opened, bootID) = (":memory:", nil, "")
         onFailure = { _ in }
     }
 
-    /// Of a store that was just opened.
+    /// Creates the health of a store that was just opened.
     ///
     /// - Parameters:
-    ///   - isIntact: it was found intact, which is noted beside it.
-    ///   - onFailure: told why the store cannot be relied on any more, each time that this begins.
+    ///   - isIntact: whether the store was found intact. If so, leaves a mark beside it.
+    ///   - onFailure: called with the reason each time the store becomes unreliable.
     init(
         _ path: String,
         bootID: String,
@@ -35,7 +35,7 @@ final class StoreHealth: Sendable {
         if isIntact { leaveMark() }
     }
 
-    /// Why the store cannot be relied on; nil as long as it can be.
+    /// Reason why the store is unreliable; `nil` while it is reliable.
     var failure: DownloadError? {
         if let damage = damage.withLock({ $0 }) { return damage }
         do throws(DownloadError) {
@@ -44,7 +44,7 @@ final class StoreHealth: Sendable {
         } catch { return error }
     }
 
-    /// - Throws: when the file is not there under its name any more. SQLite would go on writing into a file that nobody finds.
+    /// - Throws: if the file no longer has its name. SQLite would go on writing into a file that nobody finds.
     func checkIsThere() throws(DownloadError) {
         guard let opened else { return }
         let present: FileStatus?
@@ -70,7 +70,7 @@ final class StoreHealth: Sendable {
         throw error
     }
 
-    /// The error that a caller is told. What says that the store is damaged stays known.
+    /// Converts an error for the caller. Remembers an error that means damage.
     func error(_ error: any Error) -> DownloadError {
         let told = StoreFile.error(error, path)
         guard StoreFile.isDamaged(error) else { return told }
@@ -78,7 +78,7 @@ final class StoreHealth: Sendable {
             defer { damage = damage ?? told }
             return damage == nil
         }
-        // The next start looks the store through.
+        // Without the mark, the next start checks the store.
         if isFirst {
             removeMark()
             onFailure(told)
@@ -90,16 +90,16 @@ final class StoreHealth: Sendable {
 
     static func markPath(_ path: String) -> String { path + ".checked" }
 
-    /// What was noted when the store was last intact; nil when nothing was.
+    /// Returns the mark of the store when it was last intact; `nil` if there is none.
     static func mark(of path: String) -> StoreMark? {
-        // Without it the store is looked through.
+        // Without the mark, the store is checked.
         guard let file = try? PosixFile.reading(markPath(path)), let bytes = try? file.read(at: 0, count: 512) else {
             return nil
         }
         return StoreMark(text: String(decoding: bytes, as: UTF8.self))
     }
 
-    /// Notes that the store's file is intact as it is now.
+    /// Leaves a mark: the store's file is intact as it is now.
     func leaveMark() {
         guard opened != nil, failure == nil else { return }
         do {
@@ -111,14 +111,15 @@ final class StoreHealth: Sendable {
             )
             try SystemCalls.writeAll(file.descriptor, Array(mark.text.utf8))
         } catch {
-            // Without it the next start takes longer, and nothing else.
+            // Without the mark, the next start only takes longer.
             removeMark()
         }
     }
 
     private func removeMark() {
         do throws(DiskError) { try PosixDisk().remove(Self.markPath(path)) } catch {
-            // It is not there, or the disk refuses everything: a mark that says nothing true is none.
+            // The mark does not exist, or the disk refuses every change. A mark that does not match the file has no
+            // effect.
         }
     }
 }

@@ -1,7 +1,8 @@
 internal import Foundation
 internal import GRDB
 
-/// Opens the database of a store; a damaged one is kept under another name, and a new one gets what can be read of it.
+/// Opens the database of a store. Keeps a damaged database under another name and copies its readable rows into a new
+/// one.
 struct StoreOpening {
     let path: String
     let bootID: String
@@ -9,16 +10,16 @@ struct StoreOpening {
     /// Brings a store of an earlier version up to date.
     let migrate: (DatabaseMigrator, DatabaseQueue) throws -> Void
 
-    /// The name of a new store that is complete and not in its place yet.
+    /// Path of a new store that is complete but not yet in its place.
     private var salvagedPath: String { path + ".salvaged" }
     private static let setting = "salvage"
 
     // MARK: Opening
 
-    /// Opens a store that others may have open.
+    /// Opens a store that other processes may have open.
     func open() throws -> DatabaseQueue { try Self.open(path, contention, migrate) }
 
-    /// Opens a store that nobody has open, and looks it through where it may be damaged.
+    /// Opens a store that nobody else has open. Checks the store if it may be damaged, and salvages a damaged one.
     func openChecked() throws -> (DatabaseQueue, SalvagedStore?, setAside: String?) {
         try finishSalvage()
         let left = StoreHealth.mark(of: path)
@@ -53,18 +54,18 @@ struct StoreOpening {
         return try WriteAheadLog(PosixFile.reading(path + "-wal")).isDamaged
     }
 
-    /// SQLite takes some other values of the header's text encoding for UTF-8, until it reads the schema once more.
+    /// Whether the header names UTF-8. SQLite takes some other values for UTF-8 until it reads the schema once more.
     private func isUTF8() throws(DiskError) -> Bool {
         try pages().page(1).dropFirst(56).prefix(4) == [0, 0, 0, 1]
     }
 
-    /// The pages of the store as its newest commits left them.
+    /// Returns the pages of the store after its newest commits.
     private func pages() throws(DiskError) -> DatabasePages {
         let hasLog = try PosixDisk().status(path + "-wal")?.kind == .file
         return try DatabasePages(path, log: hasLog ? path + "-wal" : nil)
     }
 
-    /// Nothing is left of a store of which there was something, or its file is gone.
+    /// Whether the store's file is empty or gone, although its mark or its log shows that a store existed.
     private func isEmptied() throws -> Bool {
         guard try PosixDisk().status(path)?.size ?? 0 == 0 else { return false }
         return try [StoreHealth.markPath(path), path + "-wal"].contains { try PosixDisk().status($0)?.size ?? 0 > 0 }
@@ -75,8 +76,9 @@ struct StoreOpening {
         _ contention: StoreContention,
         _ migrate: (DatabaseMigrator, DatabaseQueue) throws -> Void
     ) throws -> DatabaseQueue {
-        // Created by us first, since SQLite would make it readable by everybody. One that is there is not opened: closing it
-        // would give up the locks that another connection of this process has on it (https://sqlite.org/howtocorrupt.html §2.2).
+        // Creates the file first, because SQLite would make it readable by everybody. Does not open an existing file:
+        // closing it would release the locks that another connection of this process has on it
+        // (https://sqlite.org/howtocorrupt.html §2.2).
         do throws(DiskError) { _ = try PosixFile(path, flags: O_RDWR | O_CREAT | O_EXCL, mode: 0o600) } catch {
             if error.kind != .alreadyExists { throw error }
         }
@@ -85,14 +87,15 @@ struct StoreOpening {
         configuration.busyMode = .callback { contention.wait(for: path, tries: $0) }
         configuration.prepareDatabase { database in
             try database.execute(sql: "PRAGMA synchronous = NORMAL")
-            // A list of thousands changes the same pages again and again: they are kept at hand (8 MiB), and copied from the
-            // log into the database every 32 MiB rather than every 4, which everybody waits for.
+            // A list of thousands of downloads changes the same pages repeatedly, so the cache keeps 8 MiB of pages.
+            // SQLite copies the log into the database every 32 MiB instead of every 4 MiB, because all callers wait for
+            // the copy.
             try database.execute(sql: "PRAGMA cache_size = -8192")
             try database.execute(sql: "PRAGMA wal_autocheckpoint = 8000")
         }
         let queue = try DatabaseQueue(path: path, configuration: configuration)
         if try queue.read(Schema.migrator.hasBeenSuperseded) {
-            // A damaged name of a schema looks like one of a later version.
+            // A damaged name of a migration looks like one of a later version.
             if try queue.read(StoreCheck.isDamaged("grdb_migrations")) {
                 try queue.close()
                 throw StoreDamage()
@@ -102,19 +105,20 @@ struct StoreOpening {
                 "The store \(path) was written by a newer version of Haul. Update Haul, or name another state folder."
             )
         }
-        // A new store has no users that could know less of it.
+        // A new store needs no migration, because no user of an earlier version has it open.
         try Schema.prepare(queue) { try migrate($0, queue) }
         return queue
     }
 
     // MARK: Salvaging
 
-    /// Puts a new store with what can be read into the place of the damaged one.
+    /// Replaces the damaged store by a new store with the readable rows.
     ///
-    /// The new store is complete, and on the disk, before the damaged one is moved: a process that is killed in between loses neither.
+    /// The new store is complete and synced before the damaged one is moved, so that a process killed in between loses
+    /// neither.
     private func salvage() throws -> SalvagedStore {
         let kept = try freeName()
-        // What is left of a store whose file is gone is kept under its name too.
+        // Creates an empty file if the store's file is gone, so that the files left beside it are kept too.
         if try PosixDisk().status(path) == nil {
             _ = try PosixFile(path, flags: O_RDWR | O_CREAT | O_EXCL, mode: 0o600)
         }
@@ -149,14 +153,15 @@ struct StoreOpening {
         return salvaged
     }
 
-    /// Ends what a process was killed at: the damaged store is not in its place any more.
+    /// Finishes a salvage whose process was killed after it had moved the damaged store away.
     private func finishSalvage() throws(DiskError) {
         guard try PosixDisk().status(path) == nil, try PosixDisk().status(salvagedPath) != nil else { return }
         try moveAway(to: try freeName())
         try PosixDisk().rename(salvagedPath, to: path, replacing: false)
     }
 
-    /// The database goes first: without it, what is left of it belongs to no store.
+    /// Moves the files of the damaged store away. Moves the database first, because its other files belong to no store
+    /// without it.
     private func moveAway(to kept: String) throws(DiskError) {
         for suffix in try Self.suffixes(of: path) {
             try PosixDisk().rename(path + suffix, to: kept + suffix, replacing: false)
@@ -177,18 +182,18 @@ struct StoreOpening {
         for suffix in try Self.suffixes(of: path) { try PosixDisk().remove(path + suffix) }
     }
 
-    /// The files of a database that are there, as the ends of their names, the database first.
+    /// Returns the suffixes of a database's existing files. The empty suffix of the database itself comes first.
     private static func suffixes(of path: String) throws(DiskError) -> [String] {
         var found: [String] = []
         for suffix in ["", "-wal", "-shm"] where try PosixDisk().status(path + suffix) != nil { found.append(suffix) }
         return found
     }
 
-    /// What an earlier start had to salvage; nil once the damaged store is gone.
+    /// Returns the result of an earlier salvage; `nil` once the damaged store is gone.
     private func keptSalvage(_ queue: DatabaseQueue) throws -> SalvagedStore? {
         let sql = "SELECT value FROM setting WHERE name = ? AND typeof(value) = 'text'"
         let text = try queue.read { try String.fetchOne($0, sql: sql, arguments: [Self.setting]) }
-        // It says nothing that a download depends on.
+        // Ignores an unreadable value, because no download depends on it.
         guard let text, let salvaged = try? JSONDecoder().decode(SalvagedStore.self, from: Data(text.utf8)),
             try PosixDisk().status(salvaged.path) != nil
         else { return nil }

@@ -1,14 +1,14 @@
 internal import Foundation
 internal import GRDB
 
-/// Takes the rows of a damaged store that can be read over into a new one. The damaged files are only read.
+/// Copies the readable rows of a damaged store into a new one. Only reads the damaged files.
 struct StoreSalvage {
     struct Result: Sendable, Equatable {
-        /// Downloads that were taken over.
+        /// Number of downloads that were copied.
         var kept = 0
-        /// Downloads that are known of and were not.
+        /// Number of known downloads that were not copied.
         var lost = 0
-        /// The first of the lost ones, by what is known of them.
+        /// Names of the first lost downloads: their URLs or ids.
         var names: [String] = []
     }
 
@@ -20,10 +20,10 @@ struct StoreSalvage {
         self.pages = pages
     }
 
-    /// Most names that are kept of lost downloads.
+    /// Limit of names of lost downloads.
     private static let mostNames = 100
 
-    /// - Parameter database: has all tables, and no rows but those of the migrations.
+    /// - Parameter database: new database with all tables, and no rows except those of the migrations.
     func write(into database: Database) throws -> Result {
         let columns = try database.columns(in: "download").map(\.name)
         var referenced: Set<UInt32> = []
@@ -33,7 +33,7 @@ struct StoreSalvage {
         var odd = OddRows()
         var lost: [String: Set<Int64>] = [:]
         var progress: [[StoredValue]] = []
-        // Pages that their table does not name any more may hold rows of a while ago: those that are named come first.
+        // First reads the pages that a table refers to. Other pages may hold outdated rows.
         for isNamed in [true, false] {
             try forEachPage { page, number, kind in
                 guard kind == .tableLeaf, referenced.contains(number) == isNamed else { return }
@@ -42,7 +42,7 @@ struct StoreSalvage {
                         guard try !write(row, values, columns, &odd, database) else { continue }
                         if let id = values[0].text { lost[id, default: []].insert(row) }
                     } else if Self.isProgress(values) {
-                        // Its download may come later.
+                        // The row of the download may come later.
                         progress.append(values)
                     } else if Self.isSetting(values) {
                         try database.execute(
@@ -94,7 +94,7 @@ struct StoreSalvage {
     // MARK: Rows
 
     private static func isDownload(_ values: [StoredValue]) -> Bool {
-        // Of a store that was brought up to date some rows have fewer columns.
+        // Rows of a migrated store may have fewer columns.
         (16...30).contains(values.count) && values[0].text.flatMap { DownloadID($0) } != nil
     }
 
@@ -121,7 +121,7 @@ struct StoreSalvage {
         if try isThere(id, database) { return true }
         var values = values
         let names = columns.prefix(values.count)
-        // Two of one key are one of an earlier time and one of now: which is which cannot be told.
+        // One of two rows with the same key is outdated. Nothing tells which, so the later one loses its key.
         if let key = names.firstIndex(of: "key"), let text = values[key].text,
             try has("SELECT 1 FROM download WHERE key = ?", text, database)
         {
@@ -136,7 +136,7 @@ struct StoreSalvage {
                     """
             ).execute(arguments: [isFree ? row : nil] + StatementArguments(values.map(\.databaseValue)))
         } catch let error as DatabaseError where error.resultCode == .SQLITE_CONSTRAINT {
-            // A value that must be there is not.
+            // A required value is missing.
             return false
         }
         let new = database.lastInsertedRowID
@@ -147,7 +147,7 @@ struct StoreSalvage {
         return false
     }
 
-    /// Takes a claim over that agrees with itself: a wrong one would pass for bytes that are here.
+    /// Copies a progress row if it is consistent. A wrong one would claim bytes that are not on disk.
     private func write(progress values: [StoredValue], _ database: Database) throws {
         guard let id = values[0].text, let written = values[1].text, let synced = values[2].text,
             let bootID = values[3].text, let received = values[4].integer
@@ -169,7 +169,7 @@ struct StoreSalvage {
         }
     }
 
-    /// The URLs of lost downloads, as far as an index has them, else their ids.
+    /// Returns the URLs of lost downloads if an index has them, else their ids.
     private func names(of lost: [String: Set<Int64>], _ database: Database) throws -> [String] {
         var rows: [Int64: String] = [:]
         for (id, numbers) in lost.sorted(by: { $0.key < $1.key }).prefix(Self.mostNames) {

@@ -22,8 +22,8 @@ enum StoredValue: Sendable, Equatable {
         }
     }
 
-    /// The values of a record (https://sqlite.org/fileformat2.html#record_format); nil for bytes that are none, and for a text
-    /// that is not UTF-8.
+    /// Decodes the values of a record (https://sqlite.org/fileformat2.html#record_format). Returns `nil` for bytes that
+    /// are no record, and for a text that is not UTF-8.
     static func record(_ bytes: [UInt8]) -> [StoredValue]? {
         var header = VarintReader(bytes, at: 0)
         guard let headerSize = header.next(), headerSize <= bytes.count else { return nil }
@@ -62,14 +62,14 @@ enum StoredValue: Sendable, Equatable {
     }
 }
 
-/// Reads the numbers of variable length of a page, one after another.
+/// Reads the variable-length integers of a page one after another.
 struct VarintReader {
     private let bytes: [UInt8]
     private(set) var offset: Int
 
     init(_ bytes: [UInt8], at offset: Int) { (self.bytes, self.offset) = (bytes, offset) }
 
-    /// - Returns: nil beyond the end.
+    /// - Returns: `nil` beyond the end.
     mutating func next() -> Int64? {
         var value: UInt64 = 0
         for count in 1...9 {

@@ -1,21 +1,21 @@
-/// The log of a database, read without SQLite, which ends it at the first frame that does not fit: one damaged byte would cost
-/// every commit behind it.
+/// Write-ahead log of a database, read without SQLite. SQLite ends the log at the first invalid frame, so that one
+/// damaged byte would cost every later commit.
 ///
 /// The format: https://sqlite.org/fileformat2.html#the_write_ahead_log.
 struct WriteAheadLog {
-    /// Where the newest committed bytes of each page begin in the file.
+    /// Offset in the file of the newest committed bytes of each page.
     private(set) var newest: [UInt32: Int64] = [:]
-    /// A commit lies behind a frame that does not fit: SQLite would drop it.
+    /// Whether a commit follows an invalid header or frame. SQLite would drop such a commit.
     private(set) var isDamaged = false
 
     private static let headerSize = 32
     private static let frameHeaderSize = 24
     private static let magic: UInt32 = 0x377F_0682
 
-    /// Frames that are looked at for the salts of a log whose header is damaged; the first of them may be damaged too.
+    /// Limit of frames that are read to find the salts if the header is damaged. The first frames may be damaged too.
     private static let mostFramesForSalts: Int64 = 64
 
-    /// Returns the salts that two frames in a row have, else those of the first frame.
+    /// Returns the salts that two consecutive frames share, else those of the first frame.
     private static func salts(of file: PosixFile, _ count: Int64) throws(DiskError) -> [UInt8] {
         let frameSize = Int64(frameHeaderSize + DatabasePages.pageSize)
         var first: [UInt8]?
@@ -33,7 +33,7 @@ struct WriteAheadLog {
         let header = try file.read(at: 0, count: Self.headerSize)
         guard header.count == Self.headerSize else { return }
         let magic = header.integer(at: 0)
-        // Where the header is damaged, the log is taken for one of this machine.
+        // Assumes the byte order of this machine if the magic number is damaged.
         let isBigEndian = magic & ~1 == Self.magic ? magic & 1 == 1 : 1.bigEndian == 1
         var sum = LogSum(isBigEndian: isBigEndian)
         header[..<24].withUnsafeBytes { sum.add($0) }
@@ -41,9 +41,9 @@ struct WriteAheadLog {
         let frameSize = Int64(Self.frameHeaderSize + DatabasePages.pageSize)
         let count = (size - Int64(Self.headerSize)) / frameSize
         guard count > 0 else { return }
-        // Frames of earlier rounds have other salts.
+        // Frames from earlier uses of the log have other salts.
         let salts = isHeaderIntact ? Array(header[16..<24]) : try Self.salts(of: file, count)
-        // Each frame continues the sum of the frame before it, and the first one that of the header.
+        // Each frame continues the checksum of the frame before it; the first frame continues that of the header.
         var before = LogSum(header, at: 24, isBigEndian: isBigEndian)
         var pending: [UInt32: Int64] = [:]
         var isBroken = !isHeaderIntact
@@ -68,17 +68,17 @@ struct WriteAheadLog {
                 continue
             }
             pending[page] = offset + Int64(Self.frameHeaderSize)
-            // The last frame of a commit says how many pages the database then has.
+            // The last frame of a commit holds the number of pages that the database then has.
             guard frame.integer(at: 4) > 0 else { continue }
             newest.merge(pending) { $1 }
             pending = [:]
-            // Frames of a transaction that was rolled back may lie behind the end, but never its commit.
+            // A rolled-back transaction may leave frames behind the end of the log, but never a commit.
             if isBroken { isDamaged = true }
         }
     }
 }
 
-/// The running sum of a log's frames.
+/// Running checksum of a log's frames.
 private struct LogSum: Equatable {
     let isBigEndian: Bool
     private var first: UInt32 = 0
@@ -91,7 +91,7 @@ private struct LogSum: Equatable {
         (first, second) = (bytes.integer(at: offset), bytes.integer(at: offset + 4))
     }
 
-    /// - Parameter bytes: a multiple of eight.
+    /// - Parameter bytes: their number is a multiple of eight.
     mutating func add(_ bytes: UnsafeRawBufferPointer) {
         var offset = 0
         while offset + 8 <= bytes.count {
@@ -108,7 +108,7 @@ private struct LogSum: Equatable {
 }
 
 extension [UInt8] {
-    /// Four bytes as a number, the most significant first; 0 beyond the end.
+    /// Returns four bytes as a number, the most significant first; 0 beyond the end.
     func integer(at offset: Int) -> UInt32 {
         guard offset >= 0, offset + 4 <= count else { return 0 }
         return self[offset..<offset + 4].reduce(0) { $0 << 8 | UInt32($1) }
