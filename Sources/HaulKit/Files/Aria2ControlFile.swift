@@ -1,12 +1,12 @@
-/// What aria2's control file (`NAME.aria2`) says of the unfinished file beside it. A value; the format is that of aria2's
+/// Content of aria2's control file (`NAME.aria2`) for the unfinished file beside it. The format is that of aria2's
 /// technical notes.
 struct Aria2ControlFile: Sendable, Equatable {
     /// Length of the complete file in bytes.
     let total: Int64
-    /// The bytes that aria2 has written: whole pieces, and of pieces under way the blocks that are complete.
+    /// Bytes that aria2 has written: whole pieces, and the complete blocks of unfinished pieces.
     let claimed: ByteSet
 
-    /// Why a file cannot be read as a control file.
+    /// Reason why a file cannot be read as a control file.
     enum Failure: Error, Equatable {
         case cutShort
         case unknownVersion(UInt64)
@@ -23,18 +23,18 @@ struct Aria2ControlFile: Sendable, Equatable {
         }
     }
 
-    /// Larger ones are not read: 8 million pieces.
+    /// Size limit of a control file in bytes, enough for 8 million pieces.
     static let mostBytes: Int64 = 1 << 20
-    /// Of the parts of a piece that are counted while it is under way.
+    /// Length in bytes of the blocks that aria2 counts in an unfinished piece.
     private static let blockLength: Int64 = 16 << 10
-    /// Longest file: sums of positions in it fit.
+    /// Length limit of a file in bytes, so that sums of positions do not overflow.
     private static let longest: Int64 = 1 << 60
 
     init(_ bytes: [UInt8]) throws(Failure) {
         var reader = Reader(rest: bytes[...])
         let version = try reader.number(2)
         guard version <= 1 else { throw .unknownVersion(version) }
-        // Version 0 has the numbers of the machine that wrote it, which is taken to be of this kind.
+        // Version 0 has the byte order of the machine that wrote it. Assumes the byte order of this machine.
         reader.isBigEndian = version == 1 || Int(bigEndian: 1) == 1
         let extensions = try reader.take(4)
         let hashLength = try reader.length()
@@ -42,7 +42,7 @@ struct Aria2ControlFile: Sendable, Equatable {
         guard hashLength == 0, extensions.allSatisfy({ $0 == 0 }) else { throw .torrent }
         let pieceLength = Int64(try reader.length())
         let total = try reader.number(8)
-        // What was uploaded.
+        // Skips the number of uploaded bytes.
         _ = try reader.number(8)
         guard total <= UInt64(Self.longest), pieceLength > 0 || total == 0 else { throw .inconsistent("length") }
         self.total = Int64(total)
@@ -77,7 +77,7 @@ struct Aria2ControlFile: Sendable, Equatable {
         return claimed
     }
 
-    /// The stretches of bits that are set, of the first `count`; the highest bit of a byte comes first.
+    /// Returns the runs of set bits among the first `count` bits. The highest bit of a byte comes first.
     private static func runs(in bits: ArraySlice<UInt8>, count: Int64) -> [Range<Int64>] {
         var runs: [Range<Int64>] = []
         var start: Int64?
@@ -94,7 +94,7 @@ struct Aria2ControlFile: Sendable, Equatable {
         return runs
     }
 
-    /// A length in pieces, of which the last may be shorter.
+    /// Division of a length into pieces. The last piece may be shorter.
     private struct Layout {
         let total: Int64
         let pieceLength: Int64
@@ -103,7 +103,7 @@ struct Aria2ControlFile: Sendable, Equatable {
 
         func end(of piece: Int64) -> Int64 { min((piece + 1) * pieceLength, total) }
 
-        /// Bytes of a list with a bit for each piece.
+        /// Returns the size in bytes of a bit field for `count` pieces.
         static func bytes(for count: Int64) -> Int64 { count / 8 + (count % 8 == 0 ? 0 : 1) }
     }
 
@@ -117,14 +117,14 @@ struct Aria2ControlFile: Sendable, Equatable {
             return rest.prefix(count)
         }
 
-        /// Of at most eight bytes.
+        /// Reads a number of `size` bytes, at most eight.
         mutating func number(_ size: Int) throws(Failure) -> UInt64 {
             let bytes = try take(size)
             let number: (UInt64, UInt8) -> UInt64 = { $0 << 8 | UInt64($1) }
             return isBigEndian ? bytes.reduce(0, number) : bytes.reversed().reduce(0, number)
         }
 
-        /// Four bytes: less than 2^32, which fits into `Int`.
+        /// Reads a number of four bytes, which fits into `Int`.
         mutating func length() throws(Failure) -> Int { Int(clamping: try number(4)) }
     }
 }

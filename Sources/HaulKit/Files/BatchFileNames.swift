@@ -1,15 +1,15 @@
 /// The names of the files of one list, made distinct before the first request is sent.
 ///
-/// If several URLs lead to one name in one folder, the first keeps it and the others are numbered in the order of the
-/// list, `name (1).ext`, so that the same list gives the same names whichever response arrives first. A name that only
-/// the response has (`Content-Disposition`, a redirect) is not known here; if it is taken by then, it gets the next
-/// number.
+/// If several URLs lead to one name in one folder, the first keeps the name. The others are numbered in the order of
+/// the list, as `name (1).ext`, so that the names do not depend on which response arrives first. A name that only the
+/// response has (`Content-Disposition`, a redirect) is not known here. If such a name is taken by then, it gets the
+/// next number.
 public struct BatchFileNames: Sendable {
     /// A name that more than one URL of the list leads to.
     public struct Shared: Sendable, Hashable {
         /// The path that the first of these files keeps.
         public let path: String
-        /// Number of URLs that lead to it.
+        /// Number of URLs that lead to this path.
         public let count: Int
     }
 
@@ -17,8 +17,8 @@ public struct BatchFileNames: Sendable {
     public private(set) var requests: [DownloadRequest]
     /// The names that were numbered, in the order of the list.
     public private(set) var shared: [Shared] = []
-    /// By index: requests that name the file of an earlier request for another URL, with the error
-    /// (``DownloadError/Code/inUse``).
+    /// Errors (``DownloadError/Code/inUse``) by index, for requests that name the file of an earlier request for
+    /// another URL.
     public private(set) var refused: [Int: DownloadError] = [:]
 
     /// Computes the names of a list. ``Downloader/add(_:)-([DownloadRequest])`` does this itself; call it to show names
@@ -26,7 +26,7 @@ public struct BatchFileNames: Sendable {
     public init(_ requests: [DownloadRequest]) {
         self.requests = requests
         guard requests.count > 1 else { return }
-        /// The first to lead to each path, and the others.
+        /// Index of the first request that leads to each path; `others` has the later ones.
         var first: [String: Int] = [:]
         var others: [(position: Int, path: String)] = []
         for (position, request) in requests.enumerated() {
@@ -44,7 +44,7 @@ public struct BatchFileNames: Sendable {
     private mutating func number(_ others: [(position: Int, path: String)], _ first: [String: Int]) {
         var taken = Set(others.isEmpty ? [] : Array(first.keys))
         var numbers: [String: Int] = [:]
-        /// One URL twice is one download, also where its name was numbered.
+        /// Names given so far. Equal requests are one download, so they get the same name.
         var given: [DownloadRequest: String] = [:]
         var counts: [String: Int] = [:]
         var order: [String] = []
@@ -75,12 +75,12 @@ public struct BatchFileNames: Sendable {
         shared = order.map { Shared(path: $0, count: counts[$0] ?? 0) }
     }
 
-    /// The path as far as the request determines it; `nil` when only the response has the name.
+    /// Returns the path that the request determines; `nil` if only the response has the name.
     private static func path(_ request: DownloadRequest) -> String? {
         switch request.destination {
         case .file(let path): path
         case .folder(let folder):
-            // As it will be once it is made safe: names may differ in nothing but what must not be in one.
+            // Compares safe names, because names may differ only in characters that a safe name does not have.
             (request.suggestedName.flatMap(FileName.safeTitle)
                 ?? (request.needsSource ? nil : FileName.from(url: request.url)))
                 .map { FilePaths.join(folder, $0) }

@@ -2,18 +2,19 @@ internal import CHaulSystem
 internal import Foundation
 internal import NIOCore
 
-/// How many descriptors this process may have open at once, and how many it has.
+/// Limit of open descriptors of this process, and how many are still free.
 package enum DescriptorLimit {
-    /// The limit that holds now.
+    /// Soft limit at this moment; `Int.max` if unknown.
     package static var now: Int {
         var (soft, hard): (Int64, Int64) = (0, 0)
         return haul_descriptor_limits(&soft, &hard) == 0 ? Int(clamping: soft) : .max
     }
 
-    /// How many more there may be.
+    /// Number of descriptors that the process may still open; an estimate above a limit of 4096.
     package static var free: Int {
         let limit = now
-        // Counting them all takes as long as there may be many; who may have thousands lacks none.
+        // Counting takes one system call for each possible descriptor. Above a limit of 4096, assumes 2048 open
+        // descriptors instead, because a process that may have thousands lacks none.
         let counted = min(limit, 4096)
         return counted == limit ? limit - Int(haul_open_descriptors(Int32(counted))) : limit - counted / 2
     }
@@ -26,11 +27,11 @@ package enum DescriptorLimit {
         } catch { return DiskError.Kind(errno: error.code) == .tooManyOpenFiles }
     }
 
-    /// Raises the limit so far that these downloads lack nothing, if the system allows it. For programs, not for libraries:
-    /// the limit is the process's.
+    /// Raises the limit as far as these downloads need, if the kernel allows it. For programs, not for libraries,
+    /// because the limit applies to the whole process.
     ///
-    /// - Parameter others: what the rest of the program may have open at once.
-    /// - Returns: how many event loops the process should have, which is to be set before there are any.
+    /// - Parameter others: descriptors that the rest of the program may have open at once.
+    /// - Returns: the number of event loops for the process, which the caller sets before the first event loop exists.
     /// - Throws: ``DownloadError/Code/tooManyOpenFiles`` where not even one download can run.
     package static func prepare(downloads: Int, connections: Int, others: Int = 0) throws(DownloadError) -> Int {
         let wanted = DescriptorBudget.most(
@@ -40,7 +41,7 @@ package enum DescriptorLimit {
         ).addingClamped(others)
         let (limit, free) = (now, free)
         let (raised, isTooMuch) = (limit - free).addingReportingOverflow(wanted)
-        // Where it cannot be raised there are fewer at once.
+        // If the limit cannot be raised, fewer downloads run at once.
         if free < wanted { _ = haul_raise_descriptor_limit(isTooMuch ? .max : Int64(raised)) }
         let loops = DescriptorBudget.eventLoops(cores: System.coreCount, free: Self.free)
         try check(eventLoops: loops)

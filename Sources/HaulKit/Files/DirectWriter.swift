@@ -1,19 +1,18 @@
 internal import CHaulSystem
 internal import Synchronization
 
-/// Writes whole blocks of a file from memory to the disk (`O_DIRECT`), through a second descriptor and from a buffer that lies
-/// as the disk needs it.
+/// Writes whole blocks of a file with `O_DIRECT`, through a second descriptor and from an aligned buffer.
 ///
-/// A write through the page cache allocates pages, copies the bytes into them, and has the kernel empty them again. A copy into
-/// this buffer, which stays in the processor's cache, costs less.
+/// A write through the page cache allocates pages, copies the bytes into them, and makes the kernel empty them again. A
+/// copy into this buffer costs less, because the buffer stays in the processor's cache.
 final class DirectWriter: Sendable {
-    /// Offsets and lengths are multiples of it; no disk asks for more.
+    /// Offsets and lengths are multiples of this size. No disk requires a larger one.
     static let blockSize: Int64 = 4096
 
     private let descriptor: Int32
     private let isRefused = Mutex(false)
 
-    /// - Returns: nil where the file system cannot, or does not say what it needs.
+    /// - Returns: `nil` if the file system does not support `O_DIRECT` or does not report its alignment.
     init?(beside descriptor: Int32) {
         do throws(SystemCalls.Errno) {
             self.descriptor = try SystemCalls.openDirect(descriptor, blockSize: UInt32(Self.blockSize))
@@ -22,9 +21,10 @@ final class DirectWriter: Sendable {
 
     deinit { SystemCalls.close(descriptor) }
 
-    /// Writes the front of `vectors` at `offset`, which must be a multiple of the block size, and takes it off them.
+    /// Writes whole blocks from the front of `vectors` at `offset`, a multiple of the block size. Removes the written
+    /// bytes from `vectors`.
     ///
-    /// - Returns: how much that was: all whole blocks, or less where the file system refuses or is full.
+    /// - Returns: the number of written bytes: all whole blocks, or fewer if the file system refuses or is full.
     func write(_ vectors: inout IOVectors, at offset: Int64) throws(SystemCalls.Errno) -> Int {
         var written = 0
         var failure: SystemCalls.Errno?
@@ -42,7 +42,7 @@ final class DirectWriter: Sendable {
                     guard taken == count else { return }
                 } catch {
                     isRefused = SystemCalls.isUnsupported(error)
-                    // Some of it may fit still, which the page cache knows.
+                    // Some of the rest may still fit, so the caller writes the rest through the page cache.
                     if !isRefused, !SystemCalls.isOfSpace(error) { failure = error }
                     return
                 }
@@ -53,15 +53,16 @@ final class DirectWriter: Sendable {
     }
 }
 
-/// The buffers that direct writes copy from: as many as there are writes at once, however many files are open.
+/// Buffers that direct writes copy from. Their number depends on simultaneous writes, not on open files.
 private final class BlockBuffers: Sendable {
-    /// Unchecked since the compiler does not see ownership: the caller of `take()` alone uses the buffer until `giveBack(_:)`.
+    /// Unchecked, because the compiler does not see ownership: only the caller of `take()` uses a buffer until
+    /// `giveBack(_:)`.
     private struct Free: @unchecked Sendable {
         var buffers: [UnsafeMutableRawBufferPointer] = []
     }
     static let shared = BlockBuffers()
     private static let size = 512 << 10
-    /// More are given back to the system.
+    /// Limit of free buffers. Further ones are deallocated.
     private static let mostKept = 4
     private let free = Mutex(Free())
 

@@ -1,38 +1,39 @@
 internal import NIOCore
 
-/// The file system as the engine sees it: the dozen calls that a download needs.
+/// File system as the engine sees it: the dozen calls that a download needs.
 ///
-/// Every call may block and is made off the actor and off the event loops. `PosixDisk` is the real one.
+/// Every call may block, so callers run it off the actor and off the event loops. `PosixDisk` is the real file system.
 protocol Disk: Sendable {
     /// Creates a file that must not exist yet, open for reading and writing. Never follows a symbolic link.
     func create(_ path: String) throws(DiskError) -> any DiskFile
     /// Opens a file that must exist, for reading and writing. Never follows a symbolic link.
     func open(_ path: String) throws(DiskError) -> any DiskFile
-    /// What stands at `path` (a symbolic link counts as itself), or nil when nothing does.
+    /// Returns the status of `path`, without following a symbolic link; `nil` if nothing is there.
     func status(_ path: String) throws(DiskError) -> FileStatus?
-    /// Renames; with `replacing` false an existing target is an error of kind `alreadyExists`.
+    /// Renames a file. If `replacing` is `false`, an existing target is an error of kind `alreadyExists`.
     func rename(_ path: String, to target: String, replacing: Bool) throws(DiskError)
     func remove(_ path: String) throws(DiskError)
-    /// Gives a file the permissions of another; no error where that cannot be.
+    /// Gives a file the permissions of another. Ignores a failure.
     func copyPermissions(of path: String, to target: String)
-    /// Makes everything written to these files durable, for less than it costs one by one; an error for each that may not be.
+    /// Syncs several files at once, which costs less than one by one. Returns an error for each file that may not be
+    /// durable.
     func sync(_ files: [any DiskFile]) -> [DiskError?]
     /// Makes the names inside a folder durable.
     func syncFolder(_ path: String) throws(DiskError)
     /// Creates a folder and its parents; no error if it is there.
     func createFolder(_ path: String) throws(DiskError)
-    /// Creates the folders of `path` that lie below `root`, no part of which may be a symbolic link: each is opened in the one
-    /// before. With `making` false none is created, and all must be there.
+    /// Creates the folders of `path` below `root`. Opens each folder in the one before and refuses a symbolic link. If
+    /// `making` is `false`, creates none, and all must exist.
     func walk(to path: String, beneath root: String, making: Bool) throws(DiskError)
-    /// The space of the file system of `path`, which must exist; nil when it does not say.
+    /// Returns the space on the file system of `path`, which must exist; `nil` if the file system does not report it.
     func freeSpace(at path: String) throws(DiskError) -> VolumeSpace?
-    /// Whether any process has the file at a path open for writing; nil where that is not known.
+    /// Whether any process has the file at `path` open for writing; `nil` if unknown.
     func isOpenForWriting(_ path: String) throws(DiskError) -> Bool?
-    /// Names this boot of the machine: what the kernel had but the disk had not is gone once it changes.
+    /// Identifies this boot of the machine. After a new boot, bytes that were written but not synced are lost.
     var bootID: String { get }
 }
 
-/// An open file. Calls may come from several threads; the file closes when the last reference goes.
+/// An open file. Several threads may call it. The file closes when the last reference is released.
 protocol DiskFile: AnyObject, Sendable {
     var path: String { get }
     /// Writes all of the buffers, one after another, from `offset` on.
@@ -41,19 +42,19 @@ protocol DiskFile: AnyObject, Sendable {
     func read(at offset: Int64, count: Int) throws(DiskError) -> [UInt8]
     /// Returns when everything written before the call is on disk. After an error nothing unsynced may be trusted.
     func sync() throws(DiskError)
-    /// Reserves space for `length` bytes without changing the length; no error where the file system cannot.
+    /// Reserves space for `length` bytes without changing the length; no error if the file system cannot.
     func reserve(_ length: Int64) throws(DiskError)
     func truncate(_ length: Int64) throws(DiskError)
-    /// In nanoseconds since 1970, as ``FileStatus/modified``.
+    /// Sets the modification time in nanoseconds since 1970, as ``FileStatus/modified``.
     func setModificationTime(_ nanoseconds: Int64) throws(DiskError)
     func status() throws(DiskError) -> FileStatus
-    /// The length alone, for less than a status costs.
+    /// Returns only the length, which costs less than ``status()``.
     func size() throws(DiskError) -> Int64
-    /// Takes the exclusive lock that keeps a second process from writing; false when another has it.
+    /// Takes the exclusive lock that keeps a second process from writing. Returns `false` if another process has it.
     func lock() throws(DiskError) -> Bool
-    /// There is nothing of it on the disk yet; a write does not wait for anything.
+    /// Whether nothing of the file is on the disk yet, so that a write does not wait.
     var isInMemory: Bool { get }
-    /// Gives the lock up, also where something still holds the file open.
+    /// Releases the lock, even while something still has the file open.
     func unlock()
 }
 
@@ -62,7 +63,7 @@ extension Disk {
 
     func isOpenForWriting(_ path: String) throws(DiskError) -> Bool? { nil }
 
-    /// The same for a path that need not be there yet: what its nearest folder says.
+    /// Returns the space for a path that may not exist yet, from its nearest existing folder.
     func freeSpace(near path: String) throws(DiskError) -> VolumeSpace? {
         var path = path
         while true {
@@ -87,50 +88,51 @@ extension DiskFile {
 
     func size() throws(DiskError) -> Int64 { try status().size }
 
-    /// The lock goes with the file.
+    /// Does nothing, because the lock ends when the file closes.
     func unlock() {}
 }
 
-/// The space that a file system has.
+/// Space of a file system.
 struct VolumeSpace: Sendable, Hashable {
     /// Bytes that this user may still write.
     var free: Int64
-    /// Bytes that it holds when it is empty.
+    /// Size of the file system in bytes.
     var total: Int64
-    /// Tells file systems apart (`st_dev`).
+    /// Identifies the file system (`st_dev`).
     var volume: UInt64
 }
 
-/// What the file system says of a file.
+/// Status of a file as the file system reports it.
 struct FileStatus: Sendable, Hashable, Codable {
     enum Kind: String, Sendable, Codable { case file, folder, symbolicLink, other }
     var kind: Kind
     var size: Int64
-    /// Bytes of disk that the file occupies, what is reserved included.
+    /// Bytes that the file occupies on the disk, including reserved space.
     var allocated: Int64
     var device: UInt64
     var inode: UInt64
-    /// When it was created, in nanoseconds since 1970: tells a new file from a deleted one whose inode it got. 0 where the
-    /// file system does not say.
+    /// Birth time in nanoseconds since 1970; 0 if the file system does not report it. Tells a new file from a deleted
+    /// one with the same inode.
     var born: Int64 = 0
     /// Modification time, in nanoseconds since 1970.
     var modified: Int64
-    /// How many names it has. Not part of what is stored.
+    /// Number of names (hard links). Not stored.
     var links: UInt64 = 1
 
     private enum CodingKeys: String, CodingKey { case kind, size, allocated, device, inode, born, modified }
 
-    /// A regular file of one name: what is written to it changes nothing else. A second name may be the user's.
+    /// Whether this is a regular file with only one name, so that a write to it changes nothing else. A second name may
+    /// be the user's.
     var isPlainFile: Bool { kind == .file && links == 1 }
 
-    /// Whether a user who asks to overwrite can mean it: a file, or a link, which is replaced itself.
+    /// Whether the policy `overwrite` may replace this: a file or a symbolic link. A rename replaces the link itself.
     var isReplaceable: Bool { kind == .file || kind == .symbolicLink }
 
     func isSameFile(as other: FileStatus) -> Bool {
         device == other.device && inode == other.inode && born == other.born
     }
 
-    /// Whether it is the same file, with the size and the time that `other` has.
+    /// Whether this is the same file with the size and the modification time of `other`.
     func isUnchanged(since other: FileStatus) -> Bool {
         isSameFile(as: other) && size == other.size && modified == other.modified
     }

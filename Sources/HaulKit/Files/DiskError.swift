@@ -1,6 +1,6 @@
-/// What the disk refused, in terms a person can act on.
+/// Error of a disk call, described so that a person can act on it.
 struct DiskError: Error, Sendable, Hashable, Codable {
-    /// The kinds that Haul treats differently or has a sentence of its own for.
+    /// Kinds that Haul treats differently or describes with their own sentence.
     enum Kind: String, Sendable, Hashable, Codable, CaseIterable {
         case full, quotaExceeded, readOnly, inputOutput, tooManyOpenFiles, nameTooLong, permissionDenied
         case notFound, alreadyExists, isSymbolicLink, notAFolder, notAFile, fileTooLarge, replaced, cutShort, other

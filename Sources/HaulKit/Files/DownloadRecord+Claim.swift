@@ -1,6 +1,7 @@
 extension DownloadRecord {
-    /// The partial file as it was, complete and synced, when it was about to get the final name; nil as long as it was not: the
-    /// record has its identity with a size of 0 then. That an empty file was, only its state tells.
+    /// Status of the complete, synced partial file just before it gets the final name; `nil` before that. Until then
+    /// `part` has the identity of the file and the size 0. For an empty file, only the status of the record tells that
+    /// it is complete.
     var claimedFile: FileStatus? {
         guard let part, part.size > 0 || status == .publishing,
             part.size == resource?.total ?? request.size ?? part.size

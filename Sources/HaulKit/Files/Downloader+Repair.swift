@@ -3,24 +3,25 @@ internal import NIOCore
 
 /// The result of comparing a file with the digests of its pieces.
 public enum Repair: Sendable {
-    /// Every piece is correct. The file, of this many bytes, was only read.
+    /// Every piece is correct. The file of `bytes` bytes was only read.
     case nothingToDo(bytes: Int64)
-    /// A download fetches the wrong or missing bytes, of this number; the rest of the file is kept.
+    /// A download fetches `wrongBytes` wrong or missing bytes. The rest of the file is kept.
     case fetching(Download, wrongBytes: Int64)
 }
 
-/// Repairing files that are on disk and damaged or incomplete.
+/// Repairs files on disk that are damaged or incomplete.
 extension Downloader {
     /// Compares a file with the digests of its pieces, and fetches only the wrong pieces.
     ///
-    /// The file stays as it is under its name. What is correct in it is copied to `NAME.haulpart`, the wrong pieces are fetched
-    /// into the copy, and the copy replaces the file when all of it is correct. So a repair needs as much space as the file.
-    /// The same call, or ``add(_:)-(DownloadRequest)``, continues a repair that was interrupted or has failed.
+    /// The file stays unchanged under its name. Its correct pieces are copied to `NAME.haulpart`, and the wrong pieces
+    /// are fetched into the copy. The copy replaces the file when all pieces are correct, so a repair needs as much
+    /// space as the file. The same call, or ``add(_:)-(DownloadRequest)``, continues a repair that was interrupted or
+    /// has failed.
     ///
     /// - Parameters:
     ///   - path: the file. If it does not exist, all of it is fetched.
-    ///   - request: has the digests of the pieces and the sources; its destination is ignored. `nil`: the request by
-    ///     which the file was downloaded, if the store has digests of its pieces.
+    ///   - request: has the digests of the pieces and the sources; its destination is ignored. If it is `nil`, the
+    ///     stored request that downloaded the file is used, if it has digests of pieces.
     ///   - url: the first source, in place of the request's URL.
     ///   - headers: header fields in place of those of the request.
     ///   - progress: called repeatedly, on a background thread, with the number of bytes compared and of all bytes.
@@ -42,7 +43,7 @@ extension Downloader {
         if let given { request = given } else { request = try await earlierRequest(for: path) }
         request.destination = .file(path: path)
         if let url {
-            // What was meant for one origin is not for another to hear.
+            // Header fields for one origin must not go to another.
             if Origin(url) != Origin(request.url) { request.headers = [] }
             request.url = url
         }
@@ -98,7 +99,7 @@ extension Downloader {
         }
     }
 
-    /// The request of the newest download that ended in this file.
+    /// Returns the request of the newest download with this final path.
     private func earlierRequest(for path: String) async throws(DownloadError) -> DownloadRequest {
         guard let request = try await store.find(finalPath: path)?.request else {
             throw DownloadError(
@@ -109,11 +110,11 @@ extension Downloader {
         return request
     }
 
-    /// Whether the copy of an earlier repair has this many correct bytes, so that the repair continues with it. One that has fewer, or
-    /// is that of another description, is removed.
+    /// Whether the copy of an earlier repair has at least `least` correct bytes, so that the repair can continue with
+    /// that copy. Removes a copy with fewer correct bytes or of another description.
     ///
-    /// - Parameter file: the damaged file, which is locked. The repaired one is to replace it as it is now, also if it has changed since the
-    ///   earlier repair.
+    /// - Parameter file: the damaged file, which is locked. Its present status is recorded, because the repaired file
+    ///   replaces it even if it has changed since the earlier repair.
     private func earlierCopy(of file: any DiskFile, for request: DownloadRequest, atLeast least: Int64)
         async throws(DownloadError) -> Bool
     {
@@ -138,7 +139,7 @@ extension Downloader {
         return true
     }
 
-    /// Copies the correct pieces of a file to a partial file. Whatever fails, the file stays as it is.
+    /// Copies the correct pieces of a file to a partial file. The file stays unchanged, even after a failure.
     private func copy(_ right: ByteSet, of file: any DiskFile, _ request: DownloadRequest) async throws(DownloadError) {
         let (disk, placement) = (disk, placement)
         let damaged = try await services.status(of: file)
@@ -152,7 +153,7 @@ extension Downloader {
         record.repair(damaged, at: file.path, with: status)
         let isStopping = engine.environment.isStopping
         do throws(DownloadError) {
-            // Recorded while it is empty: after a crash, the copy belongs to a download that the store knows.
+            // Records the copy while it is empty, so that the store knows its download after a crash.
             try await store.commit(record, .zero, durably: true)
             let isWhole = try await services.onDisk { () throws(DiskError) in
                 guard try Self.copy(right, of: file, to: part, until: isStopping) else { return false }
@@ -164,7 +165,7 @@ extension Downloader {
             guard isWhole else { throw DownloadError.isShutDown }
             try await store.commit(record, PersistedRanges(written: right, synced: right), durably: true)
         } catch {
-            // The first error is the one to tell.
+            // Throws the first error, not one of the cleanup.
             try? await services.onDisk { () throws(DiskError) in try placement.remove(part) }
             try? await store.remove(record.id)
             throw error
@@ -186,7 +187,7 @@ extension Downloader {
             while position < range.upperBound {
                 if flag.isSet { return false }
                 let block = try file.read(at: position, count: Int(min(range.upperBound - position, 1 << 20)))
-                // Another program has cut it since it was compared.
+                // Another program has cut the file since the comparison.
                 guard !block.isEmpty else { throw DiskError(.cutShort, call: "pread", path: file.path) }
                 try target.write([ByteBuffer(bytes: block)], at: position)
                 position += Int64(block.count)
@@ -195,7 +196,8 @@ extension Downloader {
         return true
     }
 
-    /// The download that already has this key: a key identifies one download, and the repair is of its file.
+    /// Returns the download that already has the key of the request. A key identifies one download, so the repair
+    /// belongs to that download.
     private func keyed(_ request: DownloadRequest) async throws(DownloadError) -> DownloadID? {
         guard request.key != nil, let saved = try await store.find(request) else { return nil }
         return DownloadID(saved.record.id)

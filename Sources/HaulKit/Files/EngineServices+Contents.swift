@@ -1,6 +1,7 @@
-/// Whether a file under a final name is the one that it should be.
+/// Checks the contents of files under their final names.
 extension EngineServices {
-    /// Whether a finished file that is unchanged is what a request describes; read back only for what its own run did not check.
+    /// Whether an unchanged finished file is what a request describes. Reads the file only for digests that the
+    /// download did not check itself.
     ///
     /// - Parameter flag: set by a shut-down.
     func satisfies(
@@ -33,10 +34,11 @@ extension EngineServices {
         return right
     }
 
-    /// Completes a publication that was recorded before the file got its name, and whose end was not. The file is known by what
-    /// is recorded of it; where only its modification time differs, by its digests.
+    /// Completes a publication that was recorded before the file got its name, and whose end was not recorded.
+    /// Recognizes the file by its recorded identity and size. If only the modification time differs, checks the
+    /// digests.
     ///
-    /// Where the file system renames in two steps, both names may be left.
+    /// A file system that renames in two steps may leave both names; removes the partial one.
     ///
     /// - Parameter flag: set by a shut-down.
     func finishPublishing(
@@ -71,7 +73,7 @@ extension EngineServices {
 extension PieceHashes {
     /// Whether a file consists of exactly these pieces. May block for long.
     ///
-    /// - Returns: nil when the flag was set before the last piece.
+    /// - Returns: `nil` when the flag was set before the last piece.
     fileprivate func match(_ path: String, until flag: CancelFlag) throws(DiskError) -> Bool? {
         let file = try PosixFile.reading(path)
         let size = try file.size()

@@ -1,4 +1,4 @@
-/// Calls of the disk, made where they may block.
+/// Runs disk calls on threads that may block.
 extension EngineServices {
     /// Runs a blocking call on a thread that may block.
     func runBlocking<Value: Sendable, Failure: Error>(
@@ -8,7 +8,7 @@ extension EngineServices {
         try await executor.run(call)
     }
 
-    /// The same for calls of the disk; their errors become those of a download.
+    /// Runs a disk call on a thread that may block. Converts a `DiskError` to a ``DownloadError``.
     func onDisk<Value: Sendable>(
         isolation: isolated (any Actor)? = #isolation,
         _ call: @escaping @Sendable () throws(DiskError) -> Value
@@ -22,7 +22,7 @@ extension EngineServices {
         try await onDisk { () throws(DiskError) in try file.status() }
     }
 
-    /// Makes the folder that a file is to lie in.
+    /// Creates the folder for the file at `path`.
     func createFolder(of path: String, _ record: DownloadRecord, isolation: isolated (any Actor)? = #isolation)
         async throws(DownloadError)
     {
@@ -36,7 +36,7 @@ extension EngineServices {
         }
     }
 
-    /// Refuses a path of which a part that came from outside is a symbolic link by now.
+    /// Refuses a path if a folder whose name came from outside is a symbolic link by now.
     func checkFolder(of path: String, _ record: DownloadRecord, isolation: isolated (any Actor)? = #isolation)
         async throws(DownloadError)
     {
@@ -44,7 +44,7 @@ extension EngineServices {
         let (disk, folder) = (disk, FilePaths.folder(of: path))
         try await onDisk { () throws(DiskError) in
             do throws(DiskError) { try disk.walk(to: folder, beneath: root, making: false) } catch {
-                // What is not there leads nowhere.
+                // A folder that does not exist cannot be a symbolic link.
                 if error.kind != .notFound { throw error }
             }
         }

@@ -1,12 +1,12 @@
-/// Names with subfolders: only a Metalink document may choose those.
+/// Names with subfolders, which only a Metalink document may choose.
 extension FileName {
-    /// `a/b.iso` with every part made safe: RFC 5854, 4.1.2.1.
+    /// Returns a path such as `a/b.iso` with every part made safe (RFC 5854 §4.1.2.1).
     ///
-    /// - Returns: nil for a path that is not relative, goes up or stays (`..`, `.`, an empty part), has a part of which
-    ///   nothing is left, has a backslash, or is longer than 1024 bytes. Such a path is not repaired.
+    /// - Returns: `nil` for a path that is not relative, has an empty part, `.` or `..`, has a part without any safe
+    ///   character, has a backslash, or is longer than 1024 bytes. Such a path is not repaired.
     static func safePath(_ raw: String) -> String? {
         guard raw.utf8.count <= 1024, !raw.utf8.contains(UInt8(ascii: "\\")) else { return nil }
-        // Split in bytes, because a combining mark behind a slash makes another character of it.
+        // Splits bytes, because a slash and a combining mark behind it form another character.
         let parts = raw.utf8.split(separator: UInt8(ascii: "/"), omittingEmptySubsequences: false)
         let safe = parts.compactMap { self.safe(String(Substring($0))) }
         return safe.count == parts.count ? safe.joined(separator: "/") : nil

@@ -1,24 +1,25 @@
 package import Foundation
 
-/// Makes a name that is safe to create out of whatever a header or a URL says: RFC 6266, 4.3 and 7.
+/// Makes safe names for new files from header fields and URLs (RFC 6266 §4.3 and §7).
 package enum FileName {
-    /// Leaves bytes for ` (12)` and ``partSuffix`` within the 255 bytes of a file system.
+    /// Length limit of a name. Leaves bytes for ` (12)` and ``partSuffix`` within the 255 bytes of a file system.
     static let maximumBytes = 240
-    /// The suffix of a file that is still being loaded; no finished file may have it.
+    /// Suffix of partial files. No finished file may have it.
     static let partSuffix = ".haulpart"
 
-    /// The last path segment of `raw`, without anything that hides, misleads, escapes the folder, or that some file
-    /// system refuses. Applying it twice changes nothing more.
+    /// Returns the last path segment of `raw`, without anything that hides, misleads, escapes the folder, or that some
+    /// file system refuses. A second call changes nothing more.
     ///
-    /// - Returns: nil when nothing is left.
+    /// - Returns: `nil` if nothing is left.
     package static func safe(_ raw: String) -> String? {
         if isPlain(raw) { return raw }
         var name = VisibleText.cleaned(lastSegment(of: raw)).replacingScalars(
             ["<", ">", ":", "\"", "|", "?", "*"],
             with: "_"
         )
-        // One step can undo another (a cut can end the name in a space, or in the suffix), so they run until none
-        // changes anything. They end: no step lengthens a name but the underscore, which no name gets twice.
+        // Repeats the steps until none changes the name, because one step can undo another: a cut can end the name in a
+        // space or in the suffix. The loop ends, because only the underscore lengthens a name, and no name gets it
+        // twice.
         while true {
             let next = shortened(
                 unreserved(withoutPartSuffix(trimmed(VisibleText.cleaned(name)))),
@@ -31,21 +32,21 @@ package enum FileName {
         return name.isEmpty ? nil : name
     }
 
-    /// The same for a title, which is not a path: a slash in it separates nothing, and becomes an underscore.
+    /// Returns a safe name for a title. A title is not a path, so its slashes and backslashes become underscores.
     package static func safeTitle(_ title: String) -> String? {
         let separators = title.utf8.contains { $0 == UInt8(ascii: "/") || $0 == UInt8(ascii: "\\") }
         return safe(separators ? title.replacingScalars(["/", "\\"], with: "_") : title)
     }
 
-    /// The safe name in the path of `url`: its last segment that is not empty, percent-decoded. An encoded separator
-    /// separates too. Query and fragment do not count.
+    /// Returns the safe name from the last non-empty path segment of `url`, percent-decoded. An encoded separator also
+    /// separates. Query and fragment are ignored.
     package static func from(url: URL) -> String? {
         guard let segment = lastSegment(inPathOf: url) else { return nil }
         guard segment.utf8.contains(UInt8(ascii: "%")) else { return safe(segment) }
         return safe(FieldText.decoded(unescaped(segment)))
     }
 
-    /// The last segment of a URL's path that is not empty, as it stands there; nil where there is none.
+    /// Returns the last non-empty path segment as the URL spells it; `nil` if there is none.
     private static func lastSegment(inPathOf url: URL) -> String? {
         let path = url.path(percentEncoded: true)
         let slash = UInt8(ascii: "/")
@@ -59,14 +60,15 @@ package enum FileName {
         return percentDecoded(bytes[...]) ?? bytes
     }
 
-    /// The bytes of that segment: they need not be text, and then Foundation says that there is no such segment.
+    /// Returns the percent-decoded bytes of the last non-empty path segment. If the bytes are not UTF-8, Foundation
+    /// reports no segment.
     static func lastBytes(inPathOf url: URL) -> [UInt8] { lastSegment(inPathOf: url).map(unescaped) ?? [] }
 
-    /// The name in the header, else the suggested one, else that in the first of `urls` that has one, else `download`.
+    /// Returns the name in the header, else the suggested name, else the first name in `urls`, else `download`.
     ///
     /// - Parameters:
-    ///   - isNumbered: the suggested name is that of the URL, with a number.
-    ///   - mediaType: gives a name without an extension, which is not the header's, the one of its type.
+    ///   - isNumbered: whether `suggested` is the name from the URL with a number.
+    ///   - mediaType: supplies the extension for a name without one. A name from the header stays as it is.
     static func choose(
         contentDisposition: String?,
         suggested: String? = nil,
@@ -81,8 +83,8 @@ package enum FileName {
         return MediaType.completing(urls.lazy.compactMap(from).first ?? "download", mediaType)
     }
 
-    /// The `index`-th name to try when the ones before are taken: `a.zip`, `a (1).zip`, `a (2).zip`. With
-    /// ``partSuffix`` it fits in 255 bytes.
+    /// Returns the `index`-th name to try if the names before it are taken: `a.zip`, `a (1).zip`, `a (2).zip`. The name
+    /// and ``partSuffix`` fit in 255 bytes.
     static func candidate(_ name: String, _ index: Int) -> String {
         shortened(name, inserting: index > 0 ? " (\(index))" : "", limit: 255 - partSuffix.utf8.count)
     }
@@ -97,47 +99,47 @@ extension FileName {
         return Set(["CON", "PRN", "AUX", "NUL", "CONIN$", "CONOUT$"] + ports)
     }()
 
-    /// Most names: letters, digits, dots, dashes and underscores, in which none of the steps finds anything to do.
+    /// Whether no step would change `raw`. Recognizes most names: only letters, digits, dots, dashes and underscores.
     private static func isPlain(_ raw: String) -> Bool {
         let bytes = raw.utf8
         guard (1...maximumBytes).contains(bytes.count), let first = bytes.first, let last = bytes.last,
             first != UInt8(ascii: "."), first != UInt8(ascii: "-"), last != UInt8(ascii: "."),
             bytes.allSatisfy({ $0.isNameCharacter }), !hasSuffix(raw, partSuffix)
         else { return false }
-        // The names of devices are all short.
+        // Reserved names of plain characters have at most four of them.
         let stem = bytes.prefix { $0 != UInt8(ascii: ".") }
         return stem.count > 4 || !reserved.contains(raw[..<stem.endIndex].uppercased())
     }
 
-    /// Without leading dots (hidden), dashes (an option to a tool) and blanks, and trailing dots and blanks (Windows
-    /// drops them, so that another file is meant). A tilde at the beginning, by which a shell means a home folder, becomes an
-    /// underscore.
+    /// Removes leading dots (hidden), dashes (an option to a tool) and blanks. Removes trailing dots and blanks,
+    /// because Windows drops them and opens another file. Replaces a leading tilde, which a shell takes for a home
+    /// folder, by an underscore.
     private static func trimmed(_ name: String) -> String {
         let front = name.unicodeScalars.drop { $0 == "." || $0 == "-" || isBlank($0) }
         guard let last = front.lastIndex(where: { $0 != "." && !isBlank($0) }) else { return "" }
         return front.first == "~" ? "_" + String(front[...last].dropFirst()) : String(front[...last])
     }
 
-    /// What looks like a blank: white space, and the Braille pattern without a dot.
+    /// Whether a scalar looks blank: white space, and the Braille pattern without a dot.
     private static func isBlank(_ scalar: Unicode.Scalar) -> Bool {
         scalar.properties.isWhitespace || scalar == "\u{2800}"
     }
 
     private static func withoutPartSuffix(_ name: String) -> String {
-        // Letter case does not matter, because it does not to a case-insensitive file system.
+        // Ignores letter case, as a case-insensitive file system does.
         guard hasSuffix(name, partSuffix) else { return name }
         let dot = name.utf8.index(name.endIndex, offsetBy: -partSuffix.utf8.count)
         return name[..<dot] + "_" + name[name.utf8.index(after: dot)...]
     }
 
-    /// Windows opens a device for these names, whatever blanks and extension follow.
+    /// Changes a name for which Windows opens a device, whatever blanks and extension follow.
     private static func unreserved(_ name: String) -> String {
         let stem = name.unicodeScalars.prefix { $0 != "." }
         let end = stem.lastIndex { !$0.properties.isWhitespace }.map(stem.index(after:)) ?? stem.startIndex
         return reserved.contains(String(stem[..<end]).uppercased()) ? "_" + name : name
     }
 
-    /// `name` with `middle` before its extension, cut before `middle` to fit in `limit` bytes.
+    /// Returns `name` with `middle` before its extension, cut before `middle` to fit in `limit` bytes.
     private static func shortened(_ name: String, inserting middle: String, limit: Int) -> String {
         let start = extensionStart(name)
         let suffix = name[start...]
@@ -146,7 +148,8 @@ extension FileName {
         return (base.utf8.count <= left ? base : prefix(of: base, bytes: left)) + middle + suffix
     }
 
-    /// Where the extension begins, with its dot: the end of `name` when it has none, or one too long to be one.
+    /// Returns the index of the extension's dot; the end of `name` if there is no extension or it has more than 16
+    /// bytes.
     private static func extensionStart(_ name: String) -> String.Index {
         for compound in [".tar.gz", ".tar.xz", ".tar.bz2", ".tar.zst"] where hasSuffix(name, compound) {
             let start = name.utf8.index(name.endIndex, offsetBy: -compound.utf8.count)
@@ -158,7 +161,7 @@ extension FileName {
         return dot
     }
 
-    /// The longest beginning of whole characters; of whole scalars when not even the first character fits.
+    /// Returns the longest prefix of whole characters; of whole scalars if not even the first character fits.
     private static func prefix(of text: Substring, bytes: Int) -> Substring {
         var left = bytes
         let characters = text.prefix { character in
@@ -184,14 +187,14 @@ extension FileName {
 // MARK: - Shared with ContentDisposition
 
 extension FileName {
-    /// What follows the last separator of either kind; looked for in bytes, because a combining mark behind a slash
-    /// makes another character of it.
+    /// Returns the text behind the last slash or backslash. Searches bytes, because a slash and a combining mark behind
+    /// it form another character.
     static func lastSegment(of path: String) -> Substring {
         let separator = path.utf8.lastIndex { $0 == UInt8(ascii: "/") || $0 == UInt8(ascii: "\\") }
         return separator.map { path[path.utf8.index(after: $0)...] } ?? path[...]
     }
 
-    /// - Returns: nil when a marker (`%`, or `=` in RFC 2047) is not followed by two hexadecimal digits.
+    /// - Returns: `nil` when a marker (`%`, or `=` in RFC 2047) is not followed by two hexadecimal digits.
     static func percentDecoded(_ text: ArraySlice<UInt8>, marker: UInt8 = UInt8(ascii: "%")) -> [UInt8]? {
         var bytes: [UInt8] = []
         var rest = text

@@ -1,6 +1,6 @@
 internal import Foundation
 
-/// Path arithmetic on plain strings, so that names with any bytes in them stay as they are.
+/// Operations on paths as plain strings, which keep the bytes of all names.
 package enum FilePaths {
     /// The folder part: `/a/b` → `/a`, `/a` → `/`, `a` → `.`.
     package static func folder(of path: String) -> String {
@@ -33,10 +33,10 @@ package enum FilePaths {
         }
     }
 
-    /// The same place as a path from the root without `.`, `..` and empty parts. A `~` is a character like any other, see
+    /// Returns a path from the root to the same file, without `.`, `..` and empty parts. Does not expand `~`, see
     /// ``expanded(_:home:)``.
     ///
-    /// - Parameter folder: where a path begins that is not absolute.
+    /// - Parameter folder: folder in which a relative path begins.
     package static func absolute(_ path: String, from folder: String) -> String {
         let isAbsolute = path.utf8.first == UInt8(ascii: "/")
         var parts: [Substring.UTF8View.SubSequence] = []
@@ -47,19 +47,20 @@ package enum FilePaths {
         return "/" + parts.map { String(Substring($0)) }.joined(separator: "/")
     }
 
-    /// The same, where a path that is not absolute begins in the current folder.
+    /// Returns the absolute path. A relative path begins in the current folder.
     ///
-    /// - Throws: for such a path, as ``currentFolder(for:)``.
+    /// - Throws: for a relative path, as ``currentFolder(for:)``.
     package static func absolute(_ path: String) throws(DownloadError) -> String {
         if path.utf8.first == UInt8(ascii: "/") { return absolute(path, from: "/") }
         return absolute(path, from: try currentFolder(for: path))
     }
 
-    /// The current folder, in which a relative path begins.
+    /// Returns the current folder, in which a relative path begins.
     ///
-    /// - Parameter path: for the message.
-    /// - Throws: ``DownloadError`` with code ``DownloadError/Code/diskFailed`` when the current folder was removed or lies below a
-    ///   folder that may not be read, and ``DownloadError/Code/invalidDestination`` when its path is not UTF-8.
+    /// - Parameter path: path that the error message names.
+    /// - Throws: ``DownloadError`` with code ``DownloadError/Code/diskFailed`` if the current folder was removed or
+    ///   lies below a folder that may not be read, and ``DownloadError/Code/invalidDestination`` if its path is not
+    ///   UTF-8.
     package static func currentFolder(for path: String = "") throws(DownloadError) -> String {
         let bytes = SystemCalls.currentFolder()
         guard bytes.first == UInt8(ascii: "/") else {
@@ -73,10 +74,11 @@ package enum FilePaths {
         return folder
     }
 
-    /// A path as people write it for an application: a `~` that is its first part is the home folder, and the URL of a file is
-    /// that file's path. Everything else stays as it is: `./~` is the file of that name.
+    /// Expands a path as people write it: `~` as its first part is the home folder, and a `file:` URL is the path of
+    /// its file. Other paths stay as they are: `./~` is a file of that name.
     ///
-    /// - Throws: ``DownloadError`` with code ``DownloadError/Code/invalidDestination`` for a `file:` URL of another machine.
+    /// - Throws: ``DownloadError`` with code ``DownloadError/Code/invalidDestination`` for a `file:` URL of another
+    ///   machine.
     static func expanded(_ path: String, home: () -> String = { HomeFolder.path() }) throws(DownloadError) -> String {
         if path == "~" { return home() }
         if path.hasPrefix("~/") { return join(home(), String(path.dropFirst(2))) }
@@ -94,15 +96,15 @@ package enum FilePaths {
         return name
     }
 
-    /// The partial file of a final path.
+    /// Returns the path of the partial file for a final path.
     static func part(of path: String) -> String { path + partSuffix }
 
-    /// Whether a path could be that of a partial file, on file systems that tell letters apart and on others.
+    /// Whether a path could be that of a partial file. Ignores letter case, as some file systems do.
     static func isPart(_ path: String) -> Bool { path.lowercased().hasSuffix(partSuffix) }
 
     static let partSuffix = ".haulpart"
 
-    /// No finished file may have the name of a partial one.
+    /// Returns the error for a finished file with the name of a partial one.
     static func isNameOfPart(_ name: String) -> DownloadError {
         DownloadError(
             .invalidDestination,

@@ -1,12 +1,12 @@
-/// The unfinished files of other programs.
+/// Continues the unfinished files of other programs.
 extension FilePlacement {
     /// A file that another program has begun, open and locked.
     struct Unfinished: Sendable {
         let file: any DiskFile
         let status: FileStatus
-        /// What that program has written of it, as far as it says.
+        /// Bytes that the other program has written, as far as known.
         let claimed: ByteSet
-        /// Length of the complete file, where that program knew it.
+        /// Length of the complete file, if the other program knew it.
         let total: Int64?
     }
 
@@ -14,7 +14,7 @@ extension FilePlacement {
 
     /// Opens and locks the unfinished file at a path.
     ///
-    /// - Returns: nil when there is none of the kind; nothing has been touched then.
+    /// - Returns: `nil` if there is no such file of `kind`. Nothing has been changed then.
     func unfinished(_ path: String, _ kind: DownloadRequest.Adoption) throws(DownloadError) -> Unfinished? {
         guard let existingFile = try describing({ () throws(DiskError) in try disk.status(path) }) else { return nil }
         let control = try readControlFile(of: path)
@@ -25,7 +25,7 @@ extension FilePlacement {
                 "\(path) is not a regular file with one name: Haul does not continue it. Move it away, or choose another name."
             )
         }
-        // Before it is opened here, which would be one that has it open.
+        // Checks this before opening the file here, because this process would count as one that has it open.
         if try describing({ () throws(DiskError) in try disk.isOpenForWriting(path) }) == true {
             throw DownloadError(
                 .inUse,
@@ -34,7 +34,7 @@ extension FilePlacement {
         }
         let file = try lock(path)
         let status = try describing { () throws(DiskError) in
-            // What is claimed of it from now on is to survive a power loss.
+            // Syncs the file, because the bytes that are claimed from now on must survive a power loss.
             try file.sync()
             return try file.status()
         }
@@ -51,9 +51,9 @@ extension FilePlacement {
         return Unfinished(file: file, status: status, claimed: claimed, total: control.total)
     }
 
-    /// Removes the control file of a file that is complete, or of which nothing is left.
+    /// Removes the control file of a file that is complete or has lost all its bytes.
     ///
-    /// - Parameter total: length of the file; nil for any. One of another length is left alone.
+    /// - Parameter total: length of the file; `nil` for any. A control file for another length stays.
     func removeControlFile(of path: String, total: Int64?) throws(DownloadError) {
         guard let control = try readControlFile(of: path), total ?? control.total == control.total else { return }
         try describing { () throws(DiskError) in
@@ -66,7 +66,7 @@ extension FilePlacement {
         try disk.status(Self.controlFile(of: path)) != nil
     }
 
-    /// - Returns: nil when there is none.
+    /// - Returns: `nil` if there is no control file.
     private func readControlFile(of path: String) throws(DownloadError) -> Aria2ControlFile? {
         let control = Self.controlFile(of: path)
         let bytes = try describing { () throws(DiskError) -> [UInt8]? in

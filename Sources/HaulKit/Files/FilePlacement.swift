@@ -1,27 +1,27 @@
 internal import Foundation
 
-/// The names of a download's files: finding a free one, taking it, and putting the finished file under it.
+/// Finds free names for a download's files, takes them, and puts the finished file under its name.
 struct FilePlacement: Sendable {
     let disk: any Disk
 
-    /// Names tried before we give up on finding a free one.
+    /// Limit of names that are tried to find a free one.
     private static let mostCandidates = 10_000
 
-    /// What stands in the way of a name.
+    /// Result of the check of a final name.
     enum Availability: Sendable, Equatable {
         case free
-        /// Something stands at the final name; another one may be tried.
+        /// The final name exists. Another one may be tried.
         case taken
-        /// A partial file stands beside it: ours, another download's, or one without an owner.
+        /// The partial name exists: the file is ours, another download's, or without an owner.
         case hasPart
     }
 
-    /// Who claims a partial file that stands where ours would.
+    /// Claimant of a partial file that is at the path of ours.
     enum Claim: Sendable, Equatable {
-        /// Another record of this same download, which knows the file as `part`.
+        /// Another record of the same download, which knows the file as `part`.
         case sameDownload(owner: Int32?, part: FileStatus?)
         case anotherDownload
-        /// No record that we know of.
+        /// No known record.
         case unknown
     }
 
@@ -30,13 +30,14 @@ struct FilePlacement: Sendable {
         /// Another name should be tried.
         case notOurs
         case lockedByStranger
-        /// Another record of this same download has it; the error says so.
+        /// Another record of the same download has locked the file; the error says so.
         case lockedBySame(DownloadError)
-        /// Its owner has just published or removed it: the names have to be looked at again.
+        /// The owner has just published or removed the file. The caller has to look at the names again.
         case gone
     }
 
-    /// Looks whether a name can be had. Throws when something stands there and the policy forbids to go round it.
+    /// Checks whether a name is available. Throws if the name exists and the policy allows neither another name nor an
+    /// overwrite.
     func availability(of name: String, policy: DownloadRequest.ConflictPolicy) throws(DownloadError) -> Availability {
         try describing { () throws(DiskError) -> Result<Availability, DownloadError> in
             if try disk.status(name) != nil {
@@ -50,7 +51,7 @@ struct FilePlacement: Sendable {
         }.get()
     }
 
-    /// Creates and locks a partial file; nil when another process was faster.
+    /// Creates and locks a partial file; `nil` when another process was faster.
     func createPart(_ path: String) throws(DownloadError) -> (file: any DiskFile, status: FileStatus)? {
         do throws(DiskError) {
             let file = try disk.create(path)
@@ -62,14 +63,14 @@ struct FilePlacement: Sendable {
         }
     }
 
-    /// Opens and locks a partial file that is there already, if another may take its place: ``replace(_:)`` makes that.
+    /// Opens and locks an existing partial file that ``replace(_:)`` may replace by a new one.
     ///
-    /// Only a regular file of one name can be Haul's. Whatever else stands there is left alone.
+    /// Only a regular file with one name can be Haul's. Anything else at the path is left alone.
     func takeOver(_ path: String, claimed claim: Claim, policy: DownloadRequest.ConflictPolicy) throws(DownloadError)
         -> TakeOver
     {
         if claim == .anotherDownload {
-            // Its bytes are somebody's progress, whatever is to become of the finished file.
+            // The bytes are the progress of another download, whatever happens to the finished file.
             if policy == .rename { return .notOurs }
             throw DownloadError(
                 .inUse,
@@ -99,8 +100,8 @@ struct FilePlacement: Sendable {
         case (.mine(let existingFile), .sameDownload(_, let part?)) where part.isSameFile(as: existingFile):
             return .taken(file)
         case (.mine(let existingFile), _):
-            // The file that the record knows may have been moved away and replaced by a user's file. An empty file is what a crash
-            // right after the creation leaves.
+            // A user's file may have replaced the one that the record knows. A crash right after the creation leaves an
+            // empty file.
             if existingFile.size == 0 || policy == .overwrite { return .taken(file) }
         }
         if policy == .rename { return .notOurs }
@@ -111,17 +112,17 @@ struct FilePlacement: Sendable {
         )
     }
 
-    /// Puts a new file in the place of a locked one. The same inode would do as well for this download, but a record of
-    /// another store may name it: what that store claims of it must never be looked for in our bytes.
+    /// Replaces a locked file by a new one. Does not reuse the inode, because a record of another store may name it.
+    /// That store must never look for its claimed bytes in our file.
     ///
-    /// - Returns: the new file, locked; nil when another process was faster.
+    /// - Returns: the new, locked file; `nil` if another process was faster.
     func replace(_ file: any DiskFile) throws(DownloadError) -> (any DiskFile)? {
         try describing { () throws(DiskError) in try remove(file) }
-        // The old one is still open: its number cannot be the new one's.
+        // The old file is still open, so the new one cannot get its inode number.
         return try withExtendedLifetime(file) { () throws(DownloadError) in try createPart(file.path)?.file }
     }
 
-    /// Opens and locks the partial file of an earlier run; nil when it is gone or is another file by now.
+    /// Opens and locks the partial file of an earlier run; `nil` if it is gone or has been replaced.
     func reopenPart(_ path: String, expecting identity: FileStatus?, owner: Int32?) throws(DownloadError) -> (
         any DiskFile
     )? {
@@ -142,8 +143,8 @@ struct FilePlacement: Sendable {
     private enum Hold {
         case mine(FileStatus)
         case another
-        /// It is not what stands at the path any more: between opening and locking, the holder of the lock may have published
-        /// it or begun a new one. Under its final name it must not be written to.
+        /// The file is not at the path any more: between open and lock, the holder of the lock may have published it or
+        /// begun a new one. A published file must not be written to.
         case gone
     }
 
@@ -151,22 +152,22 @@ struct FilePlacement: Sendable {
     private func lock(_ file: any DiskFile, at path: String) throws(DiskError) -> Hold {
         guard try file.lock() else { return .another }
         let status = try file.status()
-        // As long as it is open no other file has its number.
+        // While the file is open, no other file has its inode number.
         guard let existingFile = try disk.status(path),
             (existingFile.device, existingFile.inode) == (status.device, status.inode)
         else { return .gone }
         return .mine(status)
     }
 
-    /// - Returns: nil when nothing stands there, or anything but a regular file of one name.
+    /// - Returns: `nil` if the path is free or is anything but a regular file with one name.
     private func openIfPlain(_ path: String) throws(DiskError) -> (any DiskFile)? {
-        // To open a device can have consequences of its own.
+        // Opening a device can have side effects.
         guard try disk.status(path)?.isPlainFile == true else { return nil }
         do throws(DiskError) {
             let file = try disk.open(path)
             return try file.status().isPlainFile ? file : nil
         } catch {
-            // It was a file a moment ago.
+            // Another program has removed or replaced the file since the check.
             if error.kind == .notFound || error.kind == .isSymbolicLink { return nil }
             throw error
         }
@@ -174,21 +175,21 @@ struct FilePlacement: Sendable {
 
     // MARK: Moving and removing
 
-    /// Whether what stands at a path is this open file.
+    /// Whether the file at a path is this open file.
     func stands(_ file: any DiskFile, at path: String) throws(DiskError) -> Bool {
         try stands(try file.status(), at: path)
     }
 
-    /// - Parameter status: of a file that is open.
+    /// - Parameter status: status of an open file.
     private func stands(_ status: FileStatus, at path: String) throws(DiskError) -> Bool {
         guard let existingFile = try disk.status(path) else { return false }
         return (existingFile.device, existingFile.inode) == (status.device, status.inode)
     }
 
-    /// Gives an open file another name, if it is what stands at `path`. What is not ours is left alone, or brought back if
-    /// it came there in the instant between looking and renaming.
+    /// Renames an open file if it is the one at `path`. Leaves another file alone. Renames another file back if it came
+    /// to `path` between the check and the rename.
     ///
-    /// - Returns: the file as it is under its new name.
+    /// - Returns: the status of the file under its new name.
     @discardableResult
     func move(
         _ file: any DiskFile,
@@ -204,14 +205,14 @@ struct FilePlacement: Sendable {
         throw DiskError(.replaced, call: "rename", path: path)
     }
 
-    /// Checks that a finished file stands at a path, whatever was written to it since.
+    /// Checks that a finished file is at a path. Ignores later changes of its content.
     func check(_ file: FileStatus, at path: String) throws(DiskError) {
         guard let existingFile = try disk.status(path) else { throw DiskError(.notFound, call: "rename", path: path) }
         guard existingFile.isSameFile(as: file) else { throw DiskError(.replaced, call: "rename", path: path) }
     }
 
-    /// Gives a finished file another name, if it is what stands at `path`. Nothing is replaced, and what is not ours is brought back
-    /// if it came there in the instant between looking and renaming.
+    /// Renames a finished file if it is the one at `path`. Replaces nothing. Renames another file back if it came to
+    /// `path` between the check and the rename.
     func rename(_ file: FileStatus, from path: String, to target: String) throws(DiskError) {
         try check(file, at: path)
         try disk.rename(path, to: target, replacing: false)
@@ -220,9 +221,9 @@ struct FilePlacement: Sendable {
         throw DiskError(.replaced, call: "rename", path: path)
     }
 
-    /// Gives a file its final name if it has this length, and takes the name back if it has been cut by then.
+    /// Gives a file its final name if it has `length` bytes. Takes the name back if the file has been cut meanwhile.
     ///
-    /// - Returns: the file as it is under its final name.
+    /// - Returns: the status of the file under its final name.
     @discardableResult
     func moveWhole(
         _ file: any DiskFile,
@@ -240,7 +241,7 @@ struct FilePlacement: Sendable {
         return moved
     }
 
-    /// Removes an open file, if it is what stands at its path. What is not ours is left alone.
+    /// Removes an open file if it is the one at its path. Leaves another file alone.
     func remove(_ file: any DiskFile) throws(DiskError) {
         guard try stands(file, at: file.path) else { return }
         try disk.remove(file.path)
@@ -248,18 +249,18 @@ struct FilePlacement: Sendable {
 
     /// Removes an open file as ``remove(_:)``, and frees its space.
     ///
-    /// The kernel frees the blocks of a removed file when it is closed last, which takes milliseconds, and whoever lets go of
-    /// it last may be the actor. What has another name by now keeps its bytes.
+    /// The kernel frees the blocks of a removed file at the last close, which takes milliseconds, and the actor may
+    /// hold the last reference. So truncates the file here. A file that has another name by now keeps its bytes.
     func discard(_ file: any DiskFile) throws(DiskError) {
         try remove(file)
         do throws(DiskError) {
             if try file.status().links == 0 { try file.truncate(0) }
         } catch {
-            // It is removed: its space is free once it is closed.
+            // The file is removed. The kernel frees its space at the last close.
         }
     }
 
-    /// Opens and locks a finished file that is to be repaired.
+    /// Opens and locks a finished file for a repair, or an unfinished file of another program.
     func lock(_ path: String) throws(DownloadError) -> any DiskFile {
         let (file, hold, links) = try describing { () throws(DiskError) in
             let file = try disk.open(path)
@@ -267,21 +268,21 @@ struct FilePlacement: Sendable {
             guard status.kind == .file else { throw DiskError(.notAFile, call: "open", path: path) }
             return (file, try lock(file, at: path), status.links)
         }
-        // What is written to it would change the file of the other name too.
+        // A change of the file must not affect its other names.
         guard links == 1 else {
             throw DownloadError(.fileExists, "\(path) has \(links) names (hard links). Repair a copy of it.")
         }
-        // Another that replaces or removes it at this moment locks it too.
+        // Another process that replaces or removes the file at this moment locks it too.
         guard case .mine = hold else { throw Self.inUse(path, owner: nil) }
         return file
     }
 
-    /// Creates and locks the partial file of a repair. An empty one, as a crash leaves it, is replaced.
+    /// Creates and locks the partial file of a repair. Replaces an empty file, which a crash may have left.
     func createCopy(_ path: String) throws(DownloadError) -> (file: any DiskFile, status: FileStatus) {
         if let created = try createPart(path) { return created }
         if case .taken(let file) = try takeOver(path, claimed: .unknown, policy: .fail) {
             try describing { () throws(DiskError) in try remove(file) }
-            // The old one is still open: its number cannot be the new one's.
+            // The old file is still open, so the new one cannot get its inode number.
             let created = try withExtendedLifetime(file) { () throws(DownloadError) in try createPart(path) }
             if let created { return created }
         }
@@ -296,10 +297,10 @@ struct FilePlacement: Sendable {
         return (0..<count).lazy.map { $0 == 0 ? path : FilePaths.join(folder, FileName.candidate(name, $0)) }
     }
 
-    /// Puts the synced partial file under a name and makes the name durable.
+    /// Renames the synced partial file and makes the new name durable.
     ///
-    /// - Parameter length: that of the whole file. Another program may have cut it while it was synced.
-    /// - Returns: false when the name is taken and another may be tried.
+    /// - Parameter length: length of the whole file. Another program may have cut the file during the sync.
+    /// - Returns: `false` if the name is taken and another one may be tried.
     func publish(
         _ part: any DiskFile,
         as name: String,
@@ -318,10 +319,10 @@ struct FilePlacement: Sendable {
         }
     }
 
-    /// Moves bytes with the wrong digest to a name that says so. Where the same bytes stand under such a name, from an earlier
-    /// run, one of them is enough.
+    /// Moves bytes with the wrong digest to a name that says so. If an earlier run left the same bytes under such a
+    /// name, removes this file instead.
     ///
-    /// - Returns: where they are.
+    /// - Returns: the path of the bytes.
     func setAside(_ file: any DiskFile) throws(DownloadError) -> String {
         let part = file.path
         let base = (part.hasSuffix(FilePaths.partSuffix) ? String(part.dropLast(FilePaths.partSuffix.count)) : part)
@@ -343,7 +344,7 @@ struct FilePlacement: Sendable {
         throw DownloadError(.fileExists, "No free name could be found for the bytes with the wrong digest.")
     }
 
-    /// Whether a file has the bytes of an open one. One that cannot be looked at has not, as far as anybody knows.
+    /// Whether the file at a path has the bytes of an open file; `false` if the file at the path cannot be read.
     private func holdsTheSame(as file: any DiskFile, at path: String) throws(DiskError) -> Bool {
         let size = try file.size()
         let other: any DiskFile
@@ -391,7 +392,8 @@ struct FilePlacement: Sendable {
         return DownloadError(.inUse, "\(path) is being downloaded by \(who) already. Wait for it or stop it first.")
     }
 
-    /// A rename would replace a device or a FIFO as readily as a file, and what uses it would lose it.
+    /// Throws if a folder, a device or a FIFO is at `path`. A rename would replace a device or a FIFO, and its users
+    /// would lose it.
     static func refuseIrreplaceable(_ path: String, _ disk: any Disk) throws(DiskError) {
         guard let existingFile = try disk.status(path), !existingFile.isReplaceable else { return }
         throw DiskError(existingFile.kind == .folder ? .notAFolder : .notAFile, call: "rename", path: path)

@@ -8,7 +8,7 @@ final class FinishedFiles {
 
     struct Found: Sendable {
         var file: StoredFile
-        /// Why it could not be looked at.
+        /// Reason why the file could not be examined.
         var error: DownloadError?
     }
 
@@ -20,7 +20,7 @@ final class FinishedFiles {
         self.reader = reader
     }
 
-    /// The finished files that are missing or have changed.
+    /// Returns the finished files that are missing or have changed.
     ///
     /// - Parameter filter: the downloads to examine; its states are ignored.
     func missing(_ filter: DownloadFilter, isolation: isolated (any Actor)? = #isolation) async throws(DownloadError)
@@ -47,7 +47,7 @@ final class FinishedFiles {
         return await services.runBlocking {
             rows.map { row in
                 var (state, failure) = (FileState.changed, DownloadError?.none)
-                // What cannot be looked at cannot be vouched for.
+                // A file that cannot be examined counts as changed.
                 do throws(DiskError) { state = try row.record.fileState(on: disk) } catch {
                     failure = DownloadError(error)
                 }
@@ -88,17 +88,17 @@ extension EngineServices {
         return try await onDisk { () throws(DiskError) in try record.fileState(on: disk) }
     }
 
-    /// Whether the finished file stands where it was put, as it was then.
+    /// Whether the finished file is under its final name, unchanged since its publication.
     func isUnchanged(_ record: DownloadRecord, isolation: isolated (any Actor)? = #isolation) async -> Bool {
         do throws(DownloadError) {
             return try await fileState(record) == .unchanged
         } catch {
-            // What cannot be looked at cannot be vouched for.
+            // A file that cannot be examined does not count as unchanged.
             return false
         }
     }
 
-    /// The digest of a file; a shut-down does not wait for it.
+    /// Computes the digest of a file. A shut-down does not wait for it.
     ///
     /// - Parameter flag: set by a shut-down.
     func digest(
@@ -114,8 +114,8 @@ extension EngineServices {
         } catch { throw flag.isSet ? .isShutDown : error }
     }
 
-    /// Finds out which of its two names a finished file has, and makes the name durable. A file that has neither is missing under
-    /// the new one.
+    /// Finds out which of two names a finished file has after an interrupted rename, and makes the name durable. A file
+    /// with neither name counts as missing under the new one.
     func finishRename(_ record: inout DownloadRecord, isolation: isolated (any Actor)? = #isolation)
         async throws(DownloadError)
     {
@@ -126,7 +126,7 @@ extension EngineServices {
         let isDone = try await onDisk { () throws(DiskError) -> Bool in
             let isAtOld = try disk.status(old)?.isSameFile(as: finished) == true
             let isAtNew = try disk.status(new)?.isSameFile(as: finished) == true
-            // Where the file system renames in two steps, both names may be left.
+            // A file system that renames in two steps may leave both names.
             if isAtOld, isAtNew { try disk.remove(old) }
             if isAtNew { try disk.syncFolder(FilePaths.folder(of: new)) }
             return isAtNew || !isAtOld

@@ -1,8 +1,9 @@
 internal import Foundation
 
-/// Folders whose names came from outside: a symbolic link among them would lead the file out of the folder that the user chose.
+/// Walks folders whose names came from outside. A symbolic link among them would lead the file out of the folder that
+/// the user chose.
 enum FolderWalk {
-    /// The names of the folders between `root` and `path`; nil when `path` does not lie below it.
+    /// Returns the names of the folders from `root` to `path`; `nil` if `path` is not below `root`.
     static func parts(of path: String, beneath root: String) -> [String]? {
         let root = root.hasSuffix("/") ? root : root + "/"
         guard path.utf8.starts(with: root.utf8) else { return path + "/" == root ? [] : nil }
@@ -11,7 +12,7 @@ enum FolderWalk {
 }
 
 extension Disk {
-    /// By path, for disks that know no open folders.
+    /// Walks by path, for disks without open folders.
     func walk(to path: String, beneath root: String, making: Bool) throws(DiskError) {
         if making { try createFolder(root) }
         guard let parts = FolderWalk.parts(of: path, beneath: root) else {
@@ -48,7 +49,7 @@ extension PosixDisk {
                 folder = next
             }
         } catch {
-            // With both flags a link is reported as not a folder.
+            // With `O_DIRECTORY` and `O_NOFOLLOW`, a symbolic link is reported as not a folder.
             if error.code == ELOOP || error.code == ENOTDIR, try status(place)?.kind == .symbolicLink {
                 throw DiskError(.isSymbolicLink, call: "openat", path: place)
             }

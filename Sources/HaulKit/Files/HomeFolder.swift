@@ -2,14 +2,14 @@ internal import Foundation
 
 /// The user's home folder.
 package enum HomeFolder {
-    /// `$HOME`, as for every other program (POSIX, XDG); what the system's list of users says where that is not set or is no
-    /// absolute path.
+    /// Returns `$HOME`, as every other program does (POSIX, XDG). If `$HOME` is unset or not an absolute path, returns
+    /// the home folder from the system's list of users.
     package static func path(_ environment: [String: String] = ProcessInfo.processInfo.environment) -> String {
         guard let home = environment["HOME"], home.hasPrefix("/") else { return NSHomeDirectory() }
         return home
     }
 
-    /// A path below it.
+    /// Returns the path of `name` in the home folder.
     package static func path(_ name: String, _ environment: [String: String] = ProcessInfo.processInfo.environment)
         -> String
     {

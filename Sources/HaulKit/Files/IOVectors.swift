@@ -1,14 +1,14 @@
 internal import Foundation
 internal import NIOCore
 
-/// The memory of several buffers, one after another, as `writev` takes it; what is written is taken off the front.
+/// Memory of several buffers in the form that `writev` takes. Callers remove written bytes from the front.
 struct IOVectors {
     private var vectors: [iovec] = []
     private var next = 0
     /// Bytes that are left.
     private(set) var count = 0
 
-    /// Holds every buffer's memory still while `body` runs, without copying any of it.
+    /// Calls `body` with the memory of all buffers, without a copy. The memory stays valid while `body` runs.
     static func withMemory<Answer>(of buffers: [ByteBuffer], _ body: (inout Self) -> Answer) -> Answer {
         var vectors = Self()
         vectors.vectors.reserveCapacity(buffers.count)
@@ -22,7 +22,7 @@ struct IOVectors {
     ) -> Answer {
         guard let first = buffers.first else { return body(&vectors) }
         return first.withUnsafeReadableBytes { bytes in
-            // writev only reads, but its struct has no const.
+            // `writev` only reads, but `iovec` has no `const`.
             let base = UnsafeMutableRawPointer(mutating: bytes.baseAddress)
             vectors.vectors.append(iovec(iov_base: base, iov_len: bytes.count))
             vectors.count += bytes.count
@@ -30,8 +30,8 @@ struct IOVectors {
         }
     }
 
-    /// The first `most` bytes that are left, as far as one call takes them: at least one byte where `most` is positive and
-    /// there is one.
+    /// Calls `body` with the first `most` remaining bytes, or as many as one call takes. That is at least one byte if
+    /// `most` is positive and a byte remains.
     mutating func withFirst<Answer>(
         _ most: Int,
         _ body: (UnsafeBufferPointer<iovec>) throws(SystemCalls.Errno) -> Answer
@@ -42,7 +42,7 @@ struct IOVectors {
             bytes += vectors[end].iov_len
             end += 1
         }
-        // The last of them may have more than is wanted.
+        // The last vector may have more bytes than are wanted.
         let surplus = max(0, bytes - most)
         if surplus > 0 { vectors[end - 1].iov_len -= surplus }
         defer { if surplus > 0 { vectors[end - 1].iov_len += surplus } }
@@ -52,7 +52,7 @@ struct IOVectors {
         return try result.get()
     }
 
-    /// POSIX allows 16; Linux and Darwin take 1024.
+    /// Limit of vectors in one call. POSIX allows 16; Linux and Darwin take 1024.
     private static let mostOfACall = 512
 
     mutating func removeFirst(_ bytes: Int) {
@@ -67,9 +67,9 @@ struct IOVectors {
         vectors[next].iov_len -= rest
     }
 
-    /// Copies the front of what is left, and leaves it where it is.
+    /// Copies the first remaining bytes without removing them.
     ///
-    /// - Returns: how many bytes there were, at most as many as `memory` holds.
+    /// - Returns: the number of copied bytes, at most the size of `memory`.
     func copyFirst(into memory: UnsafeMutableRawBufferPointer) -> Int {
         var filled = 0
         for vector in vectors[next...] where filled < memory.count {

@@ -1,12 +1,12 @@
 internal import Foundation
 
-/// Names from the system as text. Paths are `String`s everywhere in Haul: bytes that are not UTF-8 would become U+FFFD, which names
-/// another file or folder. They are refused instead.
+/// Converts names from the system to text. Paths are `String`s everywhere in Haul. Bytes that are not UTF-8 would
+/// become U+FFFD, which names another file or folder, so Haul refuses them.
 package enum PathText {
-    /// The text of a name; `nil` where its bytes are not UTF-8.
+    /// Returns the text of a name; `nil` if its bytes are not UTF-8.
     package static func text(_ bytes: some Collection<UInt8>) -> String? { String(validating: bytes, as: UTF8.self) }
 
-    /// The bytes for a message: `caf\xE9`.
+    /// Returns the bytes as text for a message, such as `caf\xE9`.
     package static func shown(_ bytes: some Collection<UInt8>) -> String {
         String(
             bytes.lazy.flatMap { byte -> [Character] in
@@ -17,7 +17,7 @@ package enum PathText {
         )
     }
 
-    /// - Parameter what: names the value, as the beginning of a sentence.
+    /// - Parameter what: name of the value, for the beginning of a sentence.
     package static func refusal(_ what: String, _ bytes: some Collection<UInt8>) -> DownloadError {
         DownloadError(
             .invalidDestination,
@@ -25,8 +25,8 @@ package enum PathText {
         )
     }
 
-    /// - Throws: ``DownloadError`` with code ``DownloadError/Code/invalidDestination`` for the first of these variables of the
-    ///   environment that is not UTF-8.
+    /// - Throws: ``DownloadError`` with code ``DownloadError/Code/invalidDestination`` for the first of these
+    ///   environment variables that is not UTF-8.
     package static func check(variables names: [String]) throws(DownloadError) {
         for name in names {
             guard let value = getenv(name) else { continue }

@@ -6,7 +6,7 @@ struct PosixDisk: Disk {
     private let smallFileSync = SmallFileSync()
     private let makesFolders: Bool
 
-    /// - Parameter makesFolders: whether ``createFolder(_:)`` makes folders, or finds out that they are there.
+    /// - Parameter makesFolders: whether ``createFolder(_:)`` creates folders. If not, it throws for a missing folder.
     init(makesFolders: Bool = true) { self.makesFolders = makesFolders }
 
     func create(_ path: String) throws(DiskError) -> any DiskFile {
@@ -14,7 +14,7 @@ struct PosixDisk: Disk {
     }
 
     func open(_ path: String) throws(DiskError) -> any DiskFile {
-        // A named pipe or a device that stands there must not hold us up.
+        // `O_NONBLOCK`, because the open of a named pipe or a device must not wait.
         try PosixFile(path, flags: O_RDWR | O_NOFOLLOW | O_NONBLOCK)
     }
 
@@ -45,9 +45,9 @@ struct PosixDisk: Disk {
             defer { SystemCalls.close(descriptor) }
             try SystemCalls.syncAll(descriptor)
         } catch {
-            // Some network file systems cannot sync a folder and say so; there is nothing more to ask of them.
+            // Some network file systems cannot sync a folder and report that. Nothing more can be done there.
             if error.code == EINVAL || error.code == EOPNOTSUPP { return }
-            // A folder that may be written and not read cannot be opened: everything is synced, then.
+            // A folder that is writable but not readable cannot be opened. So syncs all file systems instead.
             if error.code == EACCES { return SystemCalls.syncEverything() }
             throw DiskError(errno: error.code, call: "fsync", path: path)
         }
@@ -67,7 +67,8 @@ struct PosixDisk: Disk {
         do {
             try SystemCalls.makeFolder(path, mode: mode)
         } catch {
-            // Another process may have made it, or it is a link to a folder: opening a file in it will tell.
+            // Another process may have created the folder, or it is a link to a folder. If it is neither, opening a
+            // file in it fails.
             if error.code == EEXIST { return }
             throw DiskError(errno: error.code, call: "mkdir", path: path)
         }

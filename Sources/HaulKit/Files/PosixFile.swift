@@ -14,7 +14,8 @@ final class PosixFile: DiskFile {
     }
     private let direct = Mutex(Direct.untried)
 
-    /// - Parameter hasUncachedWrites: whether to try the kernel's write that leaves nothing in the page cache; older ones have none.
+    /// - Parameter hasUncachedWrites: whether to try the kernel's write that leaves nothing in the page cache. Older
+    ///   kernels have none.
     init(_ path: String, flags: Int32, mode: mode_t = 0o644, hasUncachedWrites: Bool = true) throws(DiskError) {
         bypassesCache = Atomic(hasUncachedWrites)
         do {
@@ -23,9 +24,9 @@ final class PosixFile: DiskFile {
         self.path = path
     }
 
-    /// Opens a regular file, or what a symbolic link to one leads to, only for reading.
+    /// Opens a regular file for reading only. Follows a symbolic link.
     static func reading(_ path: String) throws(DiskError) -> PosixFile {
-        // Opening a pipe would wait for somebody to write into it.
+        // `O_NONBLOCK`, because the open of a pipe would wait for a writer.
         let file = try PosixFile(path, flags: O_RDONLY | O_NONBLOCK)
         guard try file.status().kind == .file else { throw DiskError(.notAFile, call: "read", path: path) }
         return file
@@ -42,9 +43,10 @@ final class PosixFile: DiskFile {
         } catch { throw DiskError(errno: error.code, call: "pwritev", path: path) }
     }
 
-    /// What is large does not stay in the page cache. Where the kernel has no write for that, whole blocks go past it.
+    /// Writes large buffers so that they do not stay in the page cache. If the kernel has no uncached write, writes
+    /// whole blocks past the cache.
     private func write(_ vectors: inout IOVectors, at start: Int64) throws(SystemCalls.Errno) {
-        // A small write would start the disk at once, which the cache can put off until there is more.
+        // An uncached small write would start the disk at once. The page cache can wait until there is more to write.
         let isSmall = vectors.count < Self.leastUncached
         guard vectors.count >= Self.leastDirect, !bypassesCache.load(ordering: .relaxed), let direct = directWriter()
         else { return try writeThroughCache(&vectors, vectors.count, at: start, keeping: isSmall) }
@@ -133,7 +135,7 @@ final class PosixFile: DiskFile {
 
     func unlock() { SystemCalls.unlock(descriptor) }
 
-    /// Takes a lock that others may share; false when somebody has the exclusive one.
+    /// Takes the shared lock. Returns `false` if somebody has the exclusive lock.
     func lockShared() throws(DiskError) -> Bool {
         try call("flock") { () throws(SystemCalls.Errno) in try SystemCalls.lock(descriptor, shared: true) }
     }

@@ -1,4 +1,4 @@
-// Calls on names in open folders: what another program does to the folders above them meanwhile does not matter.
+// Calls on names in open folders. Changes that other programs make to the parent folders do not affect them.
 internal import CHaulSystem
 
 #if canImport(Glibc)
@@ -10,7 +10,7 @@ internal import CHaulSystem
 #endif
 
 extension SystemCalls {
-    /// What a name in a folder is, or an open file; a symbolic link is not followed.
+    /// Kind, size and identity of a name in a folder or of an open file. Does not follow a symbolic link.
     package struct Entry: Sendable, Hashable {
         package enum Kind: Sendable { case file, folder, symbolicLink, other }
         package var kind: Kind
@@ -39,7 +39,7 @@ extension SystemCalls {
         try open(path, O_RDONLY | O_DIRECTORY)
     }
 
-    /// Whether a folder is there and may be opened.
+    /// Whether `path` is a folder that this process may open.
     package static func isFolder(_ path: String) -> Bool {
         do throws(Errno) {
             close(try openFolder(path))
@@ -47,22 +47,22 @@ extension SystemCalls {
         } catch { return false }
     }
 
-    /// Opens the folder `name` in an open folder; a symbolic link is `ENOTDIR`.
+    /// Opens the folder `name` in an open folder. Throws `ENOTDIR` for a symbolic link.
     package static func openFolder(_ name: String, in folder: Int32) throws(Errno) -> Int32 {
         try retrying { haul_open_at(folder, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW, 0) }
     }
 
-    /// Makes a folder with the rights that the process leaves to others (umask); `EEXIST` where the name is taken.
+    /// Creates a folder with the permissions that the umask leaves. Throws `EEXIST` if the name is taken.
     package static func makeFolder(_ name: String, in folder: Int32) throws(Errno) {
         _ = try retrying { mkdirat(folder, name, 0o777) }
     }
 
-    /// Opens a file for reading; a symbolic link is `ELOOP`. Does not wait where the name is a pipe.
+    /// Opens a file for reading. Throws `ELOOP` for a symbolic link. Does not wait if the name is a pipe.
     package static func openFile(_ name: String, in folder: Int32) throws(Errno) -> Int32 {
         try retrying { haul_open_at(folder, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK, 0) }
     }
 
-    /// Makes a file that only this user may read, open for writing; `EEXIST` where the name is taken.
+    /// Creates a file that only this user may read, open for writing. Throws `EEXIST` if the name is taken.
     package static func createFile(_ name: String, in folder: Int32) throws(Errno) -> Int32 {
         try retrying { haul_open_at(folder, name, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW, 0o600) }
     }
@@ -70,20 +70,19 @@ extension SystemCalls {
     /// Opens a file for reading by its path.
     package static func openFile(_ path: String) throws(Errno) -> Int32 { try open(path, O_RDONLY) }
 
-    /// Writes all of the bytes.
     package static func writeAll(_ descriptor: Int32, _ bytes: [UInt8]) throws(Errno) {
         var rest = bytes[...]
         while !rest.isEmpty { rest = try rest.dropFirst(write(descriptor, rest)) }
     }
 
-    /// A further name of a file; `EEXIST` where the name is taken.
+    /// Creates a hard link to a file. Throws `EEXIST` if the new name is taken.
     package static func addLink(_ name: String, in folder: Int32, to newName: String, in newFolder: Int32) throws(Errno)
     {
         _ = try retrying { linkat(folder, name, newFolder, newName, 0) }
     }
 
-    /// Another name of a file in place of its own; `EEXIST` where the name is taken, `EINVAL` where the file system cannot promise
-    /// that.
+    /// Renames a file without replacing another. Throws `EEXIST` if the new name is taken, and `EINVAL` if the file
+    /// system cannot guarantee that.
     package static func renameWithoutReplacing(
         _ name: String,
         in folder: Int32,

@@ -1,4 +1,4 @@
-// The system calls of HaulKit, as each platform has them: each function is one call, and reports errno.
+// System calls of HaulKit on each platform.
 internal import CHaulSystem
 internal import Foundation
 
@@ -10,7 +10,7 @@ internal import Foundation
     internal import Darwin
 #endif
 
-/// One function a system call; a negative result has become the thrown errno.
+/// One function for each system call. A negative result becomes the thrown errno.
 package enum SystemCalls {
     package struct Errno: Error {
         package let code: Int32
@@ -22,7 +22,7 @@ package enum SystemCalls {
         try retrying { haul_open(path, flags, UInt32(mode)) }
     }
 
-    /// - Returns: false when the system reports that something was not written.
+    /// - Returns: `false` if the kernel reports that something was not written.
     @discardableResult
     package static func close(_ descriptor: Int32) -> Bool {
         #if canImport(Glibc)
@@ -34,13 +34,13 @@ package enum SystemCalls {
         #endif
     }
 
-    /// Appends what the kernel takes of the bytes; may be less than all.
+    /// Writes as many of the bytes as the kernel takes, at the current position.
     static func write(_ descriptor: Int32, _ bytes: ArraySlice<UInt8>) throws(Errno) -> Int {
         try retrying { bytes.withUnsafeBytes { Foundation.write(descriptor, $0.baseAddress, $0.count) } }
     }
 
-    /// Writes what the kernel takes of the vectors; may be less than all.
-    /// `bypassingCache` asks for an uncached write and is switched off for good where it is not supported.
+    /// Writes as many bytes of the vectors as the kernel takes. `bypassingCache` requests an uncached write, and
+    /// becomes `false` if such writes are not supported.
     static func write(
         _ descriptor: Int32,
         _ vectors: UnsafeBufferPointer<iovec>,
@@ -64,14 +64,14 @@ package enum SystemCalls {
         try retrying { pwrite(descriptor, bytes.baseAddress, bytes.count, off_t(offset)) }
     }
 
-    /// Opens a file that is open already once more, to write blocks of it from memory to the disk.
+    /// Opens an open file again with `O_DIRECT`, to write blocks past the page cache.
     ///
-    /// - Throws: also where blocks of this size, in memory that is aligned to it, may not be enough.
+    /// - Throws: also if the file system may need larger blocks or a larger alignment than `blockSize`.
     static func openDirect(_ descriptor: Int32, blockSize: UInt32) throws(Errno) -> Int32 {
         try retrying { haul_open_direct(descriptor, blockSize) }
     }
 
-    /// The call cannot be made on this file at all.
+    /// Whether an error says that the call cannot be made on this file at all.
     static func isUnsupported(_ error: Errno) -> Bool { unsupported.contains(error.code) }
 
     static func isOfSpace(_ error: Errno) -> Bool { [ENOSPC, EDQUOT, EFBIG].contains(error.code) }
@@ -88,16 +88,17 @@ package enum SystemCalls {
         #if os(Linux)
             let result = fdatasync(descriptor)
         #else
-            // Not tried on such a machine. File systems that cannot empty the disk's own cache, network ones above all, say so.
+            // Not tried on Darwin. File systems that cannot flush the disk's own cache report that, above all network
+            // ones.
             var result = fcntl(descriptor, F_FULLFSYNC)
             if result < 0, unsupported.contains(errno) || errno == ENOTTY { result = fsync(descriptor) }
         #endif
         if result < 0 { throw Errno(code: errno) }
     }
 
-    /// Whether any process has a file open for writing; nil where the system does not say.
+    /// Whether any process has a file open for writing; `nil` if the system does not report it.
     ///
-    /// - Parameter descriptor: open only for reading.
+    /// - Parameter descriptor: descriptor that is open only for reading.
     static func isOpenForWriting(_ descriptor: Int32) -> Bool? {
         switch haul_is_open_for_writing(descriptor) {
         case 0: false
@@ -106,27 +107,26 @@ package enum SystemCalls {
         }
     }
 
-    /// Starts to write what the cache has of a file; says nothing of success.
+    /// Starts to write the cached bytes of a file. Reports no error.
     static func startWriting(_ descriptor: Int32) { haul_start_writing(descriptor) }
 
-    /// Makes everything that was written to a file's file system durable; reports what went wrong there since the file was
-    /// opened.
+    /// Syncs the file system of an open file. Throws write errors of the file system since the file was opened.
     ///
-    /// - Returns: false where that cannot be relied on.
+    /// - Returns: `false` if the result is not reliable on this kernel or file system.
     static func syncFileSystem(_ descriptor: Int32) throws(Errno) -> Bool {
         if haul_sync_file_system(descriptor) == 0 { return true }
         guard unsupported.contains(errno) else { throw Errno(code: errno) }
         return false
     }
 
-    /// Waits until all file systems have written what they hold (on Linux; elsewhere it only begins). Reports no errors.
+    /// Syncs all file systems. Waits on Linux; elsewhere the sync only begins. Reports no errors.
     static func syncEverything() { Foundation.sync() }
 
     package static func syncAll(_ descriptor: Int32) throws(Errno) {
         if fsync(descriptor) < 0 { throw Errno(code: errno) }
     }
 
-    /// Reserves blocks; does nothing where that is not supported.
+    /// Reserves blocks; does nothing if that is not supported.
     static func reserve(_ descriptor: Int32, _ length: Int64) throws(Errno) {
         do {
             _ = try retrying { haul_reserve(descriptor, length) }
@@ -161,7 +161,7 @@ package enum SystemCalls {
         } catch {
             guard unsupported.contains(error.code) else { throw error }
         }
-        // A link never replaces either; where the file system has no links there is no way left to be sure.
+        // `link` never replaces a file either. On a file system without hard links, no safe call remains.
         _ = try retrying { link(path, target) }
         _ = try retrying { unlink(path) }
     }
@@ -174,7 +174,8 @@ package enum SystemCalls {
         _ = try retrying { mkdir(path, mode) }
     }
 
-    /// Opens the folder `name` in an open folder, which it makes if it is to; never follows a symbolic link.
+    /// Opens the folder `name` in an open folder. Creates it first if `mode` is not `nil`. Never follows a symbolic
+    /// link.
     static func openFolder(_ name: String, in folder: Int32, making mode: mode_t?) throws(Errno) -> Int32 {
         if let mode {
             do { _ = try retrying { mkdirat(folder, name, mode) } } catch {
@@ -184,7 +185,7 @@ package enum SystemCalls {
         return try retrying { haul_open_at(folder, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW, 0) }
     }
 
-    /// The permission bits of what a path leads to.
+    /// Returns the permission bits of the file at a path. Follows a symbolic link.
     static func permissions(_ path: String) throws(Errno) -> mode_t {
         var raw = stat()
         _ = try retrying { stat(path, &raw) }
@@ -207,7 +208,7 @@ package enum SystemCalls {
 
     static func unlock(_ descriptor: Int32) { _ = haul_unlock(descriptor) }
 
-    /// Locks one byte for as long as the file stays open; false when another open file has it.
+    /// Locks one byte while the file stays open. Returns `false` if another open file has locked it.
     static func lock(_ descriptor: Int32, byte: Int64) throws(Errno) -> Bool {
         do {
             _ = try retrying { haul_lock_byte(descriptor, byte) }
@@ -236,10 +237,10 @@ package enum SystemCalls {
         return FileStatus(raw, born: born)
     }
 
-    /// Whether the system lets this process write a file.
+    /// Whether the kernel lets this process write a file.
     static func isWritable(_ path: String) -> Bool { access(path, W_OK) == 0 }
 
-    /// What a file that was just looked through is like.
+    /// Returns the mark of a file that was just checked.
     static func mark(_ path: String, bootID: String) throws(Errno) -> StoreMark {
         var raw = stat()
         _ = try retrying { stat(path, &raw) }
@@ -257,7 +258,7 @@ package enum SystemCalls {
         )
     }
 
-    /// The file system that an open file is on.
+    /// Returns the number of the file system that an open file is on.
     static func device(_ descriptor: Int32) throws(Errno) -> UInt64 {
         var raw = stat()
         _ = try retrying { fstat(descriptor, &raw) }
@@ -293,14 +294,15 @@ package enum SystemCalls {
         )
     }
 
-    /// A name that changes with each boot of the machine; empty where the platform has none, which counts as changed.
+    /// Returns an id that changes with each boot of the machine. Empty if the platform has none, which counts as
+    /// changed.
     static func bootID() -> String {
         #if os(Linux)
             // No error to report: without this file every start is treated as one after a power loss.
             let text = (try? String(contentsOfFile: "/proc/sys/kernel/random/boot_id", encoding: .utf8)) ?? ""
             return text.trimmingCharacters(in: .whitespacesAndNewlines)
         #elseif canImport(Darwin)
-            // Not tried on such a machine.
+            // Not tried on Darwin.
             var size = 0
             guard sysctlbyname("kern.bootsessionuuid", nil, &size, nil, 0) == 0, size > 1 else { return "" }
             var bytes = [UInt8](repeating: 0, count: size)
@@ -311,30 +313,31 @@ package enum SystemCalls {
         #endif
     }
 
-    /// The path of the current folder, as bytes; empty where it has none.
+    /// Returns the path of the current folder as bytes; empty if it has none.
     static func currentFolder() -> [UInt8] {
         guard let path = getcwd(nil, 0) else { return [] }
         defer { free(path) }
         return Array(UnsafeRawBufferPointer(start: path, count: strlen(path)))
     }
 
-    /// Whether the monotonic clock stands before its beginning, which only a library that moves clocks brings about.
+    /// Whether the monotonic clock is negative, which only happens under a library that moves clocks.
     static func isClockNegative() -> Bool {
         var time = timespec()
         return clock_gettime(CLOCK_MONOTONIC, &time) == 0 && time.tv_sec < 0
     }
 
-    /// Whether a process of this number exists, ours or not.
+    /// Whether a process with this number exists, of this user or another.
     static func isRunning(process: Int32) -> Bool { kill(process, 0) == 0 || errno == EPERM }
 
     // MARK: Network
 
-    /// Whether a socket can have this local address; throws what forbids it.
+    /// Tests whether a socket can have this local address. Throws the reason if it cannot.
     static func tryAddress(_ address: IPAddress) throws(Errno) {
         _ = try retrying { haul_try_address(address.bytes, Int32(address.bytes.count)) }
     }
 
-    /// The interfaces of this machine with their addresses; one without any stands there with nil.
+    /// Returns the interfaces of this machine with their addresses. The address is `nil` for an entry without an IP
+    /// address.
     static func localAddresses() throws(Errno) -> [LocalAddress] {
         var first: UnsafeMutablePointer<ifaddrs>?
         _ = try retrying { getifaddrs(&first) }
@@ -363,14 +366,15 @@ package enum SystemCalls {
         return found
     }
 
-    /// A socket that hears of changes to links, addresses and routes; `ENOSYS` where the system is not Linux.
+    /// Opens a socket that receives changes of links, addresses and routes. Throws `ENOSYS` if the system is not Linux.
     static func openNetlink() throws(Errno) -> Int32 { try retrying { haul_netlink_open() } }
 
     static func requestDump(_ descriptor: Int32, _ kind: LinkTable.Dump, sequence: UInt32) throws(Errno) {
         _ = try retrying { haul_netlink_dump(descriptor, Int32(kind.rawValue), sequence) }
     }
 
-    /// - Returns: how many bytes came; nil when there is nothing to read. Throws `ENOBUFS` when messages were lost.
+    /// - Returns: the number of received bytes; `nil` if there is nothing to read.
+    /// - Throws: `ENOBUFS` if messages were lost.
     static func receive(_ descriptor: Int32, into buffer: inout [UInt8]) throws(Errno) -> Int? {
         do {
             return Int(
@@ -386,12 +390,12 @@ package enum SystemCalls {
         }
     }
 
-    /// Messages were lost between the kernel and us.
+    /// Whether messages were lost between the kernel and this process.
     static func isOverrun(_ error: Errno) -> Bool { error.code == ENOBUFS }
 
     package static func describe(errno code: Int32) -> String { String(cString: strerror(code)) }
 
-    /// What a kernel or file system answers that does not have a call or a flag.
+    /// Error codes of a kernel or file system that does not have a call or a flag.
     private static let unsupported: Set = [EOPNOTSUPP, ENOTSUP, ENOSYS, EINVAL]
 
     static func retrying<Value: SignedInteger>(_ call: () -> Value) throws(Errno) -> Value {
@@ -405,7 +409,7 @@ package enum SystemCalls {
 }
 
 extension FileStatus {
-    /// Clamped: a file may bear a date that nanoseconds in 64 bits do not reach.
+    /// Returns nanoseconds since 1970, clamped, because a file's date may not fit into 64 bits.
     fileprivate static func nanoseconds(_ seconds: Int64, _ rest: Int64) -> Int64 {
         let (product, isTooLarge) = seconds.multipliedReportingOverflow(by: 1_000_000_000)
         guard !isTooLarge else { return seconds < 0 ? .min : .max }

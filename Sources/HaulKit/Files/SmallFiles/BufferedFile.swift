@@ -1,12 +1,12 @@
 internal import NIOCore
 internal import Synchronization
 
-/// A small file whose bytes gather in memory: it is made on the disk when they are all here, together with others, or as
-/// soon as somebody wants it there.
+/// Small file whose bytes gather in memory. The file is created on the disk together with others when it is complete,
+/// or earlier if a caller wants it there.
 ///
-/// Nothing of it can be claimed while it gathers: it cannot be synced.
+/// A file in memory cannot be synced, so the store claims none of its bytes.
 final class BufferedFile: DiskFile {
-    /// Where it is, or is meant to be.
+    /// Path of the file on the disk, or the planned path.
     var path: String { state.withLock { $0.file?.path ?? planned } }
     private let planned: String
     private struct State {
@@ -16,10 +16,10 @@ final class BufferedFile: DiskFile {
     }
     private let state: Mutex<State>
 
-    /// Most bytes that a file may have to gather.
+    /// Length limit in bytes of a file that gathers in memory.
     static let mostBytes: Int64 = 64 << 10
 
-    /// Whether something of this length may gather.
+    /// Whether a file of this length may gather in memory.
     static func isFor(_ length: Int64?) -> Bool { length.map { $0 <= mostBytes } ?? false }
 
     init(_ path: String, capacity: Int) {
@@ -27,13 +27,13 @@ final class BufferedFile: DiskFile {
         state = Mutex(State(bytes: ByteBufferAllocator().buffer(capacity: capacity)))
     }
 
-    /// False once it is on the disk.
+    /// `false` once the file is on the disk.
     var isInMemory: Bool { state.withLock { $0.file == nil } }
 
     /// The bytes, while they are in memory.
     var bytes: ByteBuffer? { state.withLock { $0.file == nil ? $0.bytes : nil } }
 
-    /// Writes what has gathered into `file`, and everything further too.
+    /// Writes the gathered bytes into `file`. Later writes go into `file` too.
     func move(into file: any DiskFile) throws(DiskError) {
         try state.withLock { state throws(DiskError) in
             guard state.file == nil else { return }

@@ -1,10 +1,9 @@
 internal import NIOCore
 
-/// Brings many small files to the disk together: each step of publishing is done for all of them before the next, so that
-/// they share the waiting.
+/// Publishes many small files together. Does each step for all of them before the next, so that they share the waits.
 ///
-/// The steps are those of every file, in the same order: made and locked, known to the store, written, synced, renamed
-/// without replacing, the folder synced. Blocks; made to be called off the actor.
+/// Takes the steps of every file in the same order: create and lock, record in the store, write, sync, rename, sync the
+/// folder. The rename replaces a file only under the policy `overwrite`. Blocks; call off the actor.
 struct BufferedFilePlacement: Sendable {
     let disk: any Disk
     let placement: FilePlacement
@@ -15,25 +14,25 @@ struct BufferedFilePlacement: Sendable {
         let path: String
         let policy: DownloadRequest.ConflictPolicy
         let bytes: ByteBuffer
-        /// The modification time in nanoseconds since 1970; nil for that of its creation.
+        /// The modification time in nanoseconds since 1970; `nil` for the time of creation.
         let modified: Int64?
     }
 
-    /// A file that was made, and is empty.
+    /// A created file that is still empty.
     struct Made: Sendable {
         let job: Job
         let file: any DiskFile
-        /// The name that it is to have.
+        /// Final path of the file.
         let name: String
-        /// As it will be.
+        /// Status that the file will have when its bytes are written.
         var identity: FileStatus
     }
 
     enum Creation: Sendable {
         case made(Made)
-        /// Something stands in the way that has to be looked at more closely.
+        /// Something is at the path. The download has to look at it more closely.
         case inTheWay
-        /// Too many files are open: it is possible when others are published.
+        /// Too many files are open. The creation can succeed after others are published.
         case later
         case failed(DownloadError)
     }
@@ -71,7 +70,7 @@ struct BufferedFilePlacement: Sendable {
             do throws(DiskError) {
                 if let existingFile = try disk.status(name) {
                     if job.policy == .rename { continue }
-                    // Replaced by the renaming, and not before; a folder or a device never.
+                    // Only the rename replaces the existing file. A folder or a device is never replaced.
                     guard job.policy == .overwrite, existingFile.isReplaceable else { return nil }
                 }
             } catch { throw DownloadError(error) }
@@ -84,17 +83,17 @@ struct BufferedFilePlacement: Sendable {
         return nil
     }
 
-    /// Takes back files that were made and have never been written.
+    /// Removes files that were created and never written.
     func discard(_ made: [Made]) {
         for made in made {
-            // An empty one that stays is replaced by the next who wants its place.
+            // An empty file that stays is replaced by the next download that needs its path.
             try? placement.remove(made.file)
         }
     }
 
     // MARK: Publishing
 
-    /// The store knows these files durably; each gets its bytes and its name.
+    /// Writes, syncs and renames files that the store knows durably.
     func publish(_ all: [Made]) -> [Ending] {
         var failures: [DiskError?] = all.map { made in
             do throws(DiskError) {
@@ -111,10 +110,10 @@ struct BufferedFilePlacement: Sendable {
         return syncFolders(of: all, endings)
     }
 
-    /// What the store was told before there was anything in it: after a crash the file is known by it.
+    /// Sets the modification time that the store already has, so that the file is recognized after a crash.
     private func setTime(of made: Made) throws(DiskError) {
         do throws(DiskError) { try made.file.setModificationTime(made.identity.modified) } catch {
-            // A file system without times knows the file by its digest, or not.
+            // Without modification times on the file system, only a digest can identify the file.
             if made.job.modified != nil { throw error }
         }
     }

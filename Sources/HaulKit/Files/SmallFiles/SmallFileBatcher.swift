@@ -2,13 +2,14 @@ internal import Foundation
 internal import Logging
 internal import NIOCore
 
-/// Publishes small files that are complete, many at a time: whatever completes while one batch is brought to the disk is the next.
+/// Publishes complete small files in batches. Files that complete during one batch form the next one.
 ///
 /// Confined to the actor of its downloader.
 final class SmallFileBatcher {
-    /// Files that are open at once.
+    /// Limit of files that are open at once.
     private static let mostFiles = 128
-    /// Beyond this, a download keeps its slot until its file is published: memory is not for a slow disk to fill.
+    /// Limit of bytes in memory. Above it, a download keeps its slot until its file is published, so that a slow disk
+    /// does not fill the memory.
     private static let mostBytes = 8 << 20
 
     private struct Batch {
@@ -18,9 +19,9 @@ final class SmallFileBatcher {
 
     private let environment: TaskEnvironment
     private let scheduler: Scheduler
-    /// In the order in which they were completed.
+    /// Tasks in the order of completion.
     private var waiting: [DownloadTask] = []
-    /// Bytes of those and of the ones under way.
+    /// Bytes of the waiting files and of the files in the present batch.
     private var bytes = 0
     private var isRunning = false
     private var services: EngineServices { environment.services }
@@ -30,7 +31,7 @@ final class SmallFileBatcher {
         self.scheduler = scheduler
     }
 
-    /// - Returns: false when the file is not one that gathers in memory.
+    /// - Returns: `false` if the file does not gather in memory.
     func publish(_ task: DownloadTask) -> Bool {
         guard let gathered = task.part?.file as? BufferedFile, task.hasNoDiskState, task.pendingSteps == 0,
             let bytes = gathered.bytes, Int64(bytes.readableBytes) == task.machine.persisted.prefix
@@ -38,7 +39,7 @@ final class SmallFileBatcher {
         task.bytesInBatch = bytes.readableBytes
         waiting.append(task)
         self.bytes += bytes.readableBytes
-        // The connection is free, and what remains is the disk's business: the next download may begin.
+        // The connection is free and only disk work remains, so the next download may begin.
         if self.bytes < Self.mostBytes { scheduler.queue.leave(task.id) }
         if !isRunning {
             isRunning = true
@@ -101,9 +102,10 @@ final class SmallFileBatcher {
         }
         let files = made.map(\.file)
         do throws(DownloadError) {
-            // One durable commit says of all of them which file is theirs and what it will be called. The bytes come after
-            // it: a crash before the renaming leaves a partial file that the store knows, with no bytes claimed, which starts over;
-            // one after it leaves the finished file under its name, known by its identity.
+            // One durable commit records the partial file and the final name of all downloads. The bytes are written
+            // after the commit. A crash before the rename leaves a known partial file without claimed bytes, and the
+            // download starts over. A crash after the rename leaves the finished file under its name, known by its
+            // identity.
             try await services.store.commit(made.map { ($0.task.record, nil) }, durably: true)
         } catch {
             await services.runBlocking { work.discard(files) }
@@ -116,19 +118,20 @@ final class SmallFileBatcher {
         }
         made = await withoutTwins(made, work)
         let remaining = made.map(\.file)
-        // Files close where they were written, not here.
         let endings = await services.runBlocking { work.publish(remaining) }
         for ((task, file), ending) in zip(made, endings) {
             leave(task)
             task.endPublication(file, ending)
-            // No step follows that would do it.
+            // No later step would evict the task.
             if case .published = ending { scheduler.evict(task) }
         }
     }
 
-    /// Takes out the files that another process has completed or is about to: those downloads publish alone, and end with that file.
+    /// Removes the files that another process has completed or is about to complete. Their downloads publish alone, and
+    /// end with the file of the other process.
     ///
-    /// The store says of all of them that they are about to get their names: of two processes, one sees the other.
+    /// The store already says of all files that they are about to get their names, so one of two processes sees the
+    /// other.
     private func withoutTwins(
         _ made: [(task: DownloadTask, file: BufferedFilePlacement.Made)],
         _ work: BufferedFilePlacement,
@@ -147,7 +150,7 @@ final class SmallFileBatcher {
         return made.filter { made in !tasks.contains { $0 === made.task } }
     }
 
-    /// The downloads that another process has completed, or is about to complete before this one.
+    /// Returns the downloads that another process has completed, or is about to complete before this one.
     private func withTwins(_ tasks: [DownloadTask], isolation: isolated (any Actor)? = #isolation) async
         -> [DownloadTask]
     {
@@ -158,7 +161,7 @@ final class SmallFileBatcher {
                 twins.contains { $0.status == .completed || $0.id < task.record.id }
             }.map(\.0)
         } catch {
-            // At worst a file is there twice. The next commit fails as well, and says so.
+            // At worst, a file exists twice. The next commit fails too and reports the error.
             services.logger.debug("store: \(error)")
             return []
         }

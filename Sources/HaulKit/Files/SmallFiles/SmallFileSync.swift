@@ -1,13 +1,13 @@
 internal import Synchronization
 
-/// Makes the files of a batch durable at once, by a sync of their file system where that is to be had for less than a sync of each.
+/// Makes the files of a batch durable together. Syncs their file system if that costs less than a sync of each file.
 final class SmallFileSync: Sendable {
-    /// A sync of the file system waits for what all processes have written. After one that took long, files are synced one by
-    /// one until then.
+    /// Time until which files are synced one by one, after a slow sync of the file system. Such a sync waits for the
+    /// writes of all processes.
     private let restsUntil = Mutex(ContinuousClock.now)
     private static let tooLong = Duration.seconds(1)
     private static let rest = Duration.seconds(30)
-    /// With fewer, each is synced on its own.
+    /// Fewer files are synced one by one.
     private static let leastFiles = 4
 
     func sync(_ files: [any DiskFile]) -> [DiskError?] {
@@ -15,7 +15,7 @@ final class SmallFileSync: Sendable {
         if files.count >= Self.leastFiles, known.count == files.count, syncFileSystem(known) {
             return files.map { _ in nil }
         }
-        // All are on their way before the first is waited for: a journal then commits once.
+        // Starts the writes of all files before the first wait, so that a journal commits only once.
         for file in known { SystemCalls.startWriting(file.descriptor) }
         return files.map { file in
             do throws(DiskError) { try file.sync() } catch { return error }
@@ -23,8 +23,8 @@ final class SmallFileSync: Sendable {
         }
     }
 
-    /// - Returns: false when each file has to be synced: the file systems are several, or of a kind that promises nothing, or
-    ///   something went wrong that each file must be asked for.
+    /// - Returns: `false` if each file has to be synced. Either the files are on several file systems, or the file
+    ///   system guarantees nothing, or an error occurred that may concern any of the files.
     private func syncFileSystem(_ files: [PosixFile]) -> Bool {
         guard let first = files.first, restsUntil.withLock({ $0 <= .now }) else { return false }
         do {
@@ -36,7 +36,7 @@ final class SmallFileSync: Sendable {
             if now - start > Self.tooLong { restsUntil.withLock { $0 = now + Self.rest } }
             return true
         } catch {
-            // Another program's file may have failed: each file is asked for itself.
+            // The error may come from another program's file, so each file is synced itself.
             return false
         }
     }
