@@ -1,20 +1,23 @@
-/// One connection of a download while bytes arrive.
+/// An open connection of a transfer, with its source, its reach and its speed.
 struct ActiveConnection: Sendable, Equatable {
     let source: Int
-    /// Whom it was opened to, whatever link the source has since.
+    /// Origin that the connection was opened to. The source may have another link by now.
     let origin: Origin
     let opened: Instant
-    /// What it asked for, while the answer is outstanding.
+    /// The request, until it is answered; then `nil`.
     private(set) var question: RangeRequest?
-    /// When the answer came; nil before.
+    /// Time of the answer; `nil` before.
     private(set) var answered: Instant?
-    /// Where the answer ends, or what was asked for does, whatever of it was left to others since.
+    /// End offset of the answer or, before the answer, of the requested range. Cutting the segment of a sent request
+    /// does not change it.
     var reach: Int64
-    /// Its answer is longer than what it still owes: it has to be cut there.
+    /// Whether the answer may be longer than what the connection still owes. If so, the connection is closed as soon as
+    /// it owes nothing.
     var isShortened = false
-    /// When it had brought everything that it owed.
+    /// When everything that the connection owed had arrived; `nil` before.
     var doneSince: Instant?
-    /// When its first and latest bytes came.
+    /// Arrival times of the first and the latest bytes. Before any bytes, `lastByte` is the time of opening or of the
+    /// answer.
     var firstByte: Instant?
     var lastByte: Instant
     private var meter = RateMeter(window: .seconds(2))
@@ -29,14 +32,14 @@ struct ActiveConnection: Sendable, Equatable {
         if question == nil { answered = now }
     }
 
-    /// It has not been asked for yet, and ends here.
+    /// Shortens the request to `end`. The request must not have been sent yet.
     mutating func askForLess(_ end: Int64) {
         question?.end = end
         reach = end
         isShortened = false
     }
 
-    /// The answer is good: from `position` on bytes flow.
+    /// Notes that the answer was accepted and that bytes flow from `position` on.
     mutating func answer(from position: Int64, at now: Instant) {
         question = nil
         answered = now
@@ -46,7 +49,7 @@ struct ActiveConnection: Sendable, Equatable {
 
     var isFlowing: Bool { question == nil }
 
-    /// Notes where it has got to.
+    /// Records the offset that the connection has reached.
     mutating func record(_ position: Int64, advanced: Bool, at now: Instant) {
         if advanced {
             lastByte = now
@@ -57,17 +60,18 @@ struct ActiveConnection: Sendable, Equatable {
 
     func bytesPerSecond(at now: Instant) -> Double { meter.bytesPerSecond(at: now) }
 
-    /// Its speed, once it has been watched for long enough to have one. A silent one has the speed 0.
+    /// Returns the speed in bytes per second, or `nil` until `time` has passed since the answer. A silent connection
+    /// has the speed 0.
     func measuredSpeed(at now: Instant, after time: Duration = .milliseconds(150)) -> Double? {
         guard let answered, now - answered >= time else { return nil }
         return bytesPerSecond(at: now)
     }
 
-    /// What part of the usual speed it must reach, or else another does better; nil while nothing can be held against it: a
-    /// connection over a long way takes several round trips, which the time to its answer gives an idea of, to come up to
-    /// speed.
+    /// Returns the share of the usual speed below which another connection would do better.
     ///
-    /// What is hopeless shows sooner than what is slow.
+    /// A connection over a long path needs several round trips to reach its speed. The time to its answer estimates one
+    /// round trip. Until four of these have passed, the share is `nil`. A hopeless connection shows sooner than a slow
+    /// one, so the share is smaller in the first 150 ms.
     func leastShare(at now: Instant) -> Double? {
         guard let answered else { return nil }
         let time = now - answered

@@ -1,5 +1,5 @@
-/// Opens the connections of all downloads within what each host may have: one that finds no free connection slot waits for it, and the download
-/// that has the most connections is asked to give one up.
+/// Opens the connections of all downloads within the limits of each host. A first connection that finds no free slot
+/// waits for one, and the download with the most connections is asked to give one up.
 ///
 /// Confined to the actor of its downloader.
 final class ConnectionBroker {
@@ -15,7 +15,7 @@ final class ConnectionBroker {
         self.scheduler = scheduler
     }
 
-    /// Takes in what arrives on the event loops, from now on; the downloader is attached by then.
+    /// Starts to take in what arrives on the event loops. The downloader has to be attached before this call.
     func listen() { pool.onArrival = environment.spawner.signal(self) { broker, _ in broker.takeIn() } }
 
     func open(_ id: ConnectionID, _ request: RangeRequest, _ task: DownloadTask) {
@@ -27,12 +27,13 @@ final class ConnectionBroker {
             pool.wait(id, request, of: task.id, for: host)
             requestSlot(host)
         } else {
-            // Not at once: the machine is still in the middle of what it decided.
+            // Sent in a new task, because the machine has not finished its present event.
             environment.spawner.start(task) { task, _ in task.send(.connectionEnded(id, .noConnectionSlot)) }
         }
     }
 
-    /// Frees a slot: asks the download that has the most connections to a host to give one up.
+    /// Asks the download with the most connections to `host` to give one up. If the total over all hosts is reached,
+    /// connections to every host count.
     func requestSlot(_ host: Origin) {
         let hosts = pool.isFull ? nil : host
         let counts = pool.sharing.compactMap { id in scheduler.queue.runs(id) ? tasks[id] : nil }
@@ -57,7 +58,7 @@ final class ConnectionBroker {
         }
     }
 
-    /// A connection has ended: a download that waits for one to its host may have it.
+    /// Releases the slot of an ended connection and offers it to the downloads that wait for one.
     func gone(_ host: Origin) {
         pool.release(host)
         serve(host)
@@ -67,8 +68,8 @@ final class ConnectionBroker {
 
     // MARK: Hosts that serve others only
 
-    /// Lets a first connection wait that its host has closed without an answer while it serves other downloads: the machine takes it
-    /// for one that has found no connection slot yet.
+    /// Returns whether the first connection waits for its turn after `event`. It does if its host closed it without an
+    /// answer while the host served other downloads. The machine treats this wait like that for a connection slot.
     private func waitsForTurn(_ task: DownloadTask, after event: DownloadMachine.Event) -> Bool {
         switch event {
         case .headReceived(let id, let head, _):
@@ -79,7 +80,7 @@ final class ConnectionBroker {
             return false
         case .connectionEnded(let id, .failed(let failure, _)):
             guard failure.mayBeOfLimit, case .connecting(id, let request) = task.machine.state,
-                // Another source of the file is better than a wait.
+                // Asking another source is better than waiting.
                 task.machine.sources.isAlone
             else { return false }
             let host = task.source(of: request).origin
@@ -113,15 +114,15 @@ final class ConnectionBroker {
         }
     }
 
-    /// Hosts may have more connections, or fewer.
+    /// Offers slots to waiting downloads after the limit of connections per host has changed.
     func limitChanged() { offerSlots { _ in true } }
 
     private func offerSlots(_ hasSlot: (ConnectionPool) -> Bool) {
-        // Where the connections of all hosts together are few, one to another host may be waited for.
+        // If the limit on all hosts together is reached, downloads may wait for a slot at another host.
         while let other = pool.nextHost { serve(other) }
-        // And if none waits for its first one, a download that could use one more.
+        // If no first connection waits, a download may open an additional one.
         for id in pool.waitingForSlot {
-            // The first ones may have taken what there was.
+            // Connections that were opened above may have taken all slots.
             guard hasSlot(pool) else { return }
             guard let task = tasks[id], task.machine.wantsConnectionSlot else {
                 pool.stopWaitingForSlot(id)
@@ -141,8 +142,8 @@ final class ConnectionBroker {
         }
     }
 
-    /// Bytes that one write of a body may gather. All connections share a budget of 32 MiB: what is under way must not grow with
-    /// their number.
+    /// Most bytes that one write of a body gathers. All connections share a budget of 32 MiB, because the bytes under
+    /// way must not grow with the number of connections. Each connection may gather at least 64 KiB.
     var writeBatchBytes: Int {
         min(environment.configuration.storage.batchBytes, max(1 << 16, (32 << 20) / max(1, 2 * pool.openCount)))
     }

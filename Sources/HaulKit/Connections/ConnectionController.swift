@@ -1,28 +1,28 @@
-/// How many connections a download should have, judged by nothing but the speed of all together (RFC 6249 section 7):
-/// it doubles them while that clearly helps, then tries one more now and then. Each has to earn its place (the
-/// penalty of Falcon, TPDS 34(8) 2023), for a connection costs the server something, and others want some of the
-/// link.
+/// Decides how many connections a download should have, judged only by their total speed (RFC 6249 §7). The controller
+/// doubles the number while that clearly helps, then tries one more now and then. Each connection has to pay for itself
+/// (the penalty of Falcon, TPDS 34(8) 2023), because it costs the server something and takes a share of the link from
+/// others.
 struct ConnectionController: Sendable, Equatable {
-    /// How many to have. Where there are more, those that are done are not replaced; none is cut off.
+    /// Wanted number of connections. Surplus connections are not replaced when they end, but none is cut off.
     private(set) var target: Int
     private let ceiling: Int
     private let start: Int
     private var host: LearnedHostLimit
     private var phase: Phase = .growing
-    /// Nil until what is to be measured flows.
+    /// Measurement of the present count; `nil` until the connections to be measured flow.
     private var window: FlowWindow?
-    /// When `target` was set; nil before the first tick.
+    /// When `target` was set; `nil` before the first tick.
     private var aimedAt: Instant?
-    /// What has landed in the last two seconds, oldest first.
+    /// Samples of the last two seconds, oldest first.
     private var recent: [Sample] = []
     private var climbWait = Self.firstClimbWait
-    /// The largest number of connections that was clearly faster than half of it.
+    /// The largest number of connections that was clearly faster than half as many.
     private(set) var worthwhile = 1
-    /// Whether the link was seen to lie idle between two bursts of the server.
+    /// Whether the link was seen to be idle between two bursts of the server.
     private var isBursting = false
 
     private enum Phase: Sendable, Equatable {
-        /// Measures what the present count brings, to double it.
+        /// Measures the speed of the present count, to double the count.
         case growing
         case trying(Trial)
         case settled(Settled)
@@ -31,18 +31,18 @@ struct ConnectionController: Sendable, Equatable {
     private struct Trial: Sendable, Equatable {
         enum Kind: Sendable, Equatable { case doubling, secondThought, climb }
         let kind: Kind
-        /// The count to go back to, and what it brought.
+        /// The count before the trial, and its speed in bytes per second.
         let count: Int
         let speed: Double
-        /// The speed was read in less time than it takes to see past the bursts of a server that sends in bursts.
+        /// Whether `speed` was measured for too short a time to see past the bursts of a server that sends in bursts.
         let isBrief: Bool
     }
 
     private struct Settled: Sendable, Equatable {
         var nextClimb: Instant
-        /// Bytes a second of this number of connections, slowly following; nil before the first measurement.
+        /// Moving average of the speed of this count, in bytes per second; `nil` before the first measurement.
         var speed: Double?
-        /// A higher count that did not seem to help, and what it brought.
+        /// A higher count that did not seem to help, and its speed.
         var rejected: Rejected?
     }
 
@@ -57,25 +57,26 @@ struct ConnectionController: Sendable, Equatable {
     }
 
     private static let patience: Duration = .milliseconds(1500)
-    /// They are not cut off: what they bring is then a valid measure.
+    /// Wait for surplus connections to end after `target` was lowered. After that the measurement includes them.
     private static let runningOut: Duration = .seconds(5)
-    /// The shortest window that can show a clear gain, the shortest that can show a gain, and the shortest that can
-    /// show that there is none. A server may send in bursts a second apart.
+    /// The shortest windows that can show a clear gain, a gain, and the absence of a gain. A server may send in bursts
+    /// a second apart.
     private static let windows: (clear: Duration, gain: Duration, none: Duration) =
         (.milliseconds(400), .milliseconds(800), .milliseconds(1200))
-    /// Small differences need time to show.
+    /// The shortest window for small differences, which need time to show.
     private static let settledWindow: Duration = .seconds(2)
-    /// A file that is done sooner gains nothing from another connection.
+    /// Remaining seconds of a file below which it gains nothing from another connection.
     private static let horizon = 3.0
-    /// With no more than these, a leap is worth a try when things look different from before.
+    /// The largest count that is doubled again when the speed has clearly changed.
     private static let few = 4
     private static let firstClimbWait: Duration = .seconds(3)
     private static let longestClimbWait: Duration = .seconds(30)
 
     /// - Parameters:
-    ///   - ceiling: most connections ever.
-    ///   - start: what to aim at from the beginning; more than 1 when the user named a number.
-    ///   - knownLimit: the most that the host was seen to allow before.
+    ///   - ceiling: largest number of connections.
+    ///   - start: first target; more than 1 if the user named a number or the host has rewarded more connections
+    ///     before.
+    ///   - knownLimit: most connections that the host was seen to allow before; `nil` if unknown.
     init(ceiling: Int, start: Int = 1, knownLimit: Int? = nil) {
         self.ceiling = min(max(ceiling, 1), LearnedHostLimit.sane)
         host = LearnedHostLimit(known: knownLimit)
@@ -86,13 +87,13 @@ struct ConnectionController: Sendable, Equatable {
     /// The limit that the host has shown, for later downloads.
     var learnedLimit: Int? { host.limit }
 
-    /// Whether one more than `count` (of those that get bytes and those that wait for an answer) may be opened now.
+    /// Returns whether another connection may be opened now. `count` includes the connections that wait for an answer.
     func mayOpen(count: Int, at now: Instant) -> Bool {
         count < target && host.mayOpen(count: count, sure: start, at: now)
     }
 
-    /// A further connection was refused (429, 503, reset, refused) while `flowing` others got bytes. No more are
-    /// opened until `retryAfter` or a pause has passed.
+    /// Notes that an additional connection was refused (429, 503, reset, refused) while `flowing` others got bytes.
+    /// Until `retryAfter` or a pause has passed, no more than `flowing` connections are opened.
     mutating func refused(flowing: Int, retryAfter: Duration?, at now: Instant) {
         host.refused(flowing: flowing, retryAfter: retryAfter, at: now)
         window = nil
@@ -101,9 +102,10 @@ struct ConnectionController: Sendable, Equatable {
         settle(at: now)
     }
 
-    /// To be called about five times a second while there are connections.
+    /// Measures the speed and adjusts `target`. The caller calls this about five times a second while there are
+    /// connections.
     /// - Parameters:
-    ///   - received: number of bytes of the file that are here.
+    ///   - received: bytes of the file that have arrived.
     ///   - flowing: connections that get bytes.
     ///   - opening: connections that wait for their first answer.
     ///   - missing: bytes of the file still to come.
@@ -132,7 +134,7 @@ struct ConnectionController: Sendable, Equatable {
             return
         }
         guard isReady(flowing: flowing, at: now) else { return }
-        // What began to flow between the last tick and this one counts from the last: the first bytes come fast.
+        // Counts the bytes since the last tick from that tick on, because the first bytes arrive fast.
         if let last = recent.last, let aimedAt, last.at >= aimedAt, last.received <= received,
             now - last.at < .milliseconds(350)
         {
@@ -143,9 +145,9 @@ struct ConnectionController: Sendable, Equatable {
         }
     }
 
-    /// Whether what flows is what is wanted, or will not become so.
+    /// Returns whether the wanted number of connections flows, or is not waited for any longer.
     private func isReady(flowing: Int, at now: Instant) -> Bool {
-        // After a step back, connections too many are still running out: what they bring is not what the target brings.
+        // After a step back, surplus connections still flow. Their speed is not that of `target` connections.
         if case .settled = phase, flowing > target, let aimedAt { return now - aimedAt >= Self.runningOut }
         guard let aimedAt, flowing < target else { return true }
         return now - aimedAt >= Self.patience
@@ -153,13 +155,13 @@ struct ConnectionController: Sendable, Equatable {
 
     private mutating func remember(received: Int64, at now: Instant) {
         if let last = recent.last, received < last.received { recent.removeAll() }
-        // Ticks that come thick and fast must not make a long list.
+        // Frequent ticks must not make a long list.
         if recent.count >= 2, now - recent[recent.count - 2].at < .milliseconds(100) { recent.removeLast() }
         recent.append(Sample(received: received, at: now))
         while recent.count > 2, now - recent[1].at >= .seconds(2) { recent.removeFirst() }
     }
 
-    /// Bytes a second over the last two seconds.
+    /// Bytes per second over the last two seconds.
     private var recentSpeed: Double {
         guard let first = recent.first, let last = recent.last, last.at > first.at else { return 0 }
         return Double(last.received - first.received) / (last.at - first.at).seconds
@@ -201,12 +203,13 @@ struct ConnectionController: Sendable, Equatable {
             return decide(window, isWorthMore: isWorthMore, at: now)
         }
         if window.isIdling, target < most, isWorthMore {
-            // Nothing is proven, but more are possible: on, and compare with the same count as now.
+            // Nothing is proven, but more connections are possible. Doubles again and compares with the same earlier
+            // count.
             return aim(at: min(2 * target, most), at: now)
         }
         guard window.duration >= Self.windows.none else { return }
-        // What it is compared with may have been a burst: servers let a new connection have more at first. Too many do less
-        // harm than too few, so this count is the next one's measure.
+        // The earlier speed may have been a burst, because servers let a new connection have more at first. Too many
+        // connections do less harm than too few, so this count becomes the measure for the next doubling.
         if trial.isBrief, isWorthMore, target < most {
             return attempt(.doubling, to: 2 * target, from: window.bytesPerSecond, at: now)
         }
@@ -229,7 +232,7 @@ struct ConnectionController: Sendable, Equatable {
         climbWait = Self.firstClimbWait
         let isWholeShare = gain * Double(trial.count) >= 0.75
         if isWholeShare, trial.count <= Self.few, 2 * target <= most {
-            // It brought as much as those before it: more than one is possible.
+            // The added connection brought about as much as each earlier one, so several more are possible.
             phase = .growing
             self.window = nil
         } else {
@@ -249,8 +252,8 @@ struct ConnectionController: Sendable, Equatable {
         if let rejected = settled.rejected, rejected.count <= most,
             rejected.speed >= speed * (1 + Self.gainNeeded(from: target, to: rejected.count))
         {
-            // The step back cost speed: what it was compared with had been too good to last (the first burst of a
-            // server).
+            // The step back cost speed: the speed that the higher count was compared with was the first burst of a
+            // server.
             return attempt(.secondThought, to: rejected.count, from: speed, at: now)
         }
         if let before = settled.speed, speed >= before * 1.5, target <= Self.few, target < most {
@@ -262,15 +265,15 @@ struct ConnectionController: Sendable, Equatable {
         if target < most { attempt(.climb, to: target + 1, from: speed, at: now) }
     }
 
-    /// What a higher count must bring, as a part of what the lower one did: 30 % for a doubling, for one more its
-    /// share of that, but never less than can be told from noise.
+    /// Returns the gain that a higher count must bring, as a share of the speed of the lower count. A doubling must
+    /// bring 30 %, and one more connection its share of that. Less than 3 % cannot be told from noise.
     private static func gainNeeded(from count: Int, to more: Int) -> Double {
         min(max(0.3 * Double(more - count) / Double(count), 0.03), 0.3)
     }
 
     // MARK: Changing
 
-    /// The most to have now.
+    /// Largest number of connections allowed now.
     private var most: Int { min(ceiling, host.most ?? ceiling) }
 
     private mutating func attempt(
@@ -295,7 +298,7 @@ struct ConnectionController: Sendable, Equatable {
         window = nil
     }
 
-    /// A host whose limit held the download back, and that turns out to bear more.
+    /// Raises `target` if the host's limit held it back and the host turns out to allow more.
     private mutating func followHost(flowing: Int, at now: Instant) {
         let before = host.limit
         host.tick(flowing: flowing, at: now)

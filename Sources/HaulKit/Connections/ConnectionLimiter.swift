@@ -1,7 +1,7 @@
 internal import DequeModule
 
-/// How many connections there are to each host across all downloads: never more than the limit, and never more in all than the
-/// process may have, but for probes that have waited (``takeBeyond(_:)``).
+/// Counts the connections to each host over all downloads. A host has at most `limit`, and all hosts together have at
+/// most `total`. Only probes that have waited may exceed both (``takeBeyond(_:)``).
 struct ConnectionLimiter: Sendable {
     /// A first connection that waits for a slot.
     struct Waiter: Sendable, Equatable {
@@ -11,13 +11,14 @@ struct ConnectionLimiter: Sendable {
     }
 
     var limit: Int
-    /// Connections to all hosts together.
+    /// Most connections to all hosts together.
     let total: Int
     private var all = 0
     private var open: [Origin: Int] = [:]
     private var waiting: [Origin: Line] = [:]
     private var waitingCount = 0
-    /// Where each download waits: thousands may be stopped one after another, and none is to look through all lines.
+    /// The places of each download in the lines. Thousands of downloads may be stopped one after another, and none of
+    /// them may search all lines.
     private var places: [DownloadID: [Place]] = [:]
 
     private struct Place: Sendable, Equatable {
@@ -28,7 +29,7 @@ struct ConnectionLimiter: Sendable {
     /// The waiters of one host, in the order of arrival.
     private struct Line: Sendable {
         private var waiters: [Int: Waiter] = [:]
-        /// Some of these numbers wait no longer.
+        /// Numbers of the waiters in the order of arrival. Some of them no longer wait.
         private var order: Deque<Int> = []
         private var next = 0
 
@@ -56,32 +57,32 @@ struct ConnectionLimiter: Sendable {
         self.total = max(1, total)
     }
 
-    /// How many there are to all hosts together.
+    /// Number of connections to all hosts together.
     var openCount: Int { all }
 
-    /// Whether no host may have a further one, whatever its own limit.
+    /// Whether `total` is reached, so that no host may have another connection.
     var isFull: Bool { all >= total }
 
     func count(_ host: Origin) -> Int { open[host, default: 0] }
 
-    /// Connection slots of the host that are free; none while others wait for one.
+    /// Returns the number of free connection slots of the host; 0 while others wait for one.
     func freeSlots(_ host: Origin) -> Int { waiting[host] == nil ? max(0, min(limit - count(host), spare)) : 0 }
 
-    /// What those that wait for their first one leave.
+    /// Slots of the total that remain after each waiter has got one.
     private var spare: Int {
         total == .max ? .max : total - all - waitingCount
     }
 
-    /// - Returns: false when the host has all the connections that it may have, or others wait for one.
+    /// - Returns: `false` if the limit of the host or the total is reached, or others wait for the host.
     mutating func take(_ host: Origin) -> Bool {
         guard count(host) < limit, !isFull, waiting[host] == nil else { return false }
         add(host)
         return true
     }
 
-    /// Takes a slot for a short question although others wait, and beyond the limits where nothing is free.
+    /// Takes a slot for a probe although others wait. The probe exceeds the limits if no slot is free.
     ///
-    /// - Returns: false when the host, or all together, have ``mostBeyond`` connections beyond the limit.
+    /// - Returns: `false` if the host, or all hosts together, have ``mostBeyond`` connections beyond the limit.
     mutating func takeBeyond(_ host: Origin) -> Bool {
         guard count(host) < limit.addingClamped(Self.mostBeyond), all < total.addingClamped(Self.mostBeyond) else {
             return false
@@ -98,7 +99,7 @@ struct ConnectionLimiter: Sendable {
         waitingCount += 1
     }
 
-    /// A connection has ended.
+    /// Frees the slot of a connection that has ended.
     mutating func release(_ host: Origin) {
         if open[host] != nil { all -= 1 }
         open[host] = count(host) > 1 ? count(host) - 1 : nil
@@ -109,10 +110,10 @@ struct ConnectionLimiter: Sendable {
         all += 1
     }
 
-    /// A host at which somebody waits for his first connection and may have it.
+    /// A host at which a first connection waits and may be opened; `nil` if there is none.
     var nextHost: Origin? { isFull ? nil : waiting.keys.first { count($0) < limit } }
 
-    /// The next one that waited and may now open its connection, which counts from here on.
+    /// Removes the next waiter that may open its connection, and counts that connection from now on.
     mutating func next(_ host: Origin) -> Waiter? {
         guard count(host) < limit, !isFull, let (number, waiter) = waiting[host]?.popFirst() else { return nil }
         if waiting[host]?.isEmpty == true { waiting[host] = nil }
@@ -123,7 +124,7 @@ struct ConnectionLimiter: Sendable {
         return waiter
     }
 
-    /// The download has been stopped, or does not want its connection any more.
+    /// Removes the waiters of a download that has been stopped or no longer wants its connection.
     mutating func forget(_ download: DownloadID) {
         for place in places.removeValue(forKey: download) ?? [] {
             guard waiting[place.host]?.remove(place.number) == true else { continue }

@@ -3,7 +3,7 @@ internal import Logging
 internal import NIOCore
 internal import NIOHTTP1
 
-/// The connections of all downloads: how many each host may have, what is known of hosts, and the workers that are open.
+/// The connections of all downloads: how many each host may have, what is known of hosts, and the open workers.
 ///
 /// Confined to the actor of its downloader.
 final class ConnectionPool {
@@ -13,18 +13,18 @@ final class ConnectionPool {
     private var limiter: ConnectionLimiter
     private var yieldPause = YieldPause()
     private var hosts: [Origin: KnownHost]
-    /// When connections were last seen to be worth it.
+    /// When additional connections to each host were last seen to be worthwhile.
     private var worthSeenAt: [Origin: Instant]
-    /// First connections that wait since their host serves others only.
+    /// First connections that a host refused while it served other downloads.
     var refused = RefusedConnections()
     /// Downloads that found no slot for an additional connection; some may not want it any more.
     private(set) var waitingForSlot: Set<DownloadID> = []
-    /// Those who wait for any connection to end.
+    /// Callers that wait for any connection to end.
     private var releaseWaiters: [Int: CheckedContinuation<Void, Never>] = [:]
     private var lastReleaseWaiter = 0
     private let workers = WorkerRegistry()
     private let mailbox = EventMailbox()
-    /// Called on an event loop when there is something in the mailbox; see ``takeArrivals()``.
+    /// Called on an event loop when the mailbox is no longer empty; see ``takeArrivals()``.
     var onArrival: @Sendable () -> Void = {}
 
     init(_ services: EngineServices, _ limiter: ConnectionLimiter, hosts: [Origin: KnownHost]) {
@@ -37,21 +37,21 @@ final class ConnectionPool {
 
     // MARK: Connection slots
 
-    /// Whether no host may have another connection, whatever its own limit.
+    /// Whether the limit on all hosts together is reached, so that no host may have another connection.
     var isFull: Bool { limiter.isFull }
 
-    /// How many connections there are to all hosts together.
+    /// Number of connections to all hosts together.
     var openCount: Int { limiter.openCount }
 
     /// The downloads that have more than one connection.
     var sharing: [DownloadID] { workers.sharing }
 
-    /// Whether a download that has a connection to a host may have another one.
+    /// Returns whether a download may open an additional connection to a host.
     func hasSlot(_ host: Origin) -> Bool {
         limiter.count(host) < limiter.limit && !yieldPause.holds(host, at: services.time.now())
     }
 
-    /// A connection that its host refused and that is to be tried again, if any.
+    /// Removes and returns a refused connection that is to be tried again now; `nil` if there is none.
     func nextRefused() -> (host: Origin, waiter: ConnectionLimiter.Waiter)? {
         guard !refused.isEmpty else { return nil }
         return refused.next(at: services.time.now()) { limiter.count($0) }
@@ -60,7 +60,8 @@ final class ConnectionPool {
     /// Changes how many connections each host may have; open ones continue.
     func setLimit(_ limit: Int) { limiter.limit = max(1, limit) }
 
-    /// The slots of each host that the sources of a download are on, as many as it may have besides those it has.
+    /// Returns the number of free slots of each host that the sources of a download are on. The connections that the
+    /// download has are not included.
     func freeSlots(_ selector: SourceSelector) -> [Origin: Int] {
         let now = services.time.now()
         return selector.sources.reduce(into: [:]) {
@@ -68,54 +69,54 @@ final class ConnectionPool {
         }
     }
 
-    /// A download begins with its first connection to a host.
+    /// Notes that a download begins with its first connection to a host.
     func beginning(_ host: Origin) { yieldPause.used(host, at: services.time.now()) }
 
-    /// A download is asked to give up one of its connections to these hosts for another download.
+    /// Notes that a download is asked to give up a connection to one of these hosts for another download.
     func yielding(_ hosts: Set<Origin>) {
         let now = services.time.now()
         for host in hosts { yieldPause.yielded(host, at: now) }
     }
 
-    /// - Returns: false when the host has all the connections that it may have.
+    /// - Returns: `false` if the limit of the host or the total is reached, or others wait for the host.
     func reserve(_ host: Origin) -> Bool { limiter.take(host) }
 
-    /// The same for a question that has waited long enough; see ``ConnectionLimiter/takeBeyond(_:)``.
+    /// Reserves a slot for a probe that has waited long enough; see ``ConnectionLimiter/takeBeyond(_:)``.
     func reserveBeyond(_ host: Origin) -> Bool { limiter.takeBeyond(host) }
 
-    /// The first connection of a download waits for a slot.
+    /// Lets the first connection of a download wait for a slot.
     func wait(_ id: ConnectionID, _ request: RangeRequest, of download: DownloadID, for host: Origin) {
         limiter.wait(.init(download: download, connection: id, question: request), for: host)
     }
 
-    /// The next one that waited, which has its slot from now on.
+    /// Removes and returns the next waiter. It has its slot from now on.
     func nextWaiting(_ host: Origin) -> ConnectionLimiter.Waiter? { limiter.next(host) }
 
     /// A host for which a first connection waits and may be opened.
     var nextHost: Origin? { limiter.nextHost }
 
-    /// A connection has ended, or was not opened after all.
+    /// Frees the slot of a connection that has ended or was not opened.
     func release(_ host: Origin) {
         limiter.release(host)
-        // They come to see only after downloads have been served.
+        // The waiters continue only after the broker has served the downloads.
         for waiter in releaseWaiters.values { waiter.resume() }
         releaseWaiters = [:]
     }
 
-    /// Names a waiter, for ``waitForRelease(_:_:)``.
+    /// Returns the number of a new waiter, for ``waitForRelease(_:_:)``.
     func newReleaseWaiter() -> Int {
         lastReleaseWaiter += 1
         return lastReleaseWaiter
     }
 
-    /// Resumes once when the next connection ends, whichever host it was to.
+    /// Resumes `continuation` once, when the next connection to any host ends.
     func waitForRelease(_ number: Int, _ continuation: CheckedContinuation<Void, Never>) {
         releaseWaiters[number] = continuation
     }
 
     func stopWaitingForRelease(_ number: Int) { releaseWaiters.removeValue(forKey: number)?.resume() }
 
-    /// The download waits for no connection any more.
+    /// Removes the download from all waits for a first connection.
     func forget(_ id: DownloadID) {
         limiter.forget(id)
         refused.forget(id)
@@ -134,7 +135,7 @@ final class ConnectionPool {
         return known
     }
 
-    /// Later downloads, of other processes too, begin with what was seen.
+    /// Remembers a fact about a host for later downloads, and stores it for other processes.
     func learn(_ fact: HostFact, _ count: Int, of host: Origin) {
         fact.set(count, of: &hosts[host, default: KnownHost()])
         if fact == .worthwhile { worthSeenAt[host] = services.time.now() }
@@ -150,7 +151,7 @@ final class ConnectionPool {
 
     /// Sends a request over a connection that has its slot.
     ///
-    /// - Parameter host: the one that the slot is for. The source may have moved to another one since.
+    /// - Parameter host: host that the slot is for. The source may have moved to another host since.
     func start(_ id: ConnectionID, _ call: TransportRequest, _ host: Origin, of download: DownloadID) -> SegmentWorker {
         let (date, mailbox, onArrival) = (services.time.date, mailbox, onArrival)
         let worker = SegmentWorker(
@@ -170,12 +171,12 @@ final class ConnectionPool {
         return worker
     }
 
-    /// Everything that has come on the event loops since the last call, in order.
+    /// Removes and returns everything that has arrived on the event loops, in order.
     func takeArrivals() -> [EventMailbox.Arrival] { mailbox.take() }
 
-    /// A connection has ended, or was closed.
+    /// Removes the worker of a connection that has ended or was closed.
     func ended(_ id: ConnectionID, of download: DownloadID) { workers.remove(id, of: download) }
 
-    /// The download has closed its connections.
+    /// Removes the workers of a download that has closed its connections.
     func removeWorkers(of id: DownloadID) { workers.removeAll(of: id) }
 }

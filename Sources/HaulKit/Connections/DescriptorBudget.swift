@@ -1,4 +1,4 @@
-/// How many files and sockets may be open at once, and how they are shared out between the downloads.
+/// Limits the open files and sockets (file descriptors), and shares them out between the downloads.
 package struct DescriptorBudget: Sendable, Equatable {
     /// Downloads that may run at once: each has a file.
     package let downloads: Int
@@ -9,35 +9,38 @@ package struct DescriptorBudget: Sendable, Equatable {
 
     static let unlimited = DescriptorBudget(downloads: .max, connections: .max, backingOff: mostBackingOff)
 
-    /// Event loops, each with three descriptors of its own, that a process of so few should have.
+    /// Returns how many event loops a process with `free` descriptors should have. Each event loop takes three
+    /// descriptors.
     package static func eventLoops(cores: Int, free: Int) -> Int { max(1, min(cores, free / 12)) }
 
-    /// Descriptors without which nothing can be downloaded: the store's, those of the event loops and one download's.
+    /// Returns the fewest descriptors with which a download is possible: those of the store, of the event loops, of the
+    /// steps and of one download.
     package static func least(eventLoops: Int) -> Int { store + 3 * eventLoops + steps + download }
 
-    /// Descriptors that are left free where there are enough. On Linux libdispatch opens a file in /proc now and then to see what its threads
-    /// do, and ends the process where it cannot.
+    /// Descriptors that are left free if there are enough. On Linux, libdispatch sometimes opens a file in /proc to
+    /// read the state of its threads. If it cannot, it ends the process.
     private static let spare = 8
 
-    /// Descriptors that this number of downloads, with this number of connections each, will never exceed.
+    /// Returns the number of descriptors that `downloads` with `connections` each never exceed.
     package static func most(downloads: Int, connections: Int, eventLoops: Int) -> Int {
         let (each, isTooMany) = max(1, connections).multipliedReportingOverflow(by: 2)
         let (all, isTooMuch) = downloads.multipliedReportingOverflow(by: each.addingClamped(1))
-        // A third beside them leaves enough for those that wait without a slot; see ``init(free:active:)``.
+        // A third of the sum is left for downloads that wait without a slot; see ``init(free:active:)``.
         return isTooMany || isTooMuch
             ? .max
             : least(eventLoops: eventLoops).addingClamped(all).addingClamped(min(mostBackingOff, all / 2) + spare)
     }
 
     /// - Parameters:
-    ///   - free: descriptors that are left when the store and the event loops have theirs.
+    ///   - free: descriptors that are left after those of the store and the event loops.
     ///   - active: downloads that are to run at once.
     init(free: Int, active: Int) {
         let shared = max(Self.download, free - Self.steps - min(Self.spare, free / 8))
         downloads = shared / Self.download
         let running = min(downloads, max(1, active))
         backingOff = min(Self.mostBackingOff, max(0, shared - Self.download * running) / 4)
-        // A file each; and a connection that was just given up may still be closing while the next one opens.
+        // Each download has a file. A connection counts twice, because the one before may still be closing while it
+        // opens.
         connections = max(downloads, (shared - running - backingOff) / 2)
     }
 
@@ -47,16 +50,16 @@ package struct DescriptorBudget: Sendable, Equatable {
         self.backingOff = backingOff
     }
 
-    /// Few enough that a connection that is idle must not keep its descriptor for long.
+    /// Whether descriptors are so few that idle connections must not keep theirs for long.
     var isTight: Bool { connections < 100 }
 
-    /// The database, its log and its index, the three files of locks.
+    /// The database, its log, its index and three lock files.
     private static let store = 6
-    /// The state of the network, a name that is looked up, a folder that is synced; a program that is started may have to wait.
+    /// The state of the network, a name lookup and the sync of a folder. Starting a program may have to wait.
     private static let steps = 4
-    /// A file, a connection, and the one that a redirect leads to.
+    /// A file, a connection, and the connection that a redirect leads to.
     private static let download = 3
-    /// Each is in memory too.
+    /// Limited, because each of these downloads also takes memory.
     private static let mostBackingOff = 1024
 }
 

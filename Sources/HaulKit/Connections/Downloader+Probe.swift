@@ -1,21 +1,21 @@
 internal import Foundation
 
-/// What a server says of a file, without a download.
+/// Requests that describe a file without downloading it.
 extension Downloader {
-    /// Asks a server for name, length, type and version of a file, and whether it serves ranges. Nothing is downloaded or
-    /// stored.
+    /// Asks a server for the name, length, type and version of a file, and whether the server supports ranges. Nothing
+    /// is downloaded or stored.
     ///
     /// Sends one GET request for the first byte (`Range: bytes=0-0`) and closes the connection when the head of the
-    /// response has arrived; there is no further attempt after a failure. Header fields, credentials, cookies, proxies and
-    /// redirects are those of a download of the same request, and the limits of connections apply: the call waits for
-    /// a connection slot, but for half a second only. After that it goes beyond the limits, as at most two calls at once may.
-    /// A link that works once is used up. The destination and the mirrors of the request are not used, nor is
-    /// ``Downloader/Configuration/Sources/provider``.
+    /// response has arrived. A failure is not retried. Header fields, credentials, cookies, proxies and redirects are
+    /// those of a download of the same request. A link that works only once is used up. The call does not use the
+    /// destination and the mirrors of the request, nor ``Downloader/Configuration/Sources/provider``.
     ///
-    /// - Throws: ``DownloadError`` as a download fails by the network or the server's refusal;
-    ///   ``DownloadError/Code/invalidURL``, also for a request without a URL, or
-    ///   ``DownloadError/Code/unsupportedScheme``; ``DownloadError/Code/waitCancelled`` when the task is cancelled;
-    ///   ``DownloadError/Code/shutDown``.
+    /// The limits of connections apply: the call waits for a connection slot, but only for half a second. After that it
+    /// exceeds the limits. At most two calls may do so at once.
+    ///
+    /// - Throws: ``DownloadError``, with the codes of a download for network failures and refusals by the server;
+    ///   ``DownloadError/Code/invalidURL``, also for a request without a URL; ``DownloadError/Code/unsupportedScheme``;
+    ///   ``DownloadError/Code/waitCancelled`` when the task is cancelled; ``DownloadError/Code/shutDown``.
     public func probe(_ request: DownloadRequest) async throws(DownloadError) -> ResourceDescription {
         try checkIsOpen()
         guard !request.needsSource else { throw .noURL }
@@ -48,7 +48,8 @@ extension Downloader {
         throw RetryClassifier.decision(on: failure, host: request.url.host ?? "").error
     }
 
-    /// The same for anything that gives a URL: a text, a `URL`, a type of the application.
+    /// Asks a server as ``probe(_:)-(DownloadRequest)`` does. `source` gives the URL: a text, a `URL` or a type of the
+    /// application.
     ///
     /// - Throws: as ``probe(_:)-(DownloadRequest)``.
     public func probe(_ source: some DownloadRequest.URLConvertible) async throws(DownloadError) -> ResourceDescription
@@ -56,8 +57,8 @@ extension Downloader {
         try await probe(try DownloadRequest(source, to: .folder(path: ".")))
     }
 
-    /// Returns when the caller has a connection slot of the host. A download that has several connections gives one up for it; where none
-    /// does, or the downloads that wait take it, the caller goes beyond the limit soon.
+    /// Returns when the caller has a connection slot of the host. A download with several connections is asked to give
+    /// one up. If the caller gets none within `patienceOfProbe`, it exceeds the limit.
     private func reserve(_ host: Origin) async throws(DownloadError) {
         let start = services.time.now()
         var hasAsked = false
@@ -76,12 +77,12 @@ extension Downloader {
 
     private static let patienceOfProbe = Duration.milliseconds(500)
 
-    /// Returns when a connection has ended, to whichever host, when the time is over, or when the task is cancelled.
+    /// Returns when a connection to any host has ended, when `time` is over, or when the task is cancelled.
     private func waitForRelease(atMost time: Duration?) async {
         let number = pool.newReleaseWaiter()
         let timer = time.map { time in
             Task { [weak self, sleep = services.time.sleep] in
-                // Sleeping ends early only by cancellation.
+                // `sleep` throws only when it is cancelled.
                 if (try? await sleep(time)) != nil { await self?.stopWaitingForRelease(number) }
             }
         }

@@ -1,7 +1,7 @@
 internal import Synchronization
 
-/// What has happened on the event loops and not reached the downloader yet: one task takes in everything that has come
-/// until it runs, however many connections there are.
+/// Gathers events of the event loops until the actor of the downloader takes them. One task takes all of them, however
+/// many connections there are.
 final class EventMailbox: Sendable {
     enum Arrival: Sendable {
         case event(DownloadMachine.Event, of: DownloadID)
@@ -11,7 +11,8 @@ final class EventMailbox: Sendable {
 
     private let waiting = Mutex<[Arrival]>([])
 
-    /// - Returns: true when somebody has to be sent for it; otherwise somebody is on the way.
+    /// - Returns: `true` if the caller has to start a task that takes the arrivals; `false` if such a task is on its
+    ///   way.
     func put(_ arrival: Arrival) -> Bool {
         waiting.withLock { waiting in
             waiting.append(arrival)
@@ -19,7 +20,7 @@ final class EventMailbox: Sendable {
         }
     }
 
-    /// Everything that has come, in the order in which it came.
+    /// Removes and returns all arrivals, in the order of arrival.
     func take() -> [Arrival] {
         waiting.withLock { waiting in
             defer { waiting = [] }

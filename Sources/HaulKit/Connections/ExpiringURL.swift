@@ -1,25 +1,26 @@
-/// What the machine knows of the link that the home source is asked by: whether it may still be used, and whether the
-/// application has been asked for a fresh one.
+/// State of the link to the download's own URL: whether it may still be used, and whether the application has been
+/// asked for a fresh one.
 struct ExpiringURL: Sendable, Equatable {
     typealias AskID = DownloadMachine.AskID
 
-    /// There is somebody to ask for a link.
+    /// Whether the application has a source provider.
     var canAsk: Bool
-    /// There has not been any yet.
+    /// Whether the download has had no link yet.
     private(set) var isMissing: Bool
-    /// The application named it for this download: whatever it is called, it leads to the same file.
+    /// Whether the application named the link for this download. Such a link leads to the same file, whatever its URL.
     private(set) var isVouchedFor: Bool
-    /// Nothing good has come over it yet in this run.
+    /// Whether a link that the application named has had no good answer yet in this run.
     private(set) var isUntried: Bool
-    /// How many there have been: a request keeps the number of the one that it was made over.
+    /// Number of the link, counted from 0. A request keeps the number of the link that it was made over.
     private(set) var number = 0
-    /// From here on it is of no use for another request; nil where unknown.
+    /// Time from which the link is of no use for another request; `nil` if unknown.
     private(set) var expiresAt: Instant?
-    /// From here on a fresh one is asked for while this one still works; nil when that has been done, or nothing is known.
+    /// Time from which a fresh link is asked for while this one still works. `nil` if that has been done or the expiry
+    /// is unknown.
     private var renewsAt: Instant?
-    /// What the server said when it did not take it.
+    /// Answer with which the server refused the link; `nil` if there was none.
     private(set) var refusal: Refusal?
-    /// The question that is out.
+    /// The request to the source provider that has no answer yet.
     private(set) var asked: AskID?
     private var asks = 0
 
@@ -28,7 +29,7 @@ struct ExpiringURL: Sendable, Equatable {
         let error: DownloadError
     }
 
-    /// - Parameter earlier: the one that it takes the place of.
+    /// - Parameter earlier: link that this one replaces.
     init(canAsk: Bool = false, isMissing: Bool = false, isVouchedFor: Bool = false, after earlier: ExpiringURL? = nil) {
         self.canAsk = canAsk
         self.isMissing = isMissing
@@ -37,7 +38,8 @@ struct ExpiringURL: Sendable, Equatable {
         if let earlier { (asks, number) = (earlier.asks, earlier.number + 1) }
     }
 
-    /// Why no request can be made before a fresh one is here; nil when one can. Where the application cannot be asked, the present link is used.
+    /// Returns the reason why a fresh link is needed before the next request; `nil` if none is needed. If the
+    /// application cannot be asked, the present link is used.
     func need(at now: Instant) -> SourceQuery.Reason? {
         if isMissing { return .noneYet }
         guard canAsk else { return nil }
@@ -46,13 +48,13 @@ struct ExpiringURL: Sendable, Equatable {
         return nil
     }
 
-    /// Whether it is time to ask for the next one while this one still works.
+    /// Returns whether to ask for the next link while this one still works.
     func isDue(at now: Instant) -> Bool {
         guard canAsk, asked == nil, let renewsAt else { return false }
         return now >= renewsAt
     }
 
-    /// Asks, unless somebody has been asked already.
+    /// Asks the application for a link, unless it has been asked already.
     mutating func ask(_ reason: SourceQuery.Reason) -> [DownloadMachine.Action] {
         renewsAt = nil
         guard asked == nil else { return [] }
@@ -62,47 +64,48 @@ struct ExpiringURL: Sendable, Equatable {
         return [.askForSource(id, reason)]
     }
 
-    /// An answer is not waited for any more.
+    /// Cancels the request to the source provider, if there is one.
     mutating func stopAsking() -> [DownloadMachine.Action] {
         guard let asked else { return [] }
         self.asked = nil
         return [.cancelSource(asked)]
     }
 
-    /// There is a fresh one.
+    /// Notes that there is a fresh link.
     mutating func renew(expiresAt: Instant?, at now: Instant) {
         asked = nil
         number += 1
         (isMissing, isVouchedFor, isUntried, refusal) = (false, true, true, nil)
         setExpiry(expiresAt: expiresAt, at: now)
-        // It has only just been made: a date that has passed is that of another clock.
+        // The link has just been made. If its date has passed, the date comes from a different clock.
         if let expiresAt, expiresAt <= now { (self.expiresAt, renewsAt) = (nil, nil) }
     }
 
-    /// What is known of the one that is here.
+    /// Sets the expiry of the present link, and the time to ask for the next one.
     mutating func setExpiry(expiresAt: Instant?, at now: Instant) {
         self.expiresAt = expiresAt
         renewsAt = expiresAt.map { moment in
-            // In good time, and in proportion: a link that lives for two seconds is not to be replaced at once.
+            // A link is replaced in the last quarter of its life, so that one of two seconds is not replaced at once.
             let lead = min(Self.longestLead, max(.zero, moment - now) / 4)
             return Instant(sinceStart: moment.sinceStart - lead)
         }
     }
 
-    /// There was no answer to the question. While bytes arrive all the same, there is time for another one.
+    /// Notes that the application gave no link. While bytes still arrive, the application is asked again later.
     mutating func noAnswer(at now: Instant) {
         asked = nil
         renewsAt = max(expiresAt ?? now, now + Self.pause)
     }
 
-    /// A server does not take it.
+    /// Notes that a server refused the link.
     mutating func refuse(_ status: Int, _ error: DownloadError) { refusal = Refusal(status: status, error: error) }
-    /// Another run may try it once more.
+    /// Forgets the refusal, because another run may try the link once more.
     mutating func forgiveRefusal() { refusal = nil }
     mutating func noteGoodAnswer() { isUntried = false }
 
-    /// Between two questions in the background, the first of which had no answer.
+    /// Time between a request to the application that had no answer and the next one.
     private static let pause = Duration.seconds(10)
-    /// How long before its end a link is replaced, at most: time for the application to ask its own server, and to ask twice.
+    /// Longest time before its expiry at which a link is replaced. The application has time to ask its own server
+    /// twice.
     private static let longestLead = Duration.seconds(5)
 }

@@ -4,7 +4,7 @@ struct FlowWindow: Sendable, Equatable {
     private let landedAtStart: Int64
     private var endedAt: Instant
     private var landedAtEnd: Int64
-    /// Time between two ticks in which next to nothing came.
+    /// The first ticks of the window, each with the time and the bytes since the tick before.
     private var ticks: [Tick] = []
 
     private struct Tick: Sendable, Equatable {
@@ -19,10 +19,10 @@ struct FlowWindow: Sendable, Equatable {
         landedAtEnd = received
     }
 
-    /// So much is enough to tell idling apart; a window that is open for an hour need not remember more.
+    /// Enough to detect idling. A window that is open for an hour need not remember more.
     private static let ticksRemembered = 64
 
-    /// - Returns: false when the count went backwards or nothing was heard for long: the window says nothing then.
+    /// - Returns: `false` if the count went backwards or no tick came for three seconds. The window is then of no use.
     mutating func add(received: Int64, at now: Instant) -> Bool {
         let elapsed = now - endedAt
         guard received >= landedAtEnd, elapsed >= .zero, elapsed < .seconds(3) else { return false }
@@ -38,9 +38,9 @@ struct FlowWindow: Sendable, Equatable {
     var bytes: Int64 { landedAtEnd - landedAtStart }
     var bytesPerSecond: Double { duration > .zero ? Double(bytes) / duration.seconds : 0 }
 
-    /// Whether the link lay idle for part of the time although connections were open: then it is the server that sets
-    /// their pace (nginx lets each have a number of bytes at once and then none for most of a second), and more of them
-    /// would bring more, whatever the total says just now.
+    /// Whether the link was idle for part of the time although connections were open. In that case the server sets the
+    /// pace: nginx lets each connection have a number of bytes at once and then none for most of a second. More
+    /// connections would then bring more, whatever the present total is.
     var isIdling: Bool {
         guard bytes >= 512 << 10 else { return false }
         let few = bytesPerSecond / 10

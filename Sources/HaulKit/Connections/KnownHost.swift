@@ -1,16 +1,17 @@
-/// What earlier downloads have learned of a host's connections.
+/// Facts that earlier downloads have learned about the connections of a host.
 struct KnownHost: Sendable, Equatable, Codable {
-    /// The most that it was seen to allow; nil where it refused none.
+    /// Most connections that the host was seen to allow; `nil` if it refused none.
     var limit: Int?
-    /// The largest number that was clearly faster than half of it; nil if none was within the last hour.
+    /// The largest number of connections that was clearly faster than half as many; `nil` if none was within the last
+    /// hour.
     var worthwhile: Int?
 
-    /// Connections that begin a large file there.
+    /// Most connections that a large file begins with.
     private static let mostAtOnce = 4
     /// A smaller file is done before the number of its connections matters.
     private static let leastBytes: Int64 = 32 << 20
 
-    /// How many to begin with: half of what was worthwhile for another file.
+    /// Returns how many connections to begin with: half of the number that was worthwhile for another file.
     func start(missing bytes: Int64) -> Int {
         guard let worthwhile, bytes >= Self.leastBytes else { return 1 }
         return max(1, min(worthwhile / 2, Self.mostAtOnce))

@@ -1,28 +1,28 @@
-/// How many connections a host bears, learned from what it refuses and from what it lets flow.
+/// Learns how many connections a host allows. The evidence is its refusals and the connections that get bytes.
 struct LearnedHostLimit: Sendable, Equatable {
-    /// The most to have; nil as long as none was refused.
+    /// Most connections to have; `nil` while no refusal is known.
     private(set) var limit: Int?
-    /// The most that are known to get bytes all at once, for a while.
+    /// Most connections that have got bytes at once for at least `proof`.
     private var proven = 0
-    /// Element n is since when more than n connections get bytes without a break.
+    /// Element n is the time since which more than n connections get bytes without a break.
     private var flowingSince: [Instant] = []
-    /// The most that have got bytes at once since the last refusal.
+    /// Most connections that have got bytes at once since the last refusal.
     private var seen = 0
     private var pause: RetryAfterPause?
-    /// Refusals in a row of what had worked before.
+    /// Consecutive refusals of a number of connections that had worked before.
     private var doubts = 0
     private var isProbing = false
     private var probeWait = Self.firstProbeWait
     private var nextProbe: Instant?
 
-    /// What has flowed this long is allowed.
+    /// Time after which flowing connections count as allowed.
     private static let proof: Duration = .seconds(2)
     private static let firstProbeWait: Duration = .seconds(60)
     private static let longestProbeWait: Duration = .seconds(3600)
-    /// Requests that may be refused at once, for they are on their way before the first answer is back.
+    /// Most requests that are sent before the first answer is back. The host may refuse all of them.
     private static let mostUntested = 3
 
-    /// No count beyond this is taken at its word.
+    /// Largest count that is believed.
     static let sane = 1024
 
     init(known: Int?) { limit = known.map { min(max($0, 1), Self.sane) } }
@@ -45,10 +45,10 @@ struct LearnedHostLimit: Sendable, Equatable {
         }
     }
 
-    /// The host refused a connection while `flowing` others got bytes.
+    /// Notes that the host refused a connection while `flowing` others got bytes.
     mutating func refused(flowing: Int, retryAfter: Duration?, at now: Instant) {
         let flowing = min(max(flowing, 1), Self.sane)
-        // Several that were asked for together are refused together: that is one piece of news.
+        // Connections that were requested together are refused together, and count as one refusal.
         let isNews = pause.map { now >= $0.until } ?? true
         var next = pause ?? RetryAfterPause(allowed: flowing, at: now)
         next.refused(flowing: flowing, retryAfter: retryAfter, isNews: isNews && pause != nil, at: now)
@@ -58,7 +58,8 @@ struct LearnedHostLimit: Sendable, Equatable {
         isProbing = false
         nextProbe = now + probeWait
         if isNews, flowing < proven { doubts += 1 }
-        // What worked for a while may be refused once for another reason. Twice in a row means that it works no longer.
+        // A number that worked for a while may be refused once for another reason. Two refusals in a row mean that it
+        // no longer works.
         if doubts >= 2 {
             doubts = 0
             proven = flowing
@@ -66,8 +67,8 @@ struct LearnedHostLimit: Sendable, Equatable {
         limit = max(flowing, proven)
     }
 
-    /// Whether one more than `count` may be asked for.
-    /// - Parameter sure: the number that is asked for without testing while no limit is known.
+    /// Returns whether another connection may be opened in addition to `count`.
+    /// - Parameter sure: number of connections that are opened without a test while no limit is known.
     func mayOpen(count: Int, sure: Int, at now: Instant) -> Bool {
         if let pause, now < pause.until { return count < pause.allowed }
         return count < max(seen + Self.mostUntested, limit ?? sure)
@@ -80,7 +81,7 @@ struct LearnedHostLimit: Sendable, Equatable {
         return now >= max(nextProbe, pause?.until ?? nextProbe)
     }
 
-    /// The most to have now.
+    /// Most connections to have now; `nil` while no limit is known.
     var most: Int? { limit.map { isProbing ? $0 + 1 : $0 } }
 
     mutating func beginProbe() { isProbing = true }

@@ -1,12 +1,12 @@
 internal import Foundation
 
-/// When a signed link stops working, as its own query says.
+/// Reads from the query of a signed link when the link expires.
 ///
-/// Known are the forms of Amazon S3 (`X-Amz-Date` and `X-Amz-Expires`), Google Cloud Storage (`X-Goog-Date` and
-/// `X-Goog-Expires`), of CloudFront and older signatures of both (`Expires`, seconds since 1970), and of Azure (`se` beside
-/// `sig`). What is odd says nothing: a parameter that comes twice, a date that there is not, one before the year 2000.
+/// Knows the forms of Amazon S3 (`X-Amz-Date` and `X-Amz-Expires`), Google Cloud Storage (`X-Goog-Date` and
+/// `X-Goog-Expires`), CloudFront and older signatures of S3 and Google (`Expires`, seconds since 1970), and Azure (`se`
+/// beside `sig`). Ignores a parameter that comes twice, an impossible date, and a date before the year 2000.
 enum LinkExpiry {
-    /// - Returns: the first moment that the query names; nil when it names none. Whether it has passed is not asked.
+    /// - Returns: the earliest expiry in the query, even if it has passed; `nil` if the query has none.
     static func date(in url: URL) -> Date? {
         guard let query = url.query(percentEncoded: true) else { return nil }
         let parameters = parameters(query)
@@ -21,7 +21,8 @@ enum LinkExpiry {
     /// From the year 2000 to the year 9999, in seconds since 1970.
     private static let plausible: Range<Int64> = 946_684_800..<253_402_300_800
 
-    /// Names in lower case, values decoded. A name that comes twice is not there: it is unknown which one the server reads.
+    /// Returns the parameters, with names in lower case and decoded values. A name that comes twice is left out,
+    /// because it is unknown which value the server reads.
     private static func parameters(_ query: String) -> [String: String] {
         var values: [String: String] = [:]
         var doubled: Set<String> = []
@@ -36,7 +37,7 @@ enum LinkExpiry {
         return values
     }
 
-    /// `20130524T000000Z`, and that number of seconds later.
+    /// Returns the time that is `life` seconds after `date`. The form of `date` is `20130524T000000Z`.
     private static func signed(at date: String?, for life: String?) -> Int64? {
         guard let date, let life, let duration = number(life), (1...longestLife).contains(duration) else { return nil }
         var digits = Digits(date)
@@ -52,7 +53,7 @@ enum LinkExpiry {
 
     private static func seconds(_ text: String) -> Int64? { number(text) }
 
-    /// `2030-01-31`, `2030-01-31T12:00Z`, `2030-01-31T12:00:00.5+01:00`: the forms of ISO 8601 that Azure takes.
+    /// Parses the forms of ISO 8601 that Azure takes: `2030-01-31`, `2030-01-31T12:00Z`, `2030-01-31T12:00:00.5+01:00`.
     private static func calendarDate(_ text: String) -> Int64? {
         var digits = Digits(text)
         guard let year = digits.take(4), digits.take("-"), let month = digits.take(2), digits.take("-"),
@@ -87,7 +88,7 @@ enum LinkExpiry {
             .map { Int64($0.timeIntervalSince1970) }
     }
 
-    /// Digits and nothing else, few enough to be a number.
+    /// Parses a text of 1 to 15 digits; returns `nil` for any other text.
     private static func number(_ text: String) -> Int64? {
         guard (1...15).contains(text.utf8.count), text.utf8.allSatisfy({ (0x30...0x39).contains($0) }) else {
             return nil
@@ -95,7 +96,7 @@ enum LinkExpiry {
         return Int64(text)
     }
 
-    /// What has not been read yet of a date.
+    /// The part of a date that has not been read yet.
     private struct Digits {
         private var rest: Substring.UTF8View
 

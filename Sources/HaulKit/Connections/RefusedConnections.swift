@@ -1,38 +1,42 @@
 internal import DequeModule
 
-/// First connections that a host refused without an answer while it served others: it may allow no more of them at once, and then
-/// says so by closing, not by a 429 or 503. They wait until the host serves fewer, or for another try some time later. A value.
+/// First connections that a host refused without an answer while it served other downloads. Such a host may limit the
+/// number of connections by closing them instead of by a 429 or 503. The connections wait until the host serves fewer,
+/// or until a time for the next try. A value.
 ///
-/// Waiting costs no attempt. A host that serves nothing has refused by itself, and its failures count.
+/// Waiting costs no attempt. If the host serves no other download, the refusal counts as a failure.
 struct RefusedConnections: Sendable {
     typealias Waiter = ConnectionLimiter.Waiter
 
-    /// Refusals of one download in a row after which they count as failures: it is not for others that it is refused.
+    /// Most consecutive refusals of a download. Further ones count as failures, because other downloads are not the
+    /// cause.
     static let mostRefusals = 30
-    /// Refusals in a row after which a download is tried by its turn only. Those before may be accidents.
+    /// Most consecutive refusals that are followed by a timed try, since they may be accidents. After that the download
+    /// waits for its turn.
     static let mostTimedTries = 8
     private static let firstWait: Duration = .milliseconds(500)
 
     private struct Entry: Sendable {
         let waiter: Waiter
-        /// Connections that the host served when it refused this one.
+        /// Number of connections that the host served when it refused this one.
         let others: Int
         let retryAt: Instant?
     }
 
     private var waiting: [Origin: Deque<Entry>] = [:]
     private var refusals: [DownloadID: Int] = [:]
-    /// When each host last answered with something of use.
+    /// When each host last answered a first connection with a status below 400.
     private var servedAt: [Origin: Instant] = [:]
-    /// Between two short files nothing flows for a moment.
+    /// Time for which such an answer shows that the host serves. Between two short files nothing flows for a moment.
     private static let freshAnswer: Duration = .seconds(2)
 
-    /// A host has refused a connection.
+    /// Adds a connection that its host has refused.
     ///
     /// - Parameters:
-    ///   - others: connections to the host that bring bytes.
-    ///   - isShared: other downloads use the host, which serves them as well if it has answered a moment ago.
-    /// - Returns: how long to wait at most before ``next(at:open:)`` is called; nil where the refusal is to count as a failure.
+    ///   - others: number of connections to the host that bring bytes.
+    ///   - isShared: whether other downloads use the host. If so, an answer within `freshAnswer` shows that the host
+    ///     serves them.
+    /// - Returns: the wait before ``next(at:open:)`` is called; `nil` if the refusal counts as a failure.
     mutating func add(_ waiter: Waiter, to host: Origin, besides others: Int, isShared: Bool = false, at now: Instant)
         -> Wait?
     {
@@ -52,9 +56,9 @@ struct RefusedConnections: Sendable {
         case turn
     }
 
-    /// A connection that is to be tried again, which waits no longer.
+    /// Removes and returns a connection that is to be tried again now; `nil` if there is none.
     ///
-    /// - Parameter open: the connections that a host has, those that were not answered yet included.
+    /// - Parameter open: returns the number of connections of a host, including those without an answer yet.
     mutating func next(at now: Instant, open: (Origin) -> Int) -> (host: Origin, waiter: Waiter)? {
         for (host, line) in waiting {
             let count = open(host)
@@ -70,18 +74,18 @@ struct RefusedConnections: Sendable {
 
     var isEmpty: Bool { waiting.isEmpty }
 
-    /// A host has answered a first connection with something of use.
+    /// Notes that a host has answered a first connection with a status below 400.
     mutating func served(_ host: Origin, at now: Instant) {
         servedAt[host] = now
         if servedAt.count > 1000 { servedAt = servedAt.filter { now - $0.value < Self.freshAnswer } }
     }
 
-    /// The download has been answered.
+    /// Forgets the refusals of a download that has been answered.
     mutating func answered(_ download: DownloadID) {
         if !refusals.isEmpty { refusals[download] = nil }
     }
 
-    /// The download has been stopped.
+    /// Removes a download that waits for no connection any more.
     mutating func forget(_ download: DownloadID) {
         guard refusals.removeValue(forKey: download) != nil else { return }
         for (host, line) in waiting {

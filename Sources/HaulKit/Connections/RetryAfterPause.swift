@@ -1,5 +1,5 @@
-/// Obeys `Retry-After` of a refused additional connection: until it has passed, a host is asked for no more than `allowed`
-/// connections. Where the host names no delay, the pause doubles with each refusal that follows soon.
+/// Obeys the `Retry-After` of a refused additional connection. Before the time `until`, the host is asked for no more
+/// than `allowed` connections. If the host names no delay, the pause doubles with each refusal that follows soon.
 struct RetryAfterPause: Sendable, Equatable {
     private(set) var until: Instant
     private(set) var allowed: Int
@@ -8,7 +8,7 @@ struct RetryAfterPause: Sendable, Equatable {
     private static let shortest: Duration = .seconds(1)
     private static let longest: Duration = .seconds(60)
     private static let longestRetryAfter: Duration = .seconds(3600)
-    /// A refusal within this time after a pause follows soon.
+    /// A refusal within this time after a pause counts as one that follows soon.
     private static let recent: Duration = .seconds(60)
 
     init(allowed: Int, at now: Instant) {
@@ -16,7 +16,8 @@ struct RetryAfterPause: Sendable, Equatable {
         self.allowed = allowed
     }
 
-    /// - Parameter isNews: whether an earlier pause is over, so that this is another refusal than those that led to it.
+    /// - Parameter isNews: whether an earlier pause is over. Otherwise the refusal is one of those that led to that
+    ///   pause.
     mutating func refused(flowing: Int, retryAfter: Duration?, isNews: Bool, at now: Instant) {
         if isNews {
             length = now - until < Self.recent ? min(length * 2, Self.longest) : Self.shortest

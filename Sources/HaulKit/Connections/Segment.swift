@@ -1,30 +1,30 @@
 extension SegmentPlan {
-    /// What one connection still owes: the bytes from `position` to `end`.
+    /// The bytes that one connection still owes, from `position` to `end`.
     struct Segment: Sendable, Equatable {
-        /// The first byte that was asked for.
+        /// Offset of the first byte that was given to the connection.
         let start: Int64
-        /// The next byte that the connection will bring.
+        /// Offset of the next byte that the connection will bring.
         var position: Int64
-        /// One past the last byte; moves towards `position` when another connection takes a part.
+        /// Offset behind the last byte. It decreases when another connection takes a part.
         var end: Int64
-        /// Whether another connection is fetching the same bytes already.
+        /// Whether the segment repeats bytes that another connection owes already.
         var isHedge: Bool
 
         var remaining: Int64 { end - position }
         var remainingRange: Range<Int64> { position..<end }
     }
 
-    /// What a free connection has been given.
+    /// A range that is given to a free connection.
     struct Claim: Sendable, Equatable {
-        /// What it is to ask for.
+        /// The bytes to request.
         let range: Range<Int64>
-        /// Whose segment was cut short for it.
+        /// The segment that was cut short for the range; `nil` if none was.
         let narrowed: Narrowing?
-        /// Whether another connection is fetching these bytes, too: the first to have them wins.
+        /// Whether another connection fetches these bytes too. The first connection to have them wins.
         let isHedge: Bool
     }
 
-    /// A connection is to stop earlier than it was told.
+    /// A new, earlier end for a connection.
     struct Narrowing: Sendable, Equatable {
         let id: ConnectionID
         let newEnd: Int64

@@ -1,29 +1,30 @@
-/// Who fetches what of a file whose length is known.
+/// Assigns the bytes of a file of known length to connections.
 ///
-/// Every byte has landed, or is owed by a connection, or is unassigned; no two connections owe the same byte, but for hedges
-/// (see `hedge`), which ask for the rest of another's segment a second time. Segments are cut only when a connection is free
-/// to take a part, as late as possible, so that all end together however their speeds differ.
+/// Each byte has landed, is owed by a connection, or is unassigned. No two connections owe the same byte, except for
+/// hedges (see `hedge`), which request the rest of another segment a second time. Segments are cut only when a
+/// connection is free to take a part. Cutting as late as possible lets all connections end together, however their
+/// speeds differ.
 ///
-/// Nothing here is fast or slow by the size of the file: a step costs about as much as there are connections and, where
-/// gaps are looked for, separate pieces that have landed.
+/// The cost of a step does not depend on the size of the file. It grows with the number of connections and, if the step
+/// looks for gaps, with the number of separate received ranges.
 struct SegmentPlan: Sendable, Equatable {
     typealias ConnectionID = DownloadMachine.ConnectionID
 
-    /// About what one more request costs before its first byte comes.
+    /// Usual time from a request to its first byte.
     static let usualRequestTime: Duration = .milliseconds(100)
 
     /// Length of the file in bytes.
     let total: Int64
     private(set) var receivedRanges: ByteSet
     private(set) var segments: [ConnectionID: Segment] = [:]
-    /// Bytes that were asked for a second time: those that came twice, and those that still might.
+    /// Bytes that were requested a second time: those that came twice, and those that still may.
     private(set) var duplicateBytes: Int64 = 0
-    /// Where segments end whose last part was asked for a second time: once is enough.
+    /// Ends of the segments whose last part was requested a second time. It is not requested a third time.
     private var tails: Set<Int64> = []
     private let split: SegmentSplit
 
     /// - Parameters:
-    ///   - landed: what is there already; what lies outside the file is ignored.
+    ///   - receivedRanges: bytes that are there already. Those outside the file are ignored.
     ///   - smallestPiece: no segment is cut into parts shorter than this many bytes.
     ///   - alignment: segments are cut at multiples of this only.
     init(total: Int64, receivedRanges: ByteSet, smallestPiece: Int64 = 256 << 10, alignment: Int64 = 1) {
@@ -39,18 +40,19 @@ struct SegmentPlan: Sendable, Equatable {
         total == 0 || (receivedRanges.ranges.count == 1 && receivedRanges.ranges.first == 0..<total)
     }
 
-    /// What has not landed.
+    /// Bytes that have not landed.
     var missing: ByteSet { RangeSet(0..<total).subtracting(receivedRanges) }
 
-    /// What has neither landed nor is owed.
+    /// Bytes that have neither landed nor are owed.
     var unassigned: ByteSet { missing.subtracting(RangeSet(segments.values.map(\.remainingRange))) }
 
-    /// The first bytes that have neither landed nor an owner, up to the next that have: what a first or only connection asks for.
+    /// The first range that has neither landed nor is owed. A first or only connection asks for it.
     var firstGap: Range<Int64>? {
         let remainingRange = segments.values.map(\.remainingRange).sorted { $0.lowerBound < $1.lowerBound }
         var coveredTo: Int64 = 0
         var next = remainingRange.startIndex
-        /// Moves past what is owed; the gap before it, if there is one.
+        /// Moves past the segments before `limit`. Returns the gap before the next one or before `limit`, if there is
+        /// one.
         func gap(before limit: Int64) -> Range<Int64>? {
             while next < remainingRange.endIndex, remainingRange[next].lowerBound < limit {
                 if remainingRange[next].lowerBound > coveredTo { return coveredTo..<remainingRange[next].lowerBound }
@@ -69,7 +71,7 @@ struct SegmentPlan: Sendable, Equatable {
     // MARK: Giving out
 
     /// Gives a range to a connection that has none.
-    /// - Returns: false, and nothing changes, unless the range is unassigned and the connection is free.
+    /// - Returns: `false` if the range is not unassigned or the connection is not free. Nothing changes then.
     mutating func assign(_ range: Range<Int64>, to id: ConnectionID) -> Bool {
         guard segments[id] == nil, !range.isEmpty, range.lowerBound >= 0, range.upperBound <= total,
             !receivedRanges.intersects(range), !segments.values.contains(where: { $0.remainingRange.overlaps(range) })
@@ -78,14 +80,15 @@ struct SegmentPlan: Sendable, Equatable {
         return true
     }
 
-    /// What a free connection is to fetch: the first gap, or else a part of the segment that has the most time left, which is
-    /// cut short for it.
+    /// Gives a free connection the first gap. If there is none, cuts the segment with the most time left and gives its
+    /// last part.
     /// - Parameters:
-    ///   - speeds: bytes a second. A connection that is not in it counts with the mean of the others, this one as well
-    ///     (unless the caller knows better, from the mirror that it will ask).
-    ///   - most: a gap is cut to this many bytes, or a little less rather than leave a crumb behind.
-    ///   - requestTime: a segment that will be done sooner than a new request would bring anything stays whole.
-    /// - Returns: nil when there is nothing worth a request of its own.
+    ///   - speeds: bytes per second. A connection without an entry counts with the mean of the others. This applies to
+    ///     `id` too, unless the caller knows better from the mirror that it will ask.
+    ///   - most: most bytes of a gap to give. The range may be a little shorter, so that the rest is not shorter than
+    ///     the smallest piece.
+    ///   - requestTime: time to the first byte of a new request. A segment that will be done sooner stays whole.
+    /// - Returns: `nil` if nothing is worth a request of its own.
     mutating func claim(
         for id: ConnectionID,
         speeds: [ConnectionID: Double],
@@ -120,15 +123,18 @@ struct SegmentPlan: Sendable, Equatable {
         )
     }
 
-    /// For the last bytes: what is left of the slowest segment, asked for a second time. The first to have it wins.
+    /// Requests the rest of the slowest segment a second time, near the end of the file. The first connection to have
+    /// it wins.
     ///
-    /// Worth it when the second request is expected to be done in two thirds of the time that the first still needs, which it
-    /// is not where both are as fast: then the part of the rest that it would have first, were the rest long enough to be cut.
-    /// The same bytes are asked for twice at most.
+    /// A hedge is worth it if it needs at most two thirds of the time that the first connection still needs. That is
+    /// not so if both are as fast. Then the hedge takes only the last part of the rest: the part that it would have
+    /// first if the rest were long enough to be cut. The same bytes are requested twice at most.
     ///
-    /// All hedges of a file together ask for no more than one byte in a hundred. A small file may spend as much as a segment
-    /// that is too short to be cut can hold: one that stands still can be replaced, then, in a file of any size.
-    /// - Returns: nil where it is not worth it, or too much has been asked for twice, or there are unassigned bytes.
+    /// All hedges of a file together request at most 1 % of its bytes. In a small file they may request as many bytes
+    /// as the longest segment that cannot be cut. A connection that stands still can thus be replaced in a file of any
+    /// size.
+    /// - Returns: `nil` if a hedge is not worth it, if too many bytes have been requested twice, or if bytes are
+    ///   unassigned.
     mutating func hedge(
         for id: ConnectionID,
         speeds: [ConnectionID: Double],
@@ -138,7 +144,7 @@ struct SegmentPlan: Sendable, Equatable {
         let speeds = SegmentSpeeds(speeds)
         let latency = requestTime.seconds
         let allowance = max(total / 100, split.longestUncut) - duplicateBytes
-        // Where both are fast, half of the hundredth; the rest is for those that stand still.
+        // If both connections are fast, their hedges get half of the 1 %. The rest is for connections that stand still.
         let allowanceForTails = total / 200 - duplicateBytes
         var best: (range: Range<Int64>, victim: ConnectionID, seconds: Double)?
         for (victim, segment) in segments where !segment.isHedge && !isHedged(segment) {
@@ -172,16 +178,16 @@ struct SegmentPlan: Sendable, Equatable {
 
     // MARK: What happens to it
 
-    /// The bytes of this connection's segment before `position` have landed. What lies beyond the segment is ignored, and so
-    /// is a position that was reached before.
-    /// - Returns: the connections that owe nothing any more and have no segment from now on, in the order of their numbers:
-    ///   this one, the one that it was a hedge of, its own hedge.
+    /// Notes that the bytes of the connection's segment before `position` have landed. Ignores bytes beyond the segment
+    /// and a position that was reached before.
+    /// - Returns: the connections that owe nothing any more and have lost their segment, in the order of their numbers.
+    ///   These are `id`, the connection that it was a hedge of, and its own hedge.
     mutating func advance(_ id: ConnectionID, to position: Int64) -> [ConnectionID] {
         guard let segment = segments[id], position > segment.position else { return [] }
         let reached = min(position, segment.end)
         receivedRanges.insert(contentsOf: segment.position..<reached)
         segments[id]?.position = reached
-        // Segments that share bytes share their end: a hedge takes all the rest, and neither is cut from then on.
+        // Segments that share bytes have the same end: a hedge takes all the rest, and neither is cut from then on.
         let done = segments.filter {
             $0.value.end == segment.end && receivedRanges.firstMissing(in: $0.value.remainingRange) == segment.end
         }
@@ -189,20 +195,21 @@ struct SegmentPlan: Sendable, Equatable {
         return done.keys.sorted { $0.number < $1.number }
     }
 
-    /// Takes over bytes that have landed by whatever way: a connection that was cut short may have brought a little more.
+    /// Takes over bytes that have landed outside of segments. A connection that was cut short may have brought a little
+    /// more.
     mutating func absorb(_ written: ByteSet) {
         receivedRanges.formUnion(written.intersection(ByteSet(0..<total)))
     }
 
-    /// Lets a connection that has just been given a segment have no more of it than `count` bytes; the rest is unassigned.
+    /// Limits the new segment of a connection to `count` bytes. The rest becomes unassigned.
     mutating func trim(_ id: ConnectionID, to count: Int64) {
         guard let segment = segments[id], !segment.isHedge, segment.remaining > max(1, count) else { return }
         segments[id]?.end = segment.position + max(1, count)
     }
 
-    /// Gives a connection what follows its segment and is unassigned, up to `reach` at most.
+    /// Extends the segment of a connection over the unassigned bytes behind it, at most to `reach`.
     ///
-    /// - Returns: its new end; nil when it stays as it was.
+    /// - Returns: the new end of the segment; `nil` if it stays as it was.
     mutating func extend(_ id: ConnectionID, to reach: Int64) -> Int64? {
         guard let segment = segments[id], !segment.isHedge, !isHedged(segment) else { return nil }
         let remainingRange = segments.values.filter { $0.position >= segment.end }.map(\.position)
@@ -215,13 +222,13 @@ struct SegmentPlan: Sendable, Equatable {
         return end
     }
 
-    /// The connection is gone. What it owed is unassigned again, unless a hedge owes it too.
+    /// Removes the segment of a connection that is gone. Its bytes are unassigned again, unless a hedge owes them too.
     mutating func release(_ id: ConnectionID) {
         guard let segment = segments.removeValue(forKey: id) else { return }
-        // With one of two that share bytes gone, none of them comes twice any more.
+        // If one of two connections that share bytes is gone, none of these bytes come twice any more.
         if let (_, other) = segments.first(where: { $0.value.end == segment.end }), segment.isHedge || other.isHedge {
             let (hedge, main) = segment.isHedge ? (segment, other) : (other, segment)
-            // What the one that goes has brought of it, the other brings again, unless it is needless by now.
+            // The other connection brings again what this one has brought, unless it owes nothing any more.
             let ends = receivedRanges.firstMissing(in: other.remainingRange) == other.end
             let reached = ends ? min(hedge.position, main.position) : segment.position
             duplicateBytes -= hedge.end - max(hedge.start, reached)
@@ -229,8 +236,8 @@ struct SegmentPlan: Sendable, Equatable {
         promoteHedge(endingAt: segment.end)
     }
 
-    /// These bytes proved wrong and are missing again. A connection that is still to bring some of them will; those behind
-    /// its position are unassigned.
+    /// Marks wrong bytes as missing again. A connection that has not reached them yet will bring them. Those behind its
+    /// position are unassigned.
     mutating func forget(_ range: Range<Int64>) {
         let inside = range.clamped(to: 0..<total)
         if !inside.isEmpty { receivedRanges.remove(contentsOf: inside) }
@@ -251,14 +258,15 @@ struct SegmentPlan: Sendable, Equatable {
         segments.values.contains { $0.isHedge && $0.end == segment.end }
     }
 
-    /// A hedge whose first connection is gone is a segment like any other.
+    /// Makes a hedge an ordinary segment if the connection that it repeated is gone.
     private mutating func promoteHedge(endingAt end: Int64) {
         let sharing = segments.filter { $0.value.end == end }
         guard sharing.count == 1, let id = sharing.keys.first else { return }
         segments[id]?.isHedge = false
     }
 
-    /// Where to cut a gap that is longer than `most`. Were the rest shorter than the smallest piece, the cut comes so much earlier.
+    /// Returns where to cut a gap that is longer than `most`. If the rest were shorter than the smallest piece, the cut
+    /// comes earlier by the difference.
     private func cut(_ gap: Range<Int64>, to most: Int64?) -> Int64 {
         let length = gap.upperBound - gap.lowerBound
         guard let most, max(most, 1) < length else { return gap.upperBound }
@@ -269,7 +277,8 @@ struct SegmentPlan: Sendable, Equatable {
         return aligned > gap.lowerBound ? aligned : uncrumbed
     }
 
-    /// Most time left first. A tie goes to the longer, then to the older, so that equal plans decide equally.
+    /// Orders by the most time left. A tie goes to the longer segment, then to the older connection, so that equal
+    /// plans decide equally.
     private func comesFirst(_ left: (id: ConnectionID, seconds: Double), _ right: (id: ConnectionID, seconds: Double))
         -> Bool
     {

@@ -1,30 +1,30 @@
-/// Where a segment is cut in two, so that both parts are done at the same time.
+/// Finds the point at which a segment is cut in two, so that both parts are done at the same time.
 struct SegmentSplit: Sendable, Equatable {
-    /// Neither part may be shorter. Bytes, at least 1.
+    /// Shortest length of a part in bytes, at least 1.
     let smallestPiece: Int64
-    /// Parts meet at multiples of this only (the length of a hashed piece, say), so that each piece has one origin.
+    /// Segments are cut at multiples of this only (for example the length of a hashed piece), so that each piece comes
+    /// over one connection.
     let alignment: Int64
 
-    /// Zero and less count as 1, and there is a ceiling that no file reaches, so that sums do not overflow.
+    /// Values below 1 count as 1. Both values have a ceiling that no file reaches, so that sums do not overflow.
     init(smallestPiece: Int64, alignment: Int64) {
         let sane: ClosedRange<Int64> = 1...(1 << 60)
         self.smallestPiece = min(max(smallestPiece, sane.lowerBound), sane.upperBound)
         self.alignment = min(max(alignment, sane.lowerBound), sane.upperBound)
     }
 
-    /// Anything as long as this can be cut, speeds permitting.
+    /// A range of this length can be cut, if the speeds permit it.
     var longestUncut: Int64 { 2 * smallestPiece + alignment - 1 }
 
-    /// A new connection is not trusted with less than half, since the other has a head start of unknown worth, nor with
-    /// all but everything, since its speed is a guess.
+    /// Limits of the share that a new connection gets. It gets at least half, because the head start of the other
+    /// connection is of unknown worth. It does not get nearly everything, because its speed is a guess.
     private static let share = 0.5...(15.0 / 16)
 
     /// - Parameters:
-    ///   - owed: what the connection has not brought yet.
-    ///   - victim: bytes a second of the connection that has it; nil where it is not known, and then `taker` is not
-    ///     either.
-    ///   - taker: bytes a second that the free connection is expected to reach.
-    /// - Returns: where the part of the victim ends; nil when no cut leaves two parts long enough.
+    ///   - remainingRange: bytes that the connection has not brought yet.
+    ///   - victim: bytes per second of the connection that owes the range; `nil` if unknown. Then `taker` is `nil` too.
+    ///   - taker: bytes per second that the free connection is expected to reach.
+    /// - Returns: the end of the victim's part; `nil` if no cut leaves two parts that are long enough.
     func point(in remainingRange: Range<Int64>, victim: Double?, taker: Double?) -> Int64? {
         let remaining = remainingRange.upperBound - remainingRange.lowerBound
         guard smallestPiece <= remaining / 2 else { return nil }
@@ -34,10 +34,10 @@ struct SegmentSplit: Sendable, Equatable {
         return aligned(min(max(ideal, lowest), highest), within: lowest...highest)
     }
 
-    /// The end of a rest that is too short to be cut, for a second connection that begins there: it has it about when the
-    /// first arrives.
+    /// Returns the last part of a rest that is too short to be cut, for a second connection that begins there. The
+    /// second connection has this part at about the time when the first one reaches it.
     ///
-    /// - Returns: nil where that would be less than a request is worth.
+    /// - Returns: `nil` if the part is not worth a request.
     func tail(of rest: Range<Int64>, victim: Double, taker: Double?) -> Range<Int64>? {
         guard alignment == 1 else { return nil }
         let count = taken(of: rest.upperBound - rest.lowerBound, victim: victim, taker: taker)

@@ -1,22 +1,22 @@
 internal import Foundation
 
-/// Where the bytes of a download may come from, and what each source has shown of itself.
+/// The sources of a download, and what each source has shown of itself.
 struct SourceSelector: Sendable, Equatable {
     struct Source: Sendable, Equatable {
         let url: URL
-        /// How path and query were spelled, where `url` does not say it.
+        /// Spelling of path and query; `nil` if `url` has the same spelling.
         let target: String?
         let origin: Origin
         let priority: Int
-        /// Not asked any more: it refused, has another file, or sent wrong bytes.
+        /// Whether the source is not asked any more, because it refused, has another file, or sent wrong bytes.
         var isDropped = false
-        /// Attempts in a row that failed.
+        /// Number of consecutive attempts that failed.
         var failures = 0
-        /// A piece of it had the right digest.
+        /// Whether a piece from this source had the right digest.
         var isProven = false
-        /// What its own answers named as the version; sources may name one file differently.
+        /// Validator of the source's own answers. Sources may have different validators for one file.
         var validator: Validator?
-        /// Of one connection, at its best.
+        /// Best speed of one connection.
         var bytesPerSecond: Double?
 
         init(_ url: URL, target: String? = nil, priority: Int) {
@@ -28,11 +28,13 @@ struct SourceSelector: Sendable, Equatable {
     }
 
     private(set) var sources: [Source]
-    /// What the first of them is asked by.
+    /// The link of the first source.
     var link = ExpiringURL()
-    /// The one that is asked first after every interruption, and whose words on the version count.
+    /// Index of the primary source. It is asked first after every interruption, and its statements on the version
+    /// count.
     private(set) var home: Int
-    /// Set when the whole came out wrong and it is unknown whose bytes they were: only the home source is asked from then on.
+    /// Whether only the primary source is asked, because the whole file was wrong and it is unknown who sent the wrong
+    /// bytes.
     private var keepsToHome = false
 
     /// - Parameter mirrors: further URLs of the same file, each with its priority: 1 is the best.
@@ -43,11 +45,11 @@ struct SourceSelector: Sendable, Equatable {
     }
 
     var url: URL { sources[home].url }
-    /// The home source, where it is not the URL that the download was asked for.
+    /// URL of the primary source; `nil` if that is the URL of the download.
     var mirror: URL? { home == 0 ? nil : url }
     var isAlone: Bool { keepsToHome || !sources.contains { !$0.isDropped && $0.url != url } }
 
-    /// Takes up mirrors that became known on the way; those that are known already stay as they are.
+    /// Adds mirrors that became known during the download. Known mirrors stay as they are.
     ///
     /// - Parameter insecureToo: whether a file of an `https` URL may come from an `http` mirror.
     mutating func add(_ mirrors: [Metalink.Source], insecureToo: Bool) {
@@ -65,9 +67,9 @@ struct SourceSelector: Sendable, Equatable {
 
     func isMirror(_ index: Int) -> Bool { index != home }
 
-    /// The first source has another URL now.
+    /// Gives the first source another URL.
     ///
-    /// - Parameter isSamePlace: it is the same resource, under another signature.
+    /// - Parameter isSamePlace: whether the URL is the same resource under another signature.
     mutating func replaceLink(_ url: URL, isSamePlace: Bool) {
         var source = Source(url, priority: sources[0].priority)
         if isSamePlace {
@@ -78,7 +80,7 @@ struct SourceSelector: Sendable, Equatable {
         sources[0] = source
     }
 
-    /// The first source is asked next.
+    /// Makes the first source the primary one.
     mutating func returnHome() { home = 0 }
 
     // MARK: What a source has shown
@@ -95,10 +97,10 @@ struct SourceSelector: Sendable, Equatable {
         sources[index].bytesPerSecond = max(bytesPerSecond, sources[index].bytesPerSecond ?? 0)
     }
 
-    /// After the home source failed: the next one to ask first, by priority. The first source is dropped only for good
-    /// reasons, and never all of them.
+    /// Makes another source the primary one after the present one failed. The next one has the fewest failures, then
+    /// the best priority. A source is dropped only if `droppingHome` is `true`, and the last one never is.
     ///
-    /// - Returns: false when there is no other that has failed less often.
+    /// - Returns: `false` if no other source has failed less often.
     mutating func moveOn(droppingHome: Bool) -> Bool {
         sources[home].failures += 1
         if droppingHome { sources[home].isDropped = true }
@@ -107,7 +109,7 @@ struct SourceSelector: Sendable, Equatable {
             !sources[$0].isDropped && $0 != home && sources[$0].failures < fewest
         }
         guard let next = candidates.min(by: { rank($0) < rank($1) }) else {
-            // The last one standing is not dropped: what it said is what the user is to hear.
+            // The last source is not dropped, because the user has to be told its answer.
             if !sources.contains(where: { !$0.isDropped }) { sources[home].isDropped = false }
             return false
         }
@@ -115,10 +117,10 @@ struct SourceSelector: Sendable, Equatable {
         return true
     }
 
-    /// The whole has the wrong digest. Where several sources may have had a part in that, the home source is to bring it alone;
-    /// and if it was alone, it has the wrong file.
+    /// Reacts to a wrong digest of the whole file. If several sources may have sent wrong bytes, the primary source has
+    /// to bring the file alone. If it was alone already, it has the wrong file and another source follows.
     ///
-    /// - Returns: false when there is no other way to get it than the one that went wrong.
+    /// - Returns: `false` if nothing else can be tried.
     mutating func discardPrimary() -> Bool {
         if keepsToHome { return moveOn(droppingHome: true) }
         guard !isAlone else { return false }
@@ -126,7 +128,7 @@ struct SourceSelector: Sendable, Equatable {
         return true
     }
 
-    /// The user wants it tried again: every source may have changed its mind.
+    /// Forgets drops and failures of all sources, because the user tries the download again.
     mutating func renew() {
         home = 0
         keepsToHome = false
@@ -138,15 +140,16 @@ struct SourceSelector: Sendable, Equatable {
 
     private func rank(_ index: Int) -> (Int, Int, Int) { (sources[index].failures, sources[index].priority, index) }
 
-    /// The source of a further connection. Each gets one before any gets a second; then the fastest for each connection it
-    /// has already.
+    /// Returns the source of an additional connection. Each source gets one connection before any source gets a second.
+    /// After that, the source with the highest speed for each connection is chosen.
     ///
     /// - Parameters:
-    ///   - open: connections that each source has now.
-    ///   - needsProof: pieces can be checked, and a mirror gets no second connection before one was right.
-    ///   - mayAskMirrors: whether a digest will show that the sources have the same file. Nothing else does: a tag names versions of
-    ///     one resource (RFC 9110 §8.8.1).
-    ///   - mayShareHome: whether the home source takes further connections at all.
+    ///   - open: number of connections that each source has now.
+    ///   - needsProof: whether pieces can be checked. Then a source gets no second connection before one of its pieces
+    ///     was right. This does not apply to a primary source that is alone.
+    ///   - mayAskMirrors: whether a digest will show that the sources have the same file. Nothing else shows it,
+    ///     because a tag names versions of one resource (RFC 9110 §8.8.1).
+    ///   - mayShareHome: whether the primary source may have additional connections.
     ///   - mayAskFirst: whether the first source has a link that may be used.
     ///   - hasSlot: whether the host has a free connection slot.
     func next(
@@ -178,7 +181,7 @@ struct SourceSelector: Sendable, Equatable {
         }
     }
 
-    /// Connections that a mirror is given: it is somebody's kindness (RFC 6249 §7.1 has one at a time).
+    /// Most connections to a mirror, which serves as a favour (RFC 6249 §7.1 has one at a time).
     private static let mostOfAMirror = 4
 
     mutating func noteFailure(of index: Int) { sources[index].failures += 1 }

@@ -1,6 +1,6 @@
-/// What happens to the connections, and what follows.
+/// Handles the events of the connections.
 extension Transfer {
-    /// Bytes have landed, or time has passed.
+    /// Handles bytes that have landed, and the passing of time.
     mutating func advance(_ persisted: PersistedRanges, _ sources: inout SourceSelector, at now: Instant) -> (
         [Action], Outcome
     ) {
@@ -18,7 +18,7 @@ extension Transfer {
                     missing: plan.total - persisted.count,
                     at: now
                 )
-                // Fewer are soon found again.
+                // Smaller numbers are not stored, because they are soon found again.
                 if controller.worthwhile > max(worthwhile, 2) { actions.append(.learnWorth(controller.worthwhile)) }
             }
             // A speed limit delays bytes, not answers.
@@ -30,7 +30,7 @@ extension Transfer {
         return (actions, outcome)
     }
 
-    /// A further connection was answered.
+    /// Handles the answer to an additional connection.
     mutating func answered(
         _ id: ConnectionID,
         _ head: ResponseHead,
@@ -39,7 +39,7 @@ extension Transfer {
         at now: Instant
     ) -> ([Action], Outcome) {
         guard let connection = active[id], let question = connection.question else { return ([], .goesOn) }
-        // Others have brought meanwhile what it was to bring.
+        // Other connections have brought the bytes of this one meanwhile.
         guard let segment = plan?.segments[id] else { return (drop(id), outcome) }
         let isMirror = sources.isMirror(connection.source)
         let isForeignHome = !isMirror && isForeign(connection.source, sources)
@@ -60,7 +60,7 @@ extension Transfer {
             doubts += 1
             if doubts > 1 { isSolitary = true }
             return (actions, .versionMismatch)
-        // Whether the file behind a fresh link is the one that is here is for the ladder to find out, when it is asked next.
+        // The next request of the validator ladder finds out whether the fresh link leads to the file on disk.
         case .noUsableRange where isForeignHome, .otherFile where isForeignHome: isHomeBarred = true
         case .noUsableRange:
             if isMirror { sources.drop(connection.source) } else { keepToOne() }
@@ -73,7 +73,8 @@ extension Transfer {
             } else if RetryClassifier.isWorthRetrying(status: status, isRedirected: false) {
                 actions += refused(retryAfter, at: now)
             } else {
-                // Not too many, but this one not at all: a link that works once, say. That is nothing about the host.
+                // The server refuses this request, not the number of requests: for example, the link may work only
+                // once. This says nothing about the limit of the host.
                 keepToOne()
             }
         }
@@ -88,7 +89,7 @@ extension Transfer {
         case noConnectionSlot
     }
 
-    /// A connection has ended by itself.
+    /// Handles a connection that has ended by itself.
     mutating func ended(
         _ id: ConnectionID,
         _ end: End,
@@ -112,7 +113,7 @@ extension Transfer {
             if sources.isMirror(connection.source) { sources.noteFailure(of: connection.source) }
             stumble(at: now)
         case .failed:
-            // It never came to an answer: the host may allow no more.
+            // The connection got no answer, so the host may allow no more connections.
             if sources.isMirror(connection.source) {
                 sources.noteFailure(of: connection.source)
             } else {
@@ -124,7 +125,8 @@ extension Transfer {
         return (actions, outcome)
     }
 
-    /// Another download needs a connection to this host: gives up the one that is missed least, unless it is the last.
+    /// Gives up the slowest connection to one of `hosts`, because another download needs one. Keeps the last
+    /// connection.
     mutating func yield(from hosts: Set<Origin>, at now: Instant) -> [Action] {
         guard active.count > 1 else { return [] }
         let slowest = active.filter { hosts.contains($0.value.origin) }
@@ -136,7 +138,7 @@ extension Transfer {
         return drop(slowest.key)
     }
 
-    /// A piece has been compared with its digest.
+    /// Handles the comparison of a piece with its digest.
     mutating func checked(_ index: Int, isRight: Bool, _ sources: inout SourceSelector, at now: Instant) -> (
         [Action], Outcome
     ) {
@@ -155,10 +157,11 @@ extension Transfer {
         return (actions, outcome)
     }
 
-    /// For each source: a piece whose parts came from several shows of none that it was wrong.
+    /// Wrong digests of one piece that are allowed for each source. If the parts of a piece came from several sources,
+    /// no single source can be blamed.
     static let mostWrongTimes = 3
 
-    /// A source sent wrong bytes: nothing more comes from it. Nil where there is no other.
+    /// Drops a source that sent wrong bytes and closes its connections. Returns `nil` if there is no other source.
     mutating func ban(_ culprit: Int, _ sources: inout SourceSelector) -> [Action]? {
         guard sources.sources.indices.contains(where: { $0 != culprit && !sources.sources[$0].isDropped }) else {
             return nil
@@ -166,7 +169,7 @@ extension Transfer {
         sources.drop(culprit)
         var actions: [Action] = []
         for id in openIDs where active[id]?.source == culprit { actions += drop(id) }
-        // One that sent right pieces before may have sent right parts, which the check of their pieces will show.
+        // A source that sent right pieces before may have sent right parts. The check of their pieces will show that.
         if sources.sources[culprit].isProven { return actions }
         for range in pieces?.discardBytes(culprit) ?? [] { actions += forget(range) }
         return actions

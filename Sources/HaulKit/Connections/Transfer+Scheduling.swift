@@ -1,6 +1,6 @@
-/// Which connections there should be: opening more, and replacing those that bring too little.
+/// Decides which connections there should be: opens more, and replaces those that bring too little.
 extension Transfer {
-    /// Opens as many connections as are wanted and can be of use.
+    /// Opens as many additional connections as are wanted and of use.
     mutating func schedule(_ sources: inout SourceSelector, at now: Instant) -> [Action] {
         wantsConnectionSlot = false
         guard canShare || !sources.isAlone, let plan, !plan.isComplete, !hostIsFull, uncompared == nil,
@@ -15,8 +15,8 @@ extension Transfer {
         return askingForLess(actions)
     }
 
-    /// A connection that is cut short before it was asked for is asked for less: its answer ends where it owes no more, and it
-    /// can be used again.
+    /// Shortens requests that are cut short before they are sent. Their answers then end where nothing more is owed,
+    /// and their connections can be used again.
     private mutating func askingForLess(_ actions: [Action]) -> [Action] {
         var asked: [Action] = []
         var places: [ConnectionID: Int] = [:]
@@ -37,7 +37,7 @@ extension Transfer {
     }
 
     mutating func openOne(_ sources: inout SourceSelector, at now: Instant) -> [Action]? {
-        // With no connection left, the machine asks by the whole ladder.
+        // If no connection is left, the machine opens a first one by the whole validator ladder.
         guard var plan, !active.isEmpty else { return nil }
         let open = active.values.reduce(into: [:]) { $0[$1.source, default: 0] += 1 }
         var isCrowded = false
@@ -48,7 +48,7 @@ extension Transfer {
             mayShareHome: canShare && !(isHomeBarred && sources.home == 0),
             mayAskFirst: sources.link.need(at: now) == nil
         ) { host in
-            // A host that became known a moment ago has a slot as far as is known.
+            // A host that became known a moment ago counts as having a free slot.
             let hasSlot = connectionSlots?[host].map { $0 > 0 } ?? true
             if !hasSlot { isCrowded = true }
             return hasSlot
@@ -61,12 +61,12 @@ extension Transfer {
         let isOnTrial = pieces != nil && isForeign && !sources.sources[source].isProven
         let speeds = active.compactMapValues { $0.measuredSpeed(at: now) }
         let id = issueID()
-        // At the very end there is no time to watch for long, and only slow ones are left to compare with: but what a
-        // connection to this source can do is known.
+        // At the end of a file there is no time for a long measurement, and only slow connections are left to compare
+        // with. The best speed of this source is known.
         var hoped = active.compactMapValues { $0.measuredSpeed(at: now, after: max(.milliseconds(25), requestTime)) }
         hoped[id] = sources.sources[source].bytesPerSecond
         let most = isOnTrial ? terms.pieces?.pieceLength : nil
-        // Where we are the ones who make it slow, a second connection would be no faster.
+        // If a speed limit slows the download, a second connection would be no faster.
         guard
             let claim = plan.claim(for: id, speeds: speeds, most: most, requestTime: requestTime)
                 ?? (isHeldBack ? nil : plan.hedge(for: id, speeds: hoped, requestTime: requestTime))
@@ -87,7 +87,7 @@ extension Transfer {
             actions.append(.shorten(narrowed.id, to: narrowed.newEnd))
         }
         if claim.isHedge {
-            // The connection that brings the last of it first makes the other one needless.
+            // The first connection to bring the last of these bytes makes the other one needless.
             for (other, segment) in plan.segments
             where other != id && segment.end > claim.range.lowerBound
                 && segment.position < claim.range.upperBound
@@ -98,7 +98,7 @@ extension Transfer {
         question.link = sources.link.number
         question.terms.hasDigest = terms.isProvable
         if isForeign {
-            // Its own name for the version, once it has said it.
+            // Uses the source's own tag for the version, if it has sent one.
             question.condition = sources.sources[source].validator?.strongTag.map { .ifMatch($0.text) } ?? .none
         }
         var connection = ActiveConnection(
@@ -114,10 +114,10 @@ extension Transfer {
         return actions
     }
 
-    /// Closes connections that have fallen silent, or are far slower than the others, and have much left to bring: a new one
-    /// is likely to do better. What they owe is anybody's again.
+    /// Closes connections that are silent, or far slower than the others with much left to bring. A new connection is
+    /// likely to do better. The bytes that they owe become unassigned.
     mutating func replaceLaggards(_ sources: inout SourceSelector, at now: Instant) -> [Action] {
-        // The last to bring anything is a mirror that brings nothing: the home source is asked again.
+        // The only connection is to a mirror that brings nothing. The primary source is asked again.
         if active.count == 1, let (id, connection) = active.first, sources.isMirror(connection.source),
             now - connection.lastByte > Self.longestSilence
         {
@@ -134,7 +134,7 @@ extension Transfer {
         let sorted = speeds.values.sorted()
         guard let fastest = sorted.last, fastest > 0 else { return [] }
         let median = sorted[sorted.count / 2]
-        // The last two have too few beside them to be compared with, and share the link with no other.
+        // Fewer than three connections are too few for a median, and they share the link with no others.
         func usual(_ connection: ActiveConnection) -> Double {
             sorted.count >= 3 ? median : sources.sources[connection.source].bytesPerSecond ?? 0
         }
@@ -142,13 +142,13 @@ extension Transfer {
         for id in openIDs {
             guard active.count > 1, let connection = active[id], let segment = plan.segments[id]
             else { continue }
-            // One that was not answered yet is another matter: see ``dropIgnored(_:at:)``.
+            // ``dropIgnored(_:at:)`` handles connections without an answer.
             let isSilent = connection.isFlowing && now - connection.lastByte > Self.longestSilence
             var isSlow = false
             if replacements < Self.mostReplacements, let speed = speeds[id],
                 let share = connection.leastShare(at: now), speed < share * usual(connection)
             {
-                // Not worth it for what is done in a moment.
+                // Replacing a connection that is done in half a second is not worth it.
                 isSlow = Double(segment.remaining) > speed * 0.5
             }
             guard isSilent || isSlow else { continue }
@@ -159,16 +159,16 @@ extension Transfer {
         return actions
     }
 
-    /// Closes connections that the server has accepted and leaves without an answer, though it has answered others much sooner: what
-    /// they were to bring is anybody's again, and if none is left the ladder begins again. The first one of all, which has none to be
-    /// compared with, has the transport's own patience.
+    /// Closes connections that the server has accepted but does not answer, although it has answered others much
+    /// sooner. The bytes that they owe become unassigned. If no connection is left, the validator ladder begins again.
+    /// The very first connection cannot be compared with others, so only the timeout of the transport applies to it.
     mutating func dropIgnored(_ sources: inout SourceSelector, at now: Instant) -> [Action] {
         guard slowestAnswer > .zero else { return [] }
         var actions: [Action] = []
         for id in openIDs {
             guard let connection = active[id], !connection.isFlowing else { continue }
             let waited = now - connection.opened
-            // The one that was cut short for it can still bring its part, but not for long.
+            // The connection that was cut short for this one can still bring its part, but not for long.
             let isUrgent = waited > max(Self.shortestQuestion, slowestAnswer * 4) && isAboutToBeReached(id, at: now)
             guard isUrgent || waited > max(Self.longestQuestion, slowestAnswer * 8) else { continue }
             if sources.isMirror(connection.source) { sources.noteFailure(of: connection.source) }
@@ -178,7 +178,7 @@ extension Transfer {
         return actions
     }
 
-    /// Whether a connection whose answer is longer than what it still owes comes to the part of this one within a second.
+    /// Returns whether a connection with a longer answer than it owes will reach the segment of `id` within a second.
     private func isAboutToBeReached(_ id: ConnectionID, at now: Instant) -> Bool {
         guard let plan, let start = plan.segments[id]?.position else { return false }
         return plan.segments.contains { other, segment in
@@ -192,8 +192,9 @@ extension Transfer {
     private static let shortestQuestion = Duration.seconds(1)
     private static let longestQuestion = Duration.seconds(5)
 
-    /// The slowest connection, where all together bring next to nothing of what one of them brought before: none of them has a fast
-    /// one beside it to be compared with. Nil where a new connection may be worse, or cannot be had.
+    /// Returns the slowest connection if all together bring less than 1 % of the best speed of a single connection.
+    /// Then none of them has a fast one beside it to be compared with. `nil` if a new connection may be worse or cannot
+    /// be had.
     private func slowestOfADrip(_ plan: SegmentPlan, _ sources: SourceSelector, at now: Instant) -> ConnectionID? {
         guard replacements < Self.mostReplacements, !isSolitary, terms.limits.connections > 1,
             let best = sources.sources.compactMap(\.bytesPerSecond).max()
@@ -205,16 +206,16 @@ extension Transfer {
                 let speed = connection.measuredSpeed(at: now, after: Self.longestSilence)
             else { return nil }
             together += speed
-            // What is done soon is left to it.
+            // Leaves out a connection that is done within 30 s.
             guard Double(segment.remaining) > speed * Self.longestSilence.seconds * 10 else { continue }
             if speed < slowest?.speed ?? .infinity { slowest = (id, speed) }
         }
         return together < best * Self.drip ? slowest?.id : nil
     }
 
-    /// The share of the best speed below which several connections together count as a drip.
+    /// Share of the best speed of a connection below which all connections together are too slow.
     private static let drip = 0.01
     static let mostReplacements = 16
-    /// Others bring bytes meanwhile: what a single connection is given in which to recover is too long here.
+    /// Shorter than the time that a single connection has to recover, because other connections bring bytes meanwhile.
     static let longestSilence = Duration.seconds(3)
 }

@@ -1,4 +1,4 @@
-/// Where the transfer stands: taking over what is on the disk, letting go of connections.
+/// Takes over what is on disk, and lets connections go.
 extension Transfer {
     var outcome: Outcome {
         guard let plan else { return active.isEmpty ? .noConnections : .goesOn }
@@ -9,7 +9,7 @@ extension Transfer {
         return active.isEmpty ? .noConnections : .goesOn
     }
 
-    /// Takes over what is on disk: positions, speeds, pieces that became complete, connections that owe nothing any more.
+    /// Takes over what is on disk: positions, speeds, complete pieces, and connections that owe nothing any more.
     mutating func absorb(_ persisted: PersistedRanges, _ sources: inout SourceSelector, at now: Instant) -> [Action] {
         guard var plan else {
             for id in active.keys { active[id]?.record(persisted.prefix, advanced: true, at: now) }
@@ -18,7 +18,8 @@ extension Transfer {
         for (id, segment) in plan.segments {
             let position = persisted.written.firstMissing(in: segment.remainingRange)
             let hasAdvanced = position > segment.position
-            // What lands before the answer is what another had still taken in when it was cut short.
+            // Bytes that land before the answer come from another connection, which had received them before it was cut
+            // short.
             if hasAdvanced, let connection = active[id], connection.isFlowing {
                 pieces?.note(segment.position..<position, from: connection.source)
                 stumbles = 0
@@ -44,7 +45,8 @@ extension Transfer {
         var actions: [Action] = []
         for id in openIDs {
             guard let connection = active[id] else { continue }
-            // What it brings again is compared: nothing else shows that a complete file is the server's.
+            // The bytes that the first connection repeats are compared. Only this shows that a complete file is the
+            // server's.
             guard plan.segments[id] == nil || plan.isComplete, id != uncompared else { continue }
             let isLate = connection.doneSince.map { now - $0 > Self.graceToEnd } ?? false
             if connection.isShortened || !connection.isFlowing || isLate { actions += drop(id) }
@@ -52,7 +54,7 @@ extension Transfer {
         return actions
     }
 
-    /// A body whose last wanted byte is here is about to end, and its connection can then be used again.
+    /// Time for a body to end after its last wanted byte has arrived. Its connection can then be used again.
     static let graceToEnd = Duration.milliseconds(500)
 
     mutating func drop(_ id: ConnectionID) -> [Action] {
@@ -61,12 +63,13 @@ extension Transfer {
         return [.close(id)] + (connection.isFlowing ? [] : giveBack())
     }
 
-    /// There is a fresh link to the home source: what its old one owes an answer to, or has gone quiet, is asked for over it.
+    /// Closes the connections over the old link of the first source that have no answer or have gone quiet. A fresh
+    /// link has come, and their bytes are requested over it.
     mutating func dropIdle(at now: Instant) -> [Action] {
         var actions: [Action] = []
         for id in openIDs {
             guard let connection = active[id], connection.source == 0 else { continue }
-            // What we hold back ourselves is not quiet.
+            // A connection that a speed limit holds back is not quiet.
             if !connection.isFlowing || !isHeldBack && now - connection.lastByte > Self.longestLull {
                 actions += drop(id)
             }
@@ -76,22 +79,22 @@ extension Transfer {
 
     private static let longestLull = Duration.seconds(1)
 
-    /// The home source is asked by another link from now on; those that bring bytes over the old one go on.
+    /// Notes that the first source has another link. Connections that bring bytes over the old link continue.
     mutating func linkReplaced(isForeign: Bool, at now: Instant) {
         isHomeForeign = isForeign
         isHomeBarred = false
-        // What failed may have failed because the old one had expired.
+        // Earlier requests may have failed because the old link had expired.
         stumbles = 0
         quietUntil = now
     }
 
-    /// Whether a source has to show that its file is the one that is here.
+    /// Returns whether a source has to show that it has the same file as the one on disk.
     func isForeign(_ source: Int, _ sources: SourceSelector) -> Bool {
         sources.isMirror(source) || isHomeForeign && source == 0
     }
 
-    /// A connection that never brought a byte is gone: the one that was cut short for it still brings its part, and a server that
-    /// serves only one connection is asked nothing twice.
+    /// Gives the bytes of a connection that closed before its answer back to the connection that was cut short for it.
+    /// A server that serves only one connection is thus asked for nothing twice.
     mutating func giveBack() -> [Action] {
         guard var plan else { return [] }
         var actions: [Action] = []
@@ -112,9 +115,9 @@ extension Transfer {
         return plan.total <= terms.limits.smallestPiece
     }
 
-    /// The only connection has ended and every byte is here: nothing is to be planned any more.
+    /// Ends the plan if the only connection has ended and every byte is on disk.
     ///
-    /// - Returns: false, and nothing changes, unless that is so.
+    /// - Returns: `false` if that is not so. Nothing changes then.
     mutating func isDone(with id: ConnectionID, _ persisted: PersistedRanges) -> Bool {
         guard active.count == 1, active[id] != nil, pieces == nil, uncompared == nil, let plan,
             persisted.written.containsAll(of: 0..<plan.total)

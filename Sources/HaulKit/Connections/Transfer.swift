@@ -1,33 +1,33 @@
-/// The part of a download's life in which bytes arrive: which connections there are, what each of them owes, and what
-/// follows from what happens to them. Part of the machine, and as pure.
+/// The part of a run in which bytes arrive: the connections, what each of them owes, and the reactions to their events.
+/// It is a part of the machine, and like the machine a value without side effects.
 ///
-/// What is stored is written by the transfer's own files (`Transfer+…`) and read by others.
+/// The stored properties are written only by the files of this type (`Transfer+…`).
 ///
-/// The first connection came by the machine's own question and may begin, or begin over, a version. All further ones only
-/// ever bring stretches of exactly that version; whatever goes wrong with them, the first one carries on.
+/// The first connection belongs to the machine's own request. It may begin a version or start over. Additional
+/// connections bring only ranges of exactly that version. If they fail, the first connection continues.
 struct Transfer: Sendable, Equatable {
     typealias ConnectionID = DownloadMachine.ConnectionID
     typealias Action = DownloadMachine.Action
 
-    /// What has become of the transfer after something happened.
+    /// State of the transfer after an event.
     enum Outcome: Sendable, Equatable {
         case goesOn
-        /// Every byte is here, and every piece is right.
+        /// Every byte has arrived, and every piece is right.
         case complete
         /// No connection is left, and none could be opened.
         case noConnections
-        /// Somebody says that another version stands at the URL.
+        /// An answer says that the URL leads to another version.
         case versionMismatch
-        /// The home source turned out to be a bad one: another one has to be asked.
+        /// The primary source has been dropped, and another one has to be asked.
         case primaryRejected
         /// A piece is wrong again and again, wherever it comes from.
         case wrongPiece(Int)
     }
 
-    /// What the machine knows and the transfer goes by.
+    /// Facts of the machine that the transfer depends on.
     struct Terms: Sendable, Equatable {
         var resource: Resource
-        /// A digest will prove the whole.
+        /// Whether a digest will prove the whole file.
         var isProvable = false
         var resumesUnverified = false
         var pieces: PieceHashes?
@@ -37,7 +37,7 @@ struct Transfer: Sendable, Equatable {
     struct Limits: Sendable, Equatable, Codable {
         /// Most connections of a download.
         var connections = 1
-        /// How many to have from the beginning, without waiting for what their number brings.
+        /// Number of connections to have from the beginning, without a measurement of what they bring.
         var start = 1
         var smallestPiece: Int64 = 256 << 10
     }
@@ -47,39 +47,41 @@ struct Transfer: Sendable, Equatable {
     var pieces: PieceVerifier?
     var controller = ConnectionController(ceiling: 1)
     var terms = Terms(resource: Resource(total: nil))
-    /// Set when only one connection can be had, whatever the limits say.
+    /// Whether only one connection can be had, whatever the limits are.
     var isSolitary = false
-    /// The first connection, while the bytes that come again have not been compared: until then it is unknown whether it
-    /// brings the version that is here, and nothing of it may join that.
+    /// The first connection, until the bytes that it repeats have been compared. Before that it is unknown whether it
+    /// brings the version on disk, and its bytes must not be joined with that version.
     var uncompared: ConnectionID?
-    /// What is known of the file once they have.
+    /// The resource as it is known after that comparison.
     var afterComparing: Resource?
-    /// It has been found out, and is to be known by the machine too.
+    /// The resource that a comparison has confirmed, until the machine takes it.
     private(set) var compared: Resource?
-    /// The home source's link leads to another place than the version is known of: it is judged as a mirror is.
+    /// Whether the link of the first source leads to another place than the known version. The source is then judged
+    /// like a mirror.
     var isHomeForeign = false
-    /// No further connection is to be had from there.
+    /// Whether the first source gets no additional connections.
     var isHomeBarred = false
-    /// Times that a further connection said that the version had changed.
+    /// Number of times that an additional connection said that the version had changed.
     var doubts = 0
-    /// Further connections that failed without having brought a byte, in a row.
+    /// Number of failures of additional connections since bytes last arrived.
     var stumbles = 0
     var quietUntil = Instant.start
-    /// Free connection slots of each host; nil while they are not counted.
+    /// Free connection slots of each host; `nil` while they are not counted.
     var connectionSlots: [Origin: Int]?
-    /// Another connection would be opened if a host had a free connection slot.
+    /// Whether another connection would be opened if a host had a free connection slot.
     var wantsConnectionSlot = false
-    /// A connection was given up for another download, or found no connection slot: none is asked for before the next tick.
+    /// Whether a connection was given up for another download or found no connection slot. No connection is opened
+    /// before the next tick then.
     var hostIsFull = false
-    /// We are the ones who make it slow.
+    /// Whether a speed limit slows the download.
     var isHeldBack = false
-    /// Slow connections that were closed for another.
+    /// Number of slow connections that were closed to be replaced.
     var replacements = 0
-    /// About what one more request costs before its first byte comes, as the last ones did.
+    /// Estimated time from a request to its first byte, by the latest answers.
     private(set) var requestTime = SegmentPlan.usualRequestTime
-    /// The longest that an answer took, that of the first connection included.
+    /// The longest time to an answer, that of the first connection included.
     private(set) var slowestAnswer: Duration = .zero
-    /// When the first connection was last asked for.
+    /// When the first connection was last requested; `nil` after its answer.
     var firstAsked: Instant?
     var issued = 0
 
@@ -96,7 +98,8 @@ struct Transfer: Sendable, Equatable {
     /// The first connection, and what it is to bring.
     typealias First = (id: ConnectionID, lower: Int64, upper: Int64?, compare: Int64)
 
-    /// The first connection's body is about to flow; or every byte is here, and only pieces are left to be compared.
+    /// Begins the transfer when the body of the first connection is about to flow. If `first` is `nil`, every byte is
+    /// on disk and only pieces are left to be compared.
     mutating func begin(
         _ first: First?,
         _ terms: Terms,
@@ -124,7 +127,7 @@ struct Transfer: Sendable, Equatable {
         controller = ConnectionController(
             ceiling: canShare ? terms.limits.connections : 1,
             start: canShare ? max(terms.limits.start, start(at: host, persisted)) : 1,
-            // What the host refused before an interruption it refuses after it.
+            // A limit that was learned before an interruption holds after it.
             knownLimit: controller.learnedLimit ?? host.limit
         )
         guard let total = terms.resource.total else { return }
@@ -149,16 +152,16 @@ struct Transfer: Sendable, Equatable {
         terms.resource.total.map { host.start(missing: $0 - persisted.count) } ?? 1
     }
 
-    /// The home source brought these bytes while the length was not known, and so no plan.
+    /// Notes bytes that arrived without a plan, because the length was not known.
     mutating func noteUnplanned(_ range: Range<Int64>, from source: Int) { pieces?.note(range, from: source) }
 
-    /// Another run begins: nothing is known of the bytes that are here.
+    /// Forgets what was known of the pieces on disk, because another run begins.
     mutating func forgetPieces() { pieces = nil }
 
-    /// The bytes that are here belong to no version any more.
+    /// Starts the pieces over, because the bytes on disk belong to no version any more.
     mutating func startOver() { pieces?.startOver() }
 
-    /// The bytes that came again are those on disk: the version is the one that this source has.
+    /// Notes that the repeated bytes equal those on disk, so that the source has the version on disk.
     mutating func noteCompared() {
         uncompared = nil
         guard let known = afterComparing else { return }
@@ -166,7 +169,8 @@ struct Transfer: Sendable, Equatable {
         (afterComparing, compared, isHomeForeign) = (nil, known, false)
     }
 
-    /// A further connection had its answer so long after it was asked for; its bytes take a little longer to flow.
+    /// Notes the time between the request and the answer of an additional connection. Its bytes begin to flow a little
+    /// later.
     mutating func noteAnswer(after time: Duration) {
         slowestAnswer = max(slowestAnswer, time)
         requestTime = min(max((requestTime + time * 2) / 2, .milliseconds(5)), .seconds(1))
@@ -183,17 +187,17 @@ struct Transfer: Sendable, Equatable {
         return compared
     }
 
-    /// Every connection goes; what they brought stays.
+    /// Closes every connection. The bytes that they brought stay.
     mutating func closeAll() -> [Action] {
         defer { active = [:] }
         return openIDs.map { .close($0) }
     }
 
-    /// In the order in which they were opened, so that equal transfers act equally.
+    /// The connections in the order in which they were opened, so that equal transfers act equally.
     var openIDs: [ConnectionID] { active.keys.sorted { $0.number < $1.number } }
 
-    /// Whether further connections can be told which version to bring: under a weak name two of them may bring two versions,
-    /// and nothing of either has been compared.
+    /// Whether additional connections can be told which version to bring. Under a weak validator two of them may bring
+    /// two versions, and neither has been compared.
     var canShare: Bool {
         let resource = terms.resource
         guard resource.total != nil, resource.hasUsableRanges, resource.advisesAgainstRanges != true,

@@ -1,12 +1,12 @@
 internal import OrderedCollections
 internal import Synchronization
 
-/// The present workers of each download. Goes with its downloader, and closes them all then: without it a downloader that
-/// was let go of without being shut down would leave its connections and locks behind.
+/// The open workers of each download. The registry is released with its downloader and then closes all workers.
+/// Otherwise a downloader that is released without a shutdown would leave its connections and locks behind.
 final class WorkerRegistry: Sendable {
     private struct State {
         var workers: [DownloadID: [DownloadMachine.ConnectionID: SegmentWorker]] = [:]
-        /// The downloads that have more than one.
+        /// The downloads with more than one worker.
         var sharing: OrderedSet<DownloadID> = []
 
         mutating func change(

@@ -1,6 +1,6 @@
-/// Keeps downloads that have given up a connection for another download from taking its slot back at once. Where short downloads
-/// follow each other, a slot is free for a moment again and again: a further connection that is opened then is given up before its
-/// first bytes are of use, and the server has sent them for nothing.
+/// Keeps a download that has given up a connection for another download from taking the slot back at once. If short
+/// downloads follow each other, a slot is free for a moment again and again. An additional connection that is opened in
+/// such a moment is given up before its first bytes are of use, and the server has sent them for nothing.
 struct YieldPause: Sendable, Equatable {
     private var hosts: [Origin: Pause] = [:]
 
@@ -13,24 +13,25 @@ struct YieldPause: Sendable, Equatable {
 
     private static let shortest: Duration = .milliseconds(500)
     private static let longest: Duration = .seconds(4)
-    /// Pauses that are over count for this long: the next one is longer.
+    /// Time for which a pause that is over makes the next one longer.
     private static let recent: Duration = .seconds(4)
-    /// Where no download has needed a slot for so long, they no longer follow each other.
+    /// If no download has needed a slot for this time, the downloads no longer follow each other.
     private static let lull: Duration = .milliseconds(500)
 
-    /// A connection to `host` is given up. A pause that follows another one soon is twice as long.
+    /// Starts a pause, because a connection to `host` is given up. A pause that follows another one soon is twice as
+    /// long.
     mutating func yielded(_ host: Origin, at now: Instant) {
         hosts = hosts.filter { now - $0.value.until < Self.recent }
         guard let last = hosts[host] else {
             hosts[host] = Pause(until: now + Self.shortest, length: Self.shortest, lastUse: now)
             return
         }
-        // Several at a time are one occasion.
+        // Several connections that are given up at a time count as one.
         let length = now < last.until ? last.length : min(last.length * 2, Self.longest)
         hosts[host] = Pause(until: now + length, length: length, lastUse: now)
     }
 
-    /// A download begins with its first connection to `host`.
+    /// Notes that a download begins with its first connection to `host`.
     mutating func used(_ host: Origin, at now: Instant) {
         if !hosts.isEmpty { hosts[host]?.lastUse = now }
     }
