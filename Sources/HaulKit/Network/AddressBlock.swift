@@ -1,9 +1,9 @@
-/// Addresses that begin with the same bits: one address, or a network in the notation of RFC 4632, `10.0.0.0/8`.
+/// A single address, or a network in the notation of RFC 4632: `10.0.0.0/8`.
 public struct AddressBlock: Sendable, Hashable, CustomStringConvertible {
     private let address: IPAddress
     private let bits: Int
 
-    /// Reads an IPv4 or IPv6 address, or one with the number of bits that count; `nil` for anything else.
+    /// Reads an IPv4 or IPv6 address, or a network with its prefix length; `nil` for any other text.
     public init?(_ text: String) {
         let parts = text.split(separator: "/", maxSplits: 1, omittingEmptySubsequences: false)
         guard let first = parts.first, let address = IPAddress(String(first)) else { return nil }
@@ -12,7 +12,7 @@ public struct AddressBlock: Sendable, Hashable, CustomStringConvertible {
             guard let read = Int(parts[1]), (0...bits).contains(read) else { return nil }
             bits = read
         }
-        // Nothing is reached by the mapped form that is not reached by the IPv4 address in it.
+        // An IPv4-mapped address reaches only the IPv4 address in it.
         if address.isMapped, bits >= 96, let inner = address.embedded {
             (self.address, self.bits) = (inner, bits - 96)
         } else {
@@ -20,17 +20,17 @@ public struct AddressBlock: Sendable, Hashable, CustomStringConvertible {
         }
     }
 
-    /// A literal of this file, which is a valid one.
+    /// Reads a literal of this file, which has to be valid.
     private init(known text: String) {
         guard let block = AddressBlock(text) else { preconditionFailure("\(text) is no block of addresses") }
         self = block
     }
 
-    /// The address and the number of bits, `10.0.0.0/8`.
+    /// The address and the prefix length, `10.0.0.0/8`.
     public var description: String { "\(address)/\(bits)" }
 
-    /// The addresses that lead to no public server: loopback, private and link-local networks, multicast, and what is set aside for
-    /// documentation and tests. Source: the IANA registries of special-purpose addresses (RFC 6890).
+    /// The addresses that lead to no public server: loopback, private and link-local networks, multicast, and addresses
+    /// reserved for documentation and tests. Source: the IANA registries of special-purpose addresses (RFC 6890).
     public static let nonPublic: [AddressBlock] = [
         "0.0.0.0/8", "10.0.0.0/8", "100.64.0.0/10", "127.0.0.0/8", "169.254.0.0/16", "172.16.0.0/12", "192.0.0.0/24",
         "192.0.2.0/24", "192.168.0.0/16", "198.18.0.0/15", "198.51.100.0/24", "203.0.113.0/24", "224.0.0.0/4",
@@ -39,7 +39,7 @@ public struct AddressBlock: Sendable, Hashable, CustomStringConvertible {
         "fec0::/10", "ff00::/8",
     ].map(AddressBlock.init(known:))
 
-    /// Whether the block has the address, or another one that is reached by it.
+    /// Returns whether the block has the address, or an address that the system reaches in its place.
     func contains(_ address: IPAddress) -> Bool { address.reached.contains(where: matches) }
 
     private func matches(_ other: IPAddress) -> Bool {
@@ -52,7 +52,8 @@ public struct AddressBlock: Sendable, Hashable, CustomStringConvertible {
 }
 
 extension IPAddress {
-    /// Its own, the IPv4 address that it stands for, and of the unspecified ones loopback, which the system connects to in their place.
+    /// The addresses that a connection to this one may reach: the address itself, an embedded IPv4 address and, for an
+    /// unspecified address, loopback, because the system connects to loopback then.
     fileprivate var reached: [IPAddress] {
         let own = [self] + (embedded.map { [$0] } ?? [])
         guard own.contains(where: { $0.bytes.allSatisfy { $0 == 0 } }) else { return own }
@@ -63,9 +64,10 @@ extension IPAddress {
         !isVersion4 && bytes.prefix(12).elementsEqual([UInt8](repeating: 0, count: 10) + [0xff, 0xff])
     }
 
-    /// The IPv4 address that an IPv6 one stands for: mapped and compatible (RFC 4291 §2.5.5), NAT64 (RFC 6052 §2.1), 6to4 (RFC 3056).
+    /// The IPv4 address that an IPv6 address embeds: IPv4-mapped and IPv4-compatible (RFC 4291 §2.5.5), NAT64 (RFC 6052
+    /// §2.1), 6to4 (RFC 3056).
     fileprivate var embedded: IPAddress? {
-        // ::1 is loopback, and stands for nothing.
+        // `::1` is loopback and embeds no IPv4 address.
         guard !isVersion4, !isLoopback else { return nil }
         let start = bytes.prefix(12)
         if bytes.starts(with: [0x20, 0x02]) { return IPAddress(bytes: Array(bytes[2..<6])) }
@@ -78,9 +80,9 @@ extension IPAddress {
 }
 
 extension [AddressBlock] {
-    /// Those of the addresses that are in none of the blocks.
+    /// Returns the addresses that are in none of the blocks.
     ///
-    /// - Throws: ``TransportError`` that names an address and its block, when there were addresses and none is left.
+    /// - Throws: ``TransportError`` with an address and its block, if none of the given addresses is left.
     func allowed(_ addresses: [ResolvedAddress]) throws(TransportError) -> [ResolvedAddress] {
         guard !isEmpty, let first = addresses.first else { return addresses }
         let left = addresses.filter { denial(of: $0.text) == nil }
@@ -88,16 +90,17 @@ extension [AddressBlock] {
         return left
     }
 
-    /// Why no connection may be made to the address; nil where one may be.
+    /// Returns the error if connections to the address are denied; `nil` if they are allowed.
     ///
-    /// - Parameter text: an address in digits, perhaps with a zone; anything else is a name, which says nothing.
+    /// - Parameter text: an address in digits, perhaps with a zone. Any other text is a name, for which the result is
+    ///   `nil`.
     func denial(of text: String) -> TransportError? {
         guard !isEmpty, let address = IPAddress(String(text.prefix { $0 != "%" })) else { return nil }
         return first { $0.contains(address) }.map { TransportError(.addressDenied, "\(address) is in \($0)") }
     }
 
-    /// The same for a host that a proxy will look up: other spellings of an address, and `localhost` (RFC 6761 §6.3), are known without
-    /// a lookup.
+    /// Returns the error if connections to a host that a proxy looks up are denied; `nil` if they are allowed or the
+    /// address is unknown. Other spellings of an address and `localhost` (RFC 6761 §6.3) are known without a lookup.
     func denial(ofProxied host: String) -> TransportError? {
         guard !isEmpty else { return nil }
         var name = host.lowercased()

@@ -2,7 +2,7 @@ internal import Foundation
 
 /// An IPv4 or IPv6 address, without a zone.
 struct IPAddress: Sendable, Hashable, CustomStringConvertible {
-    /// 4 or 16, most significant first.
+    /// 4 or 16 bytes, the most significant first.
     let bytes: [UInt8]
 
     init?(bytes: [UInt8]) {
@@ -10,9 +10,9 @@ struct IPAddress: Sendable, Hashable, CustomStringConvertible {
         self.bytes = bytes
     }
 
-    /// Reads the usual notations; no names, no brackets, no port.
+    /// Reads the usual notations, without names, brackets or ports.
     init?(_ text: String) {
-        // C would read only as far as the NUL.
+        // C reads the text only up to a NUL.
         guard !text.utf8.contains(0) else { return nil }
         var read = [UInt8](repeating: 0, count: 16)
         if inet_pton(AF_INET, text, &read) == 1 {
@@ -24,7 +24,7 @@ struct IPAddress: Sendable, Hashable, CustomStringConvertible {
         }
     }
 
-    /// Reads an IPv4 address in any notation that the system takes for one: `127.1`, `0x7f000001`, `2130706433`.
+    /// Reads an IPv4 address in any notation that the system accepts: `127.1`, `0x7f000001`, `2130706433`.
     init?(numeric text: String) {
         var address = in_addr()
         guard !text.utf8.contains(0), inet_aton(text, &address) != 0 else { return nil }
@@ -36,7 +36,7 @@ struct IPAddress: Sendable, Hashable, CustomStringConvertible {
     /// 127.0.0.0/8 and ::1.
     var isLoopback: Bool { isVersion4 ? bytes[0] == 127 : bytes.dropLast().allSatisfy { $0 == 0 } && bytes[15] == 1 }
 
-    /// fe80::/10. Every interface has one, whether it leads anywhere or not.
+    /// fe80::/10. Every interface has such an address, even if it leads nowhere.
     var isVersion6LinkLocal: Bool { !isVersion4 && bytes[0] == 0xfe && bytes[1] & 0xc0 == 0x80 }
 
     /// The canonical notation (RFC 5952 for IPv6).

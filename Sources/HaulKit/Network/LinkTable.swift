@@ -1,9 +1,9 @@
-/// The machine's links, addresses and default route, kept from the kernel's messages.
+/// The machine's links, addresses and default route, updated from the kernel's messages.
 ///
-/// It begins with a dump of each and follows the news from then on. Routes alone are always dumped again when something
-/// changed: the kernel drops those of a link that goes down without a word.
+/// The table begins with a dump of each kind and applies the kernel's notifications from then on. Routes are dumped
+/// again after every change, because the kernel does not report the routes that it drops when a link goes down.
 struct LinkTable: Sendable {
-    /// Everything there is of a kind; the numbers are rtnetlink's.
+    /// A request for all entries of one kind. The raw values are those of rtnetlink(7).
     enum Dump: UInt16, Sendable, CaseIterable {
         case links = 18
         case addresses = 22
@@ -26,28 +26,28 @@ struct LinkTable: Sendable {
     private var addresses: Set<NetlinkMessage.AddressKey> = []
     private var hasDefaultRoute = false
     private var current: Request?
-    /// What a dump of routes has found so far.
+    /// Whether the present dump of routes has found a usable default route.
     private var foundRoute = false
-    /// Everything is to be asked again when the present dump has ended: the kernel does one at a time.
+    /// Whether all dumps have to be repeated when the present one has ended. The kernel does one dump at a time.
     private var mustBeginAgain = false
-    /// Something changed since they were asked.
+    /// Whether something has changed since the last dump of routes.
     private var areRoutesStale = false
     private var lastSequence: UInt32 = 0
-    /// Restarts in a row.
+    /// Number of consecutive restarts.
     private var failures = 0
 
-    /// The kernel does not let us look, or never lets a dump come to its end.
+    /// Whether the kernel refuses the requests, or never completes a dump.
     private(set) var hasFailed = false
-    /// Nothing is outstanding: ``interfaces`` is how things are.
+    /// Whether no dump is outstanding, so that ``status`` is up to date.
     var isSettled: Bool { current == nil && lastSequence > 0 && !hasFailed }
     private static let mostFailures = 20
 
-    /// What to ask first.
+    /// Returns the first request.
     mutating func begin() -> Request { ask(.links) }
 
-    /// Takes in what came.
+    /// Applies the received messages.
     ///
-    /// - Returns: what to ask next, if anything.
+    /// - Returns: the next request; `nil` if there is none.
     mutating func take(_ messages: [NetlinkMessage]) -> Request? {
         var next: Request?
         for message in messages where !hasFailed {
@@ -69,7 +69,7 @@ struct LinkTable: Sendable {
         return hasFailed ? nil : next
     }
 
-    /// Messages were lost: everything is asked again, once the present dump has ended.
+    /// Notes that messages were lost. All dumps are repeated once the present one has ended.
     mutating func lost() -> Request? {
         mustBeginAgain = true
         return current == nil ? beginAgain() : nil
@@ -99,7 +99,7 @@ struct LinkTable: Sendable {
     }
 
     private mutating func ask(_ dump: Dump) -> Request {
-        // 0 stands for news.
+        // 0 is the sequence number of notifications.
         lastSequence = lastSequence == .max ? 1 : lastSequence + 1
         if dump == .routes { (foundRoute, areRoutesStale) = (false, false) }
         let request = Request(dump: dump, sequence: lastSequence)
@@ -112,7 +112,7 @@ struct LinkTable: Sendable {
         case .link(let index, let name, let isUp, let hasCarrier, let isLoopback):
             guard let name = name ?? links[index]?.name else { return }
             let link = Link(name: name, isUp: isUp, hasCarrier: hasCarrier, isLoopback: isLoopback)
-            // The kernel repeats itself: Wi-Fi tells of every scan.
+            // The kernel repeats messages: Wi-Fi reports every scan.
             guard links.updateValue(link, forKey: index) != link else { return }
         case .linkGone(let index):
             guard links.removeValue(forKey: index) != nil else { return }
@@ -125,7 +125,7 @@ struct LinkTable: Sendable {
         areRoutesStale = true
     }
 
-    /// What is known now, without whether it is metered.
+    /// The present status, without `isMetered`.
     var status: NetworkStatus {
         let byLink = Dictionary(grouping: addresses) { $0.index }
         let interfaces = links.sorted { $0.key < $1.key }.map { index, link in

@@ -1,14 +1,14 @@
 internal import Dispatch
 internal import Synchronization
 
-/// Follows the kernel's news of links, addresses and routes until it is stopped or goes away.
+/// Follows the kernel's notifications of links, addresses and routes until it is stopped or released.
 final class LinkWatch: Sendable {
-    /// Safe to use from everywhere, as all of Dispatch's sources are; the protocol does not say so.
+    /// Safe to use from any thread, as all sources of Dispatch are. The protocol does not declare this.
     nonisolated(unsafe) private let source: any DispatchSourceRead
 
     /// - Parameters:
-    ///   - descriptor: of a netlink socket; closed in the end.
-    ///   - report: told how things are whenever they have settled; nil, at last, when the kernel does not let us look.
+    ///   - descriptor: descriptor of a netlink socket, which the watch closes.
+    ///   - report: called with the status whenever it has settled, and finally with `nil` if the kernel refuses.
     init(_ descriptor: Int32, report: @escaping @Sendable (NetworkStatus?) -> Void) {
         let reader = LinkReader(descriptor)
         let queue = DispatchQueue(label: "haul.links", qos: .utility)
@@ -33,11 +33,11 @@ final class LinkWatch: Sendable {
 
     deinit { stop() }
 
-    /// Closes the socket soon after. What is being reported at this moment may still be.
+    /// Closes the socket soon after the call. A report that is under way may still be made.
     func stop() { source.cancel() }
 }
 
-/// Reads one netlink socket into a table, and asks what the table wants to know.
+/// Reads one netlink socket into a table, and sends the requests of the table.
 private final class LinkReader: Sendable {
     enum Outcome {
         case settled(NetworkStatus)
@@ -46,15 +46,15 @@ private final class LinkReader: Sendable {
 
     private let descriptor: Int32
     private let table = Mutex(LinkTable())
-    /// The kernel sends no more than 32 KiB at once.
+    /// The kernel sends at most 32 KiB at once.
     private static let mostBytes = 64 << 10
 
     init(_ descriptor: Int32) { self.descriptor = descriptor }
 
-    /// - Returns: false if the kernel refuses.
+    /// - Returns: `false` if the kernel refuses the request.
     func begin() -> Bool { table.withLock { ask($0.begin()) } }
 
-    /// Reads all that is there.
+    /// Reads all waiting messages.
     func read() -> Outcome {
         table.withLock { table in
             var buffer = [UInt8](repeating: 0, count: Self.mostBytes)

@@ -1,36 +1,37 @@
-/// One message of the kernel's about links, addresses or routes (rtnetlink(7)), as far as anything here asks.
+/// A message of the kernel about links, addresses or routes (rtnetlink(7)), with the parts that `LinkTable` needs.
 struct NetlinkMessage: Sendable, Equatable {
     enum Content: Sendable, Equatable {
         case link(index: Int32, name: String?, isUp: Bool, hasCarrier: Bool, isLoopback: Bool)
         case linkGone(index: Int32)
-        /// One that is still being checked for duplicates, or failed that, is not usable.
+        /// An address that is still checked for duplicates, or has failed the check, is not usable.
         case address(AddressKey, isUsable: Bool)
         case addressGone(AddressKey)
-        /// A default route that leads somewhere was added or, outside of a dump, changed or removed.
+        /// A default route was added or, outside of a dump, changed or removed.
         case defaultRoute(isUsable: Bool)
         /// The end of a dump.
         case done
-        /// A request was refused, with this errno.
+        /// A request was refused with this errno.
         case refused(Int32)
         /// Messages were lost.
         case overrun
         case other
     }
 
-    /// The same address may stand there twice with two prefixes.
+    /// The same address may be listed twice, with two prefix lengths.
     struct AddressKey: Sendable, Hashable {
         var index: Int32
         var address: IPAddress
         var prefixLength: UInt8
     }
 
-    /// That of the request that it answers; 0 for news.
+    /// Sequence number of the request that the message answers; 0 for notifications.
     var sequence: UInt32
-    /// The tables changed while they were being dumped: what came may contradict itself.
+    /// Whether the kernel's tables changed during the dump, so that its messages may contradict each other.
     var wasInterrupted = false
     var content: Content
 
-    /// Reads one datagram. What does not fit its own lengths ends the reading; nothing is read beyond them.
+    /// Parses one datagram. A message that does not fit its own length ends the parsing. No byte beyond the datagram is
+    /// read.
     static func parse(_ datagram: ArraySlice<UInt8>) -> [NetlinkMessage] {
         var messages: [NetlinkMessage] = []
         var rest = NativeBytes(datagram)
@@ -45,7 +46,7 @@ struct NetlinkMessage: Sendable, Equatable {
                     content: content(type, body)
                 )
             )
-            // Messages begin at multiples of four.
+            // Messages begin at multiples of four bytes.
             rest = rest.part(from: min((length + 3) & ~3, rest.count), to: rest.count)
         }
         return messages
@@ -65,7 +66,7 @@ struct NetlinkMessage: Sendable, Equatable {
 
     /// `struct ifinfomsg`: family, type, index, flags, change.
     private static func link(_ body: NativeBytes, isGone: Bool) -> Content {
-        // Another family speaks of a bridge's ports: one that leaves its bridge is not gone.
+        // Messages of another family describe the ports of a bridge: a link that leaves its bridge is not gone.
         guard body.byte(at: 0) == 0, let index = body.int32(at: 4), let flags = body.uint32(at: 8) else {
             return .other
         }
@@ -76,7 +77,8 @@ struct NetlinkMessage: Sendable, Equatable {
             if kind == 3 { name = String(decoding: value.bytes.prefix { $0 != 0 }, as: UTF8.self) }
             if kind == 16 { operational = value.byte(at: 0) ?? 0 }
         }
-        // RFC 2863's states: unknown and up. A dormant one has a carrier that carries nothing yet, Wi-Fi before its login.
+        // States of RFC 2863: unknown (0) and up (6). A dormant link has a carrier but carries nothing yet, like Wi-Fi
+        // before its login.
         let isOperational = operational == 0 || operational == 6
         return .link(
             index: index,
@@ -98,7 +100,7 @@ struct NetlinkMessage: Sendable, Equatable {
         for (kind, value) in body.attributes(from: 8) {
             switch kind {
             case 1: given = IPAddress(bytes: Array(value.bytes))
-            // Where both stand, the other one is the far end of a line.
+            // If both attributes are present, the other one is the far end of a point-to-point link.
             case 2: own = IPAddress(bytes: Array(value.bytes))
             case 8: flags = value.uint32(at: 0) ?? flags
             default: break
@@ -112,16 +114,17 @@ struct NetlinkMessage: Sendable, Equatable {
 
     /// `struct rtmsg`: family, lengths of destination and source, type of service, table, protocol, scope, type, flags.
     private static func route(_ body: NativeBytes, isGone: Bool) -> Content {
-        // 2 and 10 are IPv4 and IPv6; others route multicast.
+        // 2 and 10 are IPv4 and IPv6. Other families route multicast.
         guard let family = body.byte(at: 0), family == 2 || family == 10, body.byte(at: 1) == 0,
             let type = body.byte(at: 7), let flags = body.uint32(at: 8)
         else { return .other }
-        // RTN_UNICAST: not one that forbids. RTM_F_CLONED is a cache; RTNH_F_DEAD and RTNH_F_LINKDOWN lead nowhere now.
+        // Type 1 is RTN_UNICAST; other types forbid. RTM_F_CLONED marks a cache entry, and RTNH_F_DEAD and
+        // RTNH_F_LINKDOWN mark routes that lead nowhere at present.
         return .defaultRoute(isUsable: !isGone && type == 1 && flags & 0x211 == 0)
     }
 }
 
-/// Bytes with numbers in the machine's own order, none of which lies outside of them.
+/// Bytes that are read as numbers in the machine's byte order. Reading outside of the bytes returns `nil`.
 struct NativeBytes {
     let bytes: ArraySlice<UInt8>
     var count: Int { bytes.count }
@@ -140,19 +143,19 @@ struct NativeBytes {
         return bytes.withUnsafeBytes { $0.loadUnaligned(fromByteOffset: offset, as: Number.self) }
     }
 
-    /// `from` and `to` lie within.
+    /// Returns a part of the bytes. `from` and `to` have to lie within the bytes.
     func part(from: Int, to: Int) -> NativeBytes {
         NativeBytes(bytes[(bytes.startIndex + from)..<(bytes.startIndex + to)])
     }
 
-    /// What follows a message's fixed part: length, type, value; each at a multiple of four.
+    /// Returns the attributes behind the fixed part of a message: length, type and value, each aligned to four bytes.
     func attributes(from start: Int) -> [(kind: UInt16, value: NativeBytes)] {
         var found: [(UInt16, NativeBytes)] = []
         var offset = start
         while let length = uint16(at: offset).map(Int.init), length >= 4, length <= count - offset,
             let kind = uint16(at: offset + 2)
         {
-            // The upper two bits are flags.
+            // The upper two bits of the type are flags.
             found.append((kind & 0x3fff, part(from: offset + 4, to: offset + length)))
             offset += (length + 3) & ~3
         }

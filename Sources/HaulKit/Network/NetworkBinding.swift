@@ -1,11 +1,12 @@
 internal import Foundation
 
-/// Interface or local address to connect from.
+/// Interface or local address from which connections are made.
 ///
-/// The binding sets the local address of a connection; the system chooses the route of its packets. Where two networks
-/// have a default route each, the system needs a rule by source address to use the other network.
+/// The binding sets the local address of a connection; the system chooses the route of its packets. If two networks
+/// each have a default route, the system needs a rule by source address to use the other network.
 public enum NetworkBinding: Sendable, Hashable, CustomStringConvertible {
-    /// The interface of this name, `eth1` or `tun0`: the addresses that it has when a connection is made.
+    /// The interface with this name, such as `eth1` or `tun0`. A connection uses the addresses that the interface has
+    /// when the connection is made.
     case interface(String)
     /// The interface with this address, IPv4 or IPv6.
     case localAddress(String)
@@ -23,8 +24,8 @@ public enum NetworkBinding: Sendable, Hashable, CustomStringConvertible {
 
     /// Checks that a connection can be made from this interface or address now.
     ///
-    /// - Throws: ``DownloadError`` with code ``DownloadError/Code/connectionFailed`` when there is no such interface or
-    ///   address, or the interface has no address.
+    /// - Throws: ``DownloadError`` with the code ``DownloadError/Code/connectionFailed``, if there is no such interface
+    ///   or address, or the interface has no address.
     public func check() throws(DownloadError) {
         do throws(TransportError) {
             if case .localAddress(let text) = self, let address = IPAddress(text) {
@@ -37,7 +38,7 @@ public enum NetworkBinding: Sendable, Hashable, CustomStringConvertible {
         } catch { throw DownloadError(.connectionFailed, error.detail) }
     }
 
-    /// The local addresses to connect from, in the order of the attempts: one of each version.
+    /// Returns the local addresses to connect from, in the order of the attempts: at most one of IPv6 and one of IPv4.
     func sources() throws(TransportError) -> [String] {
         guard case .interface = self else { return try sources(among: []) }
         let present: [LocalAddress]
@@ -57,7 +58,7 @@ public enum NetworkBinding: Sendable, Hashable, CustomStringConvertible {
         case .interface(let name):
             let own = present.filter { $0.interface == name }
             if own.isEmpty { throw TransportError(.bindingFailed, "There is no network interface called \(name).") }
-            // A link-local one would need its zone, and leads nowhere that a download would go.
+            // A link-local address would need its zone, and leads to no server of a download.
             let addresses = own.compactMap(\.address).filter { !$0.isVersion6LinkLocal }
             let sources = [true, false].compactMap { four in addresses.first { $0.isVersion4 == four }?.description }
             if sources.isEmpty {
@@ -72,7 +73,7 @@ public enum NetworkBinding: Sendable, Hashable, CustomStringConvertible {
     }
 }
 
-/// An address of an interface; nil for one that has none.
+/// An interface and one of its addresses. `address` is `nil` if the interface has none.
 struct LocalAddress: Sendable, Equatable {
     var interface: String
     var address: IPAddress?

@@ -1,10 +1,10 @@
 /// Reports whether the network is metered (traffic is paid for).
 ///
-/// HaulKit has none of its own. The product `HaulDesktop` has one for NetworkManager; an application with better
+/// HaulKit has no meter of its own. The product `HaulDesktop` has one for NetworkManager. An application with better
 /// knowledge, or a test, provides its own in ``Downloader/Configuration/Network/meter``.
 public protocol NetworkMeter: Sendable {
-    /// The present value first, as soon as it is known, then one after each change; `nil` when it cannot be found out.
-    /// Downloads wait for the first value where it matters, so it must come soon. Watching begins with this call, and
-    /// ends when the sequence is no longer read. The end of the sequence means that the value is unknown from then on.
+    /// Returns the present value as soon as it is known, then a value after each change. `nil` means that the value
+    /// cannot be found out. Downloads may wait for the first value, so it must come soon. Monitoring begins with this
+    /// call and ends when the sequence is no longer read. After the end of the sequence the value counts as unknown.
     func readings() -> AsyncStream<Bool?>
 }

@@ -1,10 +1,11 @@
 /// Reports the state of the network and its changes.
 ///
-/// ``SystemNetworkMonitor`` asks the system, and a ``NetworkMeter`` whether the network is metered. An application with better knowledge, or a test, provides its own.
+/// ``SystemNetworkMonitor`` asks the system for the state, and a ``NetworkMeter`` whether the network is metered. An
+/// application with better knowledge, or a test, provides its own monitor.
 public protocol NetworkMonitor: Sendable {
-    /// The present status first, as soon as it is known, then one after each change. Changes that are faster than the
-    /// reader are merged: the newest is kept. Each call begins a sequence of its own, which ends with ``stop()``.
+    /// Returns the present status as soon as it is known, then a status after each change. If changes are faster than
+    /// the reader, only the newest is kept. Each call begins a separate sequence, which ends with ``stop()``.
     func statuses() -> AsyncStream<NetworkStatus>
-    /// Ends every sequence and releases the monitor's system resources. May be called more than once.
+    /// Ends every sequence and releases the system resources of the monitor. May be called more than once.
     func stop()
 }

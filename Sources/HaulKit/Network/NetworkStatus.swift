@@ -8,11 +8,12 @@ public struct NetworkStatus: Sendable, Hashable {
         public var index: Int
         /// Whether the interface is switched on.
         public var isUp: Bool
-        /// Whether it has a link (cable plugged in, associated with an access point): a packet sent to it would leave.
+        /// Whether the interface has a link (cable plugged in, associated with an access point), so that a packet sent
+        /// to it would leave.
         public var hasCarrier: Bool
-        /// Whether it leads only to this machine.
+        /// Whether the interface leads only to this machine.
         public var isLoopback: Bool
-        /// Its own addresses in canonical notation, without those that cannot be used yet.
+        /// The interface's own addresses in canonical notation, without those that cannot be used yet.
         public var addresses: [String]
 
         /// Describes an interface, for a ``NetworkMonitor`` of the application or of a test.
@@ -40,7 +41,7 @@ public struct NetworkStatus: Sendable, Hashable {
     /// Whether there is a default route; `nil` when the system does not report it.
     public var hasDefaultRoute: Bool?
 
-    /// Nothing is known. Counts as online.
+    /// A status without any known value. Counts as online.
     public static let unknown = NetworkStatus()
 
     /// Describes a network, for a ``NetworkMonitor`` of the application or of a test. `nil` means that a value is not
@@ -51,12 +52,14 @@ public struct NetworkStatus: Sendable, Hashable {
         self.hasDefaultRoute = hasDefaultRoute
     }
 
-    /// Whether a download from another machine can connect at all; `true` when ``interfaces`` is `nil`.
+    /// Returns whether a download from another machine can connect at all; `true` if ``interfaces`` is `nil`.
     ///
-    /// Without a binding, some interface that is not loopback must be up, have a carrier and an address; an IPv6
+    /// Without a binding, an interface other than loopback must be up and have a carrier and an address. An IPv6
     /// link-local address alone does not count, since every interface has such an address. A default route is not
-    /// required: the server may be in the local network. With a binding, this must hold for the named interface, or for
-    /// the interface that has the address.
+    /// required, because the server may be in the local network.
+    ///
+    /// With a binding, the named interface, or the interface with the address, must be up and have a carrier and an
+    /// address.
     public func isOnline(via binding: NetworkBinding? = nil) -> Bool {
         guard let interfaces else { return true }
         switch binding {
@@ -66,22 +69,23 @@ public struct NetworkStatus: Sendable, Hashable {
             return interfaces.contains { $0.isReady && $0.name == name && !$0.addresses.isEmpty }
         case .localAddress(let text):
             guard let address = IPAddress(text) else { return false }
-            // A whole network of addresses belongs to the loopback interface; it names one of them.
+            // All loopback addresses belong to the loopback interface, which lists only one of them.
             if address.isLoopback { return interfaces.contains { $0.isReady && $0.isLoopback } }
             return interfaces.contains { $0.isReady && $0.addresses.contains { IPAddress($0) == address } }
         }
     }
 
-    /// The same for a given host: this machine itself can always be reached.
+    /// Returns whether a download from `host` can connect at all, as ``isOnline(via:)`` does. This machine itself can
+    /// always be reached.
     ///
     /// - Parameters:
-    ///   - host: a name or an address, an IPv6 address with or without brackets.
+    ///   - host: a name or an address. An IPv6 address may have brackets.
     ///   - binding: the interface or address to connect from.
     public func isOnline(for host: String, via binding: NetworkBinding? = nil) -> Bool {
         Self.isThisMachine(host) || isOnline(via: binding)
     }
 
-    /// `localhost` and what is under it (RFC 6761 §6.3), 127.0.0.0/8 and ::1.
+    /// Returns whether `host` is `localhost` or a name below it (RFC 6761 §6.3), or an address in 127.0.0.0/8 or ::1.
     static func isThisMachine(_ host: String) -> Bool {
         var name = host.lowercased()[...]
         if name.hasPrefix("["), name.hasSuffix("]") { name = name.dropFirst().dropLast() }

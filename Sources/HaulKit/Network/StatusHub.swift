@@ -1,16 +1,17 @@
 internal import Synchronization
 
-/// Puts the two halves of a status together, and hands it to the listeners.
+/// Combines the status of the links with the metering, and sends the result to the listeners.
 final class StatusHub: Sendable {
     private struct State {
         var links: NetworkStatus?
-        /// Nil before the first attempt to find out.
+        /// The outer `nil` means that nobody has tried to find out yet.
         var isMetered: Bool??
         var listeners: [Int: AsyncStream<NetworkStatus>.Continuation] = [:]
         var lastListener = 0
         var hasEnded = false
 
-        /// Nil until both halves are there: a download must not begin on a metered network for not having asked.
+        /// `nil` until both parts are known. Otherwise a download could begin on a metered network before the meter has
+        /// been asked.
         var status: NetworkStatus? {
             guard var status = links, let isMetered else { return nil }
             status.isMetered = isMetered
@@ -50,7 +51,7 @@ final class StatusHub: Sendable {
             defer { state.listeners = [:] }
             return state.listeners
         }
-        // Outside of the lock: ending calls back at once.
+        // Outside of the lock, because `finish()` calls `onTermination` at once.
         for listener in listeners.values { listener.finish() }
     }
 

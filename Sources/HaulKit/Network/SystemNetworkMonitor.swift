@@ -1,8 +1,9 @@
 /// Monitors the network through the system: interfaces, addresses and routes by rtnetlink. A ``NetworkMeter`` says
 /// whether the network is metered; without one, ``NetworkStatus/isMetered`` is `nil`.
 ///
-/// On systems other than Linux, and in a sandbox that forbids it, the status is ``NetworkStatus/unknown``. Monitoring
-/// begins with the initialiser. It needs neither privileges nor a run loop, and does not keep the process running.
+/// On systems other than Linux, and in a sandbox that forbids rtnetlink, the status is ``NetworkStatus/unknown``.
+/// Monitoring begins with the initialiser. It needs neither privileges nor a run loop, and does not keep the process
+/// running.
 public final class SystemNetworkMonitor: NetworkMonitor {
     private let hub = StatusHub()
     private let links: LinkWatch?
@@ -10,7 +11,8 @@ public final class SystemNetworkMonitor: NetworkMonitor {
 
     /// Starts to monitor the network.
     ///
-    /// - Parameter meter: asked whether the network is metered. The first status waits for its first value.
+    /// - Parameter meter: asked whether the network is metered. The first status waits for the first value of the
+    ///   meter. With `nil`, ``NetworkStatus/isMetered`` stays `nil`.
     public convenience init(meter: (any NetworkMeter)? = nil) {
         self.init(meter: meter) { () throws(SystemCalls.Errno) in try SystemCalls.openNetlink() }
     }
@@ -18,7 +20,7 @@ public final class SystemNetworkMonitor: NetworkMonitor {
     init(meter: (any NetworkMeter)? = nil, openLinks: () throws(SystemCalls.Errno) -> Int32) {
         let descriptor: Int32?
         do throws(SystemCalls.Errno) { descriptor = try openLinks() } catch {
-            // Refused, or not Linux: nothing is known, which counts as online.
+            // Refused, or not Linux. The status is unknown, which counts as online.
             descriptor = nil
         }
         links = descriptor.map { [hub] in LinkWatch($0) { hub.setLinks($0 ?? .unknown) } }
@@ -34,11 +36,11 @@ public final class SystemNetworkMonitor: NetworkMonitor {
 
     deinit { stop() }
 
-    /// The present status, once interfaces and metering are known, then one after each change; see
+    /// Returns the present status once interfaces and metering are known, then a status after each change; see
     /// ``NetworkMonitor/statuses()``.
     public func statuses() -> AsyncStream<NetworkStatus> { hub.statuses() }
 
-    /// Ends every sequence, closes the connection to the kernel and stops to read the meter; see ``NetworkMonitor/stop()``.
+    /// Ends every sequence, closes the netlink socket and stops reading the meter; see ``NetworkMonitor/stop()``.
     public func stop() {
         links?.stop()
         meterTask?.cancel()
