@@ -1,20 +1,20 @@
 internal import DequeModule
 
-/// What one listener of a whole downloader has not taken yet. However long it takes nothing, there is a bound: of progress the
-/// latest of each download that runs, of everything else the newest ``limit`` events. Older ones are not lost without a word:
-/// they are added up to ``DownloaderEvent/addedTogether(count:)``, ``DownloaderEvent/changedTogether(to:count:)`` and
-/// ``DownloaderEvent/removedTogether(count:)``, which come first.
+/// The events that one listener of a whole downloader has not taken yet. The queue is bounded, however long the
+/// listener takes nothing. It keeps the latest progress of each running download and the newest ``limit`` other events.
+/// Older events are added up to ``DownloaderEvent/addedTogether(count:)``,
+/// ``DownloaderEvent/changedTogether(to:count:)`` and ``DownloaderEvent/removedTogether(count:)``, which come first.
 struct BroadcastQueue: EventLine {
     static let limit = 1024
 
     private var waiting: Deque<DownloaderEvent> = []
     private var progress: [DownloadID: DownloadSnapshot] = [:]
-    /// Older changes, counted by the state that they led to.
+    /// Number of older changes, by the state that they led to.
     private var addedUp: [DownloadSnapshot.State: Int] = [:]
-    /// Older additions and removals.
+    /// Number of older additions and removals.
     private var additions = 0
     private var removals = 0
-    /// Of several that were too old only the last is of use.
+    /// The last of the older ``DownloaderEvent/finished(_:)`` events, which makes those before it useless.
     private var lastFinished: DownloaderEvent?
 
     mutating func append(_ event: DownloaderEvent) {
@@ -22,7 +22,7 @@ struct BroadcastQueue: EventLine {
         case .progressed(let snapshot):
             progress[snapshot.id] = snapshot
             return
-        // What they say includes the progress.
+        // The snapshots of these events include the progress.
         case .changed(let snapshot), .ended(let snapshot, _): progress[snapshot.id] = nil
         case .removed(let id, _): progress[id] = nil
         case .added, .changedTogether, .addedTogether, .removedTogether, .finished: break
@@ -57,7 +57,7 @@ struct BroadcastQueue: EventLine {
 
     private mutating func addUp(_ event: DownloaderEvent) {
         switch event {
-        // Its end is told beside it.
+        // The event of its end is counted instead.
         case .changed(let snapshot) where snapshot.state.isFinal: break
         case .changed(let snapshot): addedUp[snapshot.state, default: 0] += 1
         case .ended(let snapshot, _): if snapshot.state.isFinal { addedUp[snapshot.state, default: 0] += 1 }
@@ -73,7 +73,7 @@ struct BroadcastQueue: EventLine {
 }
 
 extension DownloadSnapshot.State {
-    /// Its run is over.
+    /// Whether the run is over.
     var isFinal: Bool {
         switch self {
         case .completed, .failed, .cancelled: true

@@ -1,34 +1,36 @@
 internal import Synchronization
 
-/// The closures of one chain: called one after another, each event for all of them before the next event.
+/// The closures of one chain. They are called one after another, and each event reaches all of them before the next
+/// event.
 ///
-/// There is a task only while there is something to tell. The hub holds its lines. During a run a line holds the hub as well:
-/// who lets go of all handles is called back none the less. Between two runs only the handles hold it.
+/// A task exists only while there are events to deliver. The hub holds its lines. During a run a line also holds the
+/// hub, so that closures are called even if the application holds no handle. Between two runs only the handles hold the
+/// hub.
 final class CallbackLine: EventReceiver {
     typealias Callback = EventCallback<DownloadEvent>
 
     private struct State {
         var callbacks: [Callback] = []
-        /// Joined when something had been told already, which they have not heard.
+        /// New closures. They get the last delivered state first.
         var joined: [Callback] = []
         var waiting = EventQueue()
-        /// Told last to all.
+        /// The last delivered snapshot.
         var told: DownloadSnapshot?
-        /// The end of a run, where it was told last.
+        /// The outcome, if the end of a run was delivered last.
         var toldOutcome: DownloadOutcome?
         var isRunning = false
         weak var hub: EventBroadcaster?
-        /// While the run has not ended.
+        /// The hub, until the run has ended.
         var heldHub: EventBroadcaster?
 
-        /// What is to be called next, and who.
+        /// Returns the next event and the closures to call with it.
         mutating func next() -> (DownloadEvent, [Callback])? {
             if !joined.isEmpty, let told {
                 defer {
                     callbacks += joined
                     joined = []
                 }
-                // Who joins after the end of a run hears of the end.
+                // A closure that joins after the end of a run gets the end.
                 guard let toldOutcome else { return (.changed(told), joined) }
                 return (.ended(toldOutcome), joined)
             }
@@ -51,11 +53,11 @@ final class CallbackLine: EventReceiver {
     }
 
     func tell(_ event: DownloadEvent, then outcome: DownloadOutcome?) {
-        // Not let go of under the lock: its end may come back here.
+        // Released outside of the lock, because the deinitialiser of the hub may call this line.
         var released: EventBroadcaster?
         run { state in
             if outcome == nil {
-                // Another run may have begun.
+                // A new run may have begun.
                 if state.heldHub == nil { state.heldHub = state.hub }
             }
             state.waiting.append(event)

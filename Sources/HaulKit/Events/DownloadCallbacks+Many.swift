@@ -1,15 +1,17 @@
-/// Closures and results of several downloads: those that a call of ``Downloader/add(_:)-([DownloadRequest])`` returned, for example.
+/// Closures and results of several downloads, for example of those that ``Downloader/add(_:)-([DownloadRequest])``
+/// returned.
 ///
-/// Each closure is attached to every download of the array, as by a chain of its own: it hears the present state at once, and
-/// closures of different downloads do not wait for each other.
+/// Each download of the array gets the closure in a separate chain. The closure is called with the present state at
+/// once. Closures of different downloads do not wait for each other.
 extension [Download] {
-    /// Calls back on the main actor with the present state of each download, and then whenever its state or progress change.
+    /// Calls back on the main actor with the present state of each download, and then whenever its state or progress
+    /// changes.
     @discardableResult
     public func onProgress(_ body: @escaping @MainActor (DownloadSnapshot) -> Void) -> [Download] {
         map { $0.onProgress(body) }
     }
 
-    /// Calls back with the present state of each download, and then whenever its state or progress change.
+    /// Calls back with the present state of each download, and then whenever its state or progress changes.
     @discardableResult
     public func onProgress(
         on place: Download.CallbackPlace,
@@ -18,13 +20,13 @@ extension [Download] {
         map { $0.onProgress(on: place, body) }
     }
 
-    /// Calls back on the main actor once for each download whose file is there.
+    /// Calls back on the main actor for each download whose file is complete, once a run.
     @discardableResult
     public func onSuccess(_ body: @escaping @MainActor (CompletedDownload) -> Void) -> [Download] {
         map { $0.onSuccess(body) }
     }
 
-    /// Calls back once for each download whose file is there.
+    /// Calls back for each download whose file is complete, once a run.
     @discardableResult
     public func onSuccess(
         on place: Download.CallbackPlace,
@@ -33,18 +35,18 @@ extension [Download] {
         map { $0.onSuccess(on: place, body) }
     }
 
-    /// Calls back on the main actor once for each download whose run ends without a file, with its last state; a cancelled one has
-    /// the code ``DownloadError/Code/cancelled``.
+    /// Calls back on the main actor for each download whose run ends without a file, with its last state. A cancelled
+    /// run has the code ``DownloadError/Code/cancelled``.
     @discardableResult
     public func onFailure(_ body: @escaping @MainActor (DownloadSnapshot, DownloadError) -> Void) -> [Download] {
         map { download in
-            // Not the handle: a closure must not keep the downloader.
+            // Captures the hub, because a handle in the closure would keep the downloader alive.
             let hub = download.hub
             return download.onFailure { body(hub.snapshot, $0) }
         }
     }
 
-    /// Calls back once for each download whose run ends without a file, with its last state; a cancelled one has the code
+    /// Calls back for each download whose run ends without a file, with its last state. A cancelled run has the code
     /// ``DownloadError/Code/cancelled``.
     @discardableResult
     public func onFailure(
@@ -59,8 +61,8 @@ extension [Download] {
 
     /// Waits until the run of every download has ended.
     ///
-    /// - Returns: a file or an error for each, in their order; for those that had not ended when this task was cancelled the code
-    ///   is ``DownloadError/Code/waitCancelled``, and they stay as they are.
+    /// - Returns: the file or the error of each download, in the order of the array. If the calling task is cancelled,
+    ///   downloads that have not ended get the code ``DownloadError/Code/waitCancelled`` and continue.
     public func results() async -> [Result<CompletedDownload, DownloadError>] {
         var results: [Result<CompletedDownload, DownloadError>] = []
         for download in self { results.append(await download.outcome().result) }

@@ -1,5 +1,5 @@
-/// Closures in place of sequences. Each call returns the handle for the next call of a chain and may be made at any
-/// time: the present state is reported at once.
+/// Closures in place of sequences. Each call returns the handle for the next call of a chain. A call may be made at any
+/// time, because the present state is reported at once.
 ///
 /// ```swift
 /// download
@@ -12,10 +12,10 @@
 /// before the next event. The end of a run is delivered once, last, to each closure that listens for it. Closures run
 /// on the main actor unless `.anywhere` is requested. Two chains do not wait for each other.
 ///
-/// A chain goes on with the next run of a download that is resumed or retried after its end, for as long as a handle of the
-/// download is held. During a run no handle needs to be held for it. When the downloader shuts down or is released, the runs
-/// that have not ended end with ``DownloadError/Code/shutDown``, and the chain with them: closures do not keep a
-/// downloader alive, the handle of a download does.
+/// A chain continues with the next run of a download that is resumed or retried after its end, as long as a handle of
+/// the download is held. During a run no handle needs to be held. Closures do not keep a downloader alive; the handle
+/// of a download does. When the downloader shuts down or is released, runs that have not ended end with
+/// ``DownloadError/Code/shutDown``, and their chains end too.
 extension Download {
     /// Where closures run.
     public enum CallbackPlace: Sendable, Hashable {
@@ -25,13 +25,13 @@ extension Download {
         case anywhere
     }
 
-    /// Calls back on the main actor with the present state, and then whenever state or progress change.
+    /// Calls back on the main actor with the present state, and then whenever state or progress changes.
     @discardableResult
     public func onProgress(_ body: @escaping @MainActor (DownloadSnapshot) -> Void) -> Download {
         listen(.init { event in if let snapshot = event.snapshot { body(snapshot) } })
     }
 
-    /// Calls back with the present state, and then whenever state or progress change.
+    /// Calls back with the present state, and then whenever state or progress changes.
     @discardableResult
     public func onProgress(
         on place: CallbackPlace,
@@ -40,7 +40,7 @@ extension Download {
         listen(.init(place: place) { event in if let snapshot = event.snapshot { body(snapshot) } })
     }
 
-    /// Calls back on the main actor when the file is there, once a run.
+    /// Calls back on the main actor when the file is complete, once a run. Not called when a run ends without a file.
     @discardableResult
     public func onSuccess(_ body: @escaping @MainActor (CompletedDownload) -> Void) -> Download {
         onCompletion { result in if case .success(let completed) = result { body(completed) } }
@@ -55,15 +55,15 @@ extension Download {
         onCompletion(on: place) { result in if case .success(let completed) = result { body(completed) } }
     }
 
-    /// Calls back on the main actor when a run ends without a file; a cancelled one has the code
+    /// Calls back on the main actor when a run ends without a file. A cancelled run has the code
     /// ``DownloadError/Code/cancelled``. A pause does not end a run.
     @discardableResult
     public func onFailure(_ body: @escaping @MainActor (DownloadError) -> Void) -> Download {
         onCompletion { result in if case .failure(let error) = result { body(error) } }
     }
 
-    /// Calls a closure when a run ends without a file; a cancelled run has the code
-    /// ``DownloadError/Code/cancelled``. A pause does not end a run.
+    /// Calls a closure when a run ends without a file. A cancelled run has the code ``DownloadError/Code/cancelled``. A
+    /// pause does not end a run.
     @discardableResult
     public func onFailure(
         on place: CallbackPlace,
@@ -72,7 +72,7 @@ extension Download {
         onCompletion(on: place) { result in if case .failure(let error) = result { body(error) } }
     }
 
-    /// Calls back on the main actor when a run has ended one way or the other, once a run.
+    /// Calls back on the main actor when a run has ended, once a run, with its file or its error.
     @discardableResult
     public func onCompletion(
         _ body: @escaping @MainActor (Result<CompletedDownload, DownloadError>) -> Void
@@ -104,7 +104,8 @@ extension Download {
 }
 
 extension [Download] {
-    /// Calls back on the main actor once, when every one of them has ended, with how, in their order.
+    /// Calls back on the main actor once, when every download of the array has ended, with all results in the order of
+    /// the array.
     @discardableResult
     public func onCompletion(
         _ body: @escaping @MainActor ([Result<CompletedDownload, DownloadError>]) -> Void
@@ -112,7 +113,7 @@ extension [Download] {
         callBack(.init(body))
     }
 
-    /// Calls back once, when every one of them has ended, with how, in their order.
+    /// Calls back once, when every download of the array has ended, with all results in the order of the array.
     @discardableResult
     public func onCompletion(
         on place: Download.CallbackPlace,
@@ -136,7 +137,7 @@ extension [Download] {
 }
 
 extension DownloadEvent {
-    /// Of a change of state or progress.
+    /// The snapshot of a change of state or progress; `nil` for other events.
     fileprivate var snapshot: DownloadSnapshot? {
         switch self {
         case .changed(let snapshot), .progressed(let snapshot): snapshot

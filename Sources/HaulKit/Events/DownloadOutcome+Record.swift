@@ -1,10 +1,10 @@
 extension DownloadOutcome {
-    /// How the last run of a stored download ended; nil while it waits, runs or is paused.
+    /// Reads from a record how the last run ended; `nil` while the download waits, runs or is paused.
     init?(_ id: DownloadID, _ record: DownloadRecord) {
         switch record.status {
         case .queued, .paused, .publishing: return nil
         case .failed:
-            // Without a reason it is queued again: see `Downloader.entry(_:_:_:)`.
+            // A failed record without an error is queued again: see `TaskFactory`.
             guard let error = record.error else { return nil }
             self = .failed(error)
         case .completed:

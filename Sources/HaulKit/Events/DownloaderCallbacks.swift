@@ -2,8 +2,8 @@ internal import Synchronization
 
 /// A chain of closures that are called for all downloads of a downloader, or for those of a group.
 ///
-/// It begins with the first call of the chain on a ``Downloader`` or a ``DownloadGroup``, and ends with ``stop()`` or when the
-/// downloader shuts down or is let go of. Neither the chain nor the downloader needs to be held for it.
+/// A chain begins with the first call on a ``Downloader`` or a ``DownloadGroup``. It ends with ``stop()``, or when the
+/// downloader shuts down or is released. Neither the chain nor the downloader needs to be held for it.
 ///
 /// ```swift
 /// downloader.group("swift")
@@ -12,8 +12,8 @@ internal import Synchronization
 ///     .onFinished { print($0.completed) }
 /// ```
 ///
-/// It is told what ``DownloaderEvents`` tells: closures that are more than 1,024 events behind miss the oldest, and downloads that a
-/// call changes in bulk are not told one by one.
+/// A chain gets the events of ``DownloaderEvents``. Closures that are more than 1,024 events behind miss the oldest.
+/// Downloads that one call changes in bulk are not reported one by one.
 public struct DownloaderCallbacks: Sendable {
     private let line: DownloaderCallbackLine
 
@@ -22,7 +22,7 @@ public struct DownloaderCallbacks: Sendable {
         line.follow(events)
     }
 
-    /// Ends the chain: from now on none of its closures is called. Calling it again does nothing.
+    /// Ends the chain. None of its closures is called from now on. Further calls do nothing.
     public func stop() { line.stop() }
 
     fileprivate func appending(_ callback: EventCallback<DownloaderEvent>) -> Self {
@@ -33,38 +33,39 @@ public struct DownloaderCallbacks: Sendable {
     fileprivate var isStopped: CancelFlag { line.isStopped }
 }
 
-/// What closures can be attached to for many downloads: a ``Downloader``, a ``DownloadGroup``, and a chain of such closures.
+/// A source of events for closures: a ``Downloader``, a ``DownloadGroup``, or a chain of such closures.
 ///
-/// A closure hears what happens from its call on. Those of one chain are called one after another, in the order of what happened.
-/// They run on the main actor and may touch its state, unless ``Download/CallbackPlace/anywhere`` is asked for.
+/// A closure is called for events after it was attached. Closures of one chain are called one after another, in the
+/// order of the events. They run on the main actor and may use its state, unless ``Download/CallbackPlace/anywhere`` is
+/// requested.
 public protocol DownloadCallbackSource {
     /// A chain to attach closures to.
     var callbacks: DownloaderCallbacks { get }
 }
 
 extension DownloaderCallbacks: DownloadCallbackSource {
-    /// This chain.
+    /// The chain itself: further closures are attached to it.
     public var callbacks: DownloaderCallbacks { self }
 }
 
 extension DownloadGroup: DownloadCallbackSource {
-    /// A new chain for the downloads of this group. After ``Downloader/shutDown()`` nothing is told to it.
+    /// A new chain for the downloads of this group. After ``Downloader/shutDown()`` it gets no events.
     public var callbacks: DownloaderCallbacks { DownloaderCallbacks(events) }
 }
 
 extension Downloader: DownloadCallbackSource {
-    /// A new chain for all downloads. After ``shutDown()`` nothing is told to it.
+    /// A new chain for all downloads. After ``shutDown()`` it gets no events.
     public nonisolated var callbacks: DownloaderCallbacks { DownloaderCallbacks(events) }
 }
 
 extension DownloadCallbackSource {
-    /// Calls back on the main actor whenever state or progress of a download change.
+    /// Calls back on the main actor whenever state or progress of a download changes.
     @discardableResult
     public func onProgress(_ body: @escaping @MainActor (DownloadSnapshot) -> Void) -> DownloaderCallbacks {
         attach { event in if let snapshot = event.snapshot { body(snapshot) } }
     }
 
-    /// Calls back whenever state or progress of a download change.
+    /// Calls back whenever state or progress of a download changes.
     @discardableResult
     public func onProgress(
         on place: Download.CallbackPlace,
@@ -73,13 +74,13 @@ extension DownloadCallbackSource {
         attach(on: place) { event in if let snapshot = event.snapshot { body(snapshot) } }
     }
 
-    /// Calls back on the main actor when the file of a download is there.
+    /// Calls back on the main actor when the file of a download is complete.
     @discardableResult
     public func onSuccess(_ body: @escaping @MainActor (CompletedDownload) -> Void) -> DownloaderCallbacks {
         attach { event in if case .ended(_, .completed(let completed)) = event { body(completed) } }
     }
 
-    /// Calls back when the file of a download is there.
+    /// Calls back when the file of a download is complete.
     @discardableResult
     public func onSuccess(
         on place: Download.CallbackPlace,
@@ -88,7 +89,7 @@ extension DownloadCallbackSource {
         attach(on: place) { event in if case .ended(_, .completed(let completed)) = event { body(completed) } }
     }
 
-    /// Calls back on the main actor when the run of a download ends without a file; a cancelled one has the code
+    /// Calls back on the main actor when the run of a download ends without a file. A cancelled run has the code
     /// ``DownloadError/Code/cancelled``.
     @discardableResult
     public func onFailure(
@@ -97,7 +98,8 @@ extension DownloadCallbackSource {
         onCompletion { snapshot, result in if case .failure(let error) = result { body(snapshot, error) } }
     }
 
-    /// Calls back when the run of a download ends without a file; a cancelled one has the code ``DownloadError/Code/cancelled``.
+    /// Calls back when the run of a download ends without a file. A cancelled run has the code
+    /// ``DownloadError/Code/cancelled``.
     @discardableResult
     public func onFailure(
         on place: Download.CallbackPlace,
@@ -108,7 +110,7 @@ extension DownloadCallbackSource {
         }
     }
 
-    /// Calls back on the main actor when the run of a download has ended one way or the other.
+    /// Calls back on the main actor when the run of a download has ended, with its file or its error.
     @discardableResult
     public func onCompletion(
         _ body: @escaping @MainActor (DownloadSnapshot, Result<CompletedDownload, DownloadError>) -> Void
@@ -116,7 +118,7 @@ extension DownloadCallbackSource {
         attach { event in if case .ended(let snapshot, let outcome) = event { body(snapshot, outcome.result) } }
     }
 
-    /// Calls back when the run of a download has ended one way or the other.
+    /// Calls back when the run of a download has ended, with its file or its error.
     @discardableResult
     public func onCompletion(
         on place: Download.CallbackPlace,
@@ -127,13 +129,14 @@ extension DownloadCallbackSource {
         }
     }
 
-    /// Calls back on the main actor each time that none of the downloads waits or runs any more: see ``DownloaderEvent/finished(_:)``.
+    /// Calls back on the main actor each time that none of the downloads waits or runs any more; see
+    /// ``DownloaderEvent/finished(_:)``.
     @discardableResult
     public func onFinished(_ body: @escaping @MainActor (DownloadSummary) -> Void) -> DownloaderCallbacks {
         attach { event in if case .finished(let summary) = event { body(summary) } }
     }
 
-    /// Calls back each time that none of the downloads waits or runs any more: see ``DownloaderEvent/finished(_:)``.
+    /// Calls back each time that none of the downloads waits or runs any more; see ``DownloaderEvent/finished(_:)``.
     @discardableResult
     public func onFinished(
         on place: Download.CallbackPlace,
@@ -145,7 +148,7 @@ extension DownloadCallbackSource {
     private func attach(_ body: @escaping @MainActor (DownloaderEvent) -> Void) -> DownloaderCallbacks {
         let callbacks = callbacks
         let isStopped = callbacks.isStopped
-        // Asked on the main actor: what stops the chain there is not called back after it.
+        // Checked on the main actor, so that no closure is called after code on the main actor has stopped the chain.
         return callbacks.appending(.init { event in if !isStopped.isSet { body(event) } })
     }
 
@@ -160,7 +163,7 @@ extension DownloadCallbackSource {
 }
 
 extension DownloaderEvent {
-    /// Of a change of state or progress.
+    /// The snapshot of a change of state or progress; `nil` for other events.
     fileprivate var snapshot: DownloadSnapshot? {
         switch self {
         case .changed(let snapshot), .progressed(let snapshot): snapshot
@@ -180,7 +183,7 @@ private final class DownloaderCallbackLine: Sendable {
         callbacks.withLock { $0.append(callback) }
     }
 
-    /// Held by the task, which ends with the sequence.
+    /// Starts the task that delivers the events. The task holds this object and ends with the sequence.
     func follow(_ events: DownloaderEvents) {
         let task = Task {
             for await event in events {

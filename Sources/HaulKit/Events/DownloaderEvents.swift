@@ -2,27 +2,32 @@ internal import Synchronization
 
 /// An event of a whole downloader, or of one of its groups.
 public enum DownloaderEvent: Sendable, Hashable {
-    /// A download was added. Comes before everything else about it.
+    /// A download was added. Comes before all other events of the download.
     case added(DownloadSnapshot)
-    /// The store has no record of this download any more: it was cancelled or removed. Comes after everything else about it; `group` is
-    /// the one that it belonged to.
+    /// The store has no record of this download any more, because it was cancelled or removed. Comes after all other
+    /// events of the download. `group` is the group that it belonged to.
     case removed(DownloadID, group: String?)
-    /// A download is in another state now. A reader that is far behind is told of the oldest changes together.
+    /// A download has changed its state. A reader that is far behind gets the oldest changes as
+    /// ``changedTogether(to:count:)``.
     case changed(DownloadSnapshot)
     /// More bytes of a download have been received. A slow listener gets only the latest report of each download.
     case progressed(DownloadSnapshot)
     /// A run of a download has ended.
     case ended(DownloadSnapshot, DownloadOutcome)
-    /// `count` changes of state are told by their number alone: read lists again. They are of downloads that waited or
-    /// were at rest and were changed in one call, or, for a reader that is more than 1,024 events behind, the oldest of those,
-    /// ends of runs included. A listener of a group is told how many of them belong to it.
+    /// `count` changes of state are reported by their number alone; run list queries again. They belong to downloads
+    /// that waited or were at rest and were changed by one call. For a reader that is more than 1,024 events behind,
+    /// they are the oldest changes, including ends of runs. A listener of a group gets the number of its own downloads.
     case changedTogether(to: DownloadSnapshot.State, count: Int)
-    /// `count` additions that a reader more than 1,024 events behind has not read as ``added(_:)``. Re-run list queries.
+    /// `count` additions that a reader more than 1,024 events behind has not read as ``added(_:)``. Run list queries
+    /// again.
     case addedTogether(count: Int)
-    /// `count` removals that a reader more than 1,024 events behind has not read as ``removed(_:group:)``. Re-run list queries.
+    /// `count` removals that a reader more than 1,024 events behind has not read as ``removed(_:group:)``. Run list
+    /// queries again.
     case removedTogether(count: Int)
-    /// No download waits or runs, and none is held for a reason that ends by itself. Sent once each time that this comes about, after
-    /// the last end, and not while a call of ``Downloader/add(_:)-([DownloadRequest])`` is under way. A sequence hears it only of ends that came after it was made; ``Downloader/waitUntilIdle()`` needs no sequence.
+    /// No download waits or runs, and none is held for a reason that ends by itself. Sent once each time that this
+    /// comes about, after the last end, and not while a call of ``Downloader/add(_:)-([DownloadRequest])`` is under
+    /// way. A sequence gets it only if a download has come to rest since the sequence was made.
+    /// ``Downloader/waitUntilIdle()`` needs no sequence.
     case finished(DownloadSummary)
 }
 
@@ -94,7 +99,7 @@ final class Broadcast: Sendable {
     /// A listener that reads one event after another: changes in order, then the latest progress of each download.
     final class Listener: Sendable {
         private let reader = EventReader<BroadcastQueue>()
-        /// Whether something came to rest since the listener was last told that all have.
+        /// Whether a download has come to rest since the listener last got ``DownloaderEvent/finished(_:)``.
         private let hasRestToFinish = Mutex(false)
         let group: String?
         private let onLeave: @Sendable () -> Void
@@ -113,7 +118,7 @@ final class Broadcast: Sendable {
                         if snapshot.state == .paused, snapshot.holdReason == nil { hasRest = true }
                     case .changedTogether(let rest, _): if rest != .queued { hasRest = true }
                     case .finished:
-                        // The end of what was before this listener is not for it to hear.
+                        // Not reported if no download has come to rest since the last report.
                         defer { hasRest = false }
                         return hasRest
                     case .progressed, .added, .removed, .addedTogether, .removedTogether: break
@@ -126,7 +131,8 @@ final class Broadcast: Sendable {
 
         func finish() { reader.end() }
 
-        /// The next event; `nil` after the last one, and when the task is cancelled. The queue remains for another task.
+        /// Returns the next event; `nil` after the last one, and when the task is cancelled. The queue remains for
+        /// another task.
         func next() async -> DownloaderEvent? { await reader.next(onCancel: reader.wake) }
 
         func leave() {
@@ -139,14 +145,15 @@ final class Broadcast: Sendable {
 /// The events of all downloads, or of a group, from the moment at which the sequence was made until the downloader
 /// shuts down or is released.
 ///
-/// A slow reader loses progress; one that is more than 1,024 events behind is told of the oldest by their number
+/// A slow reader loses progress. A reader that is more than 1,024 events behind gets the oldest by their number only
 /// (``DownloaderEvent/changedTogether(to:count:)``, ``DownloaderEvent/addedTogether(count:)``,
-/// ``DownloaderEvent/removedTogether(count:)``), so that it costs no more memory however long it reads nothing.
+/// ``DownloaderEvent/removedTogether(count:)``). The memory of the sequence is thus bounded, however long nothing is
+/// read.
 ///
-/// Each of several iterations at once gets every event: the first one those since the sequence was made, another one those since it
-/// began. An iteration that begins after the first one has ended continues where that one stopped. An iteration also ends when its
-/// task is cancelled, and in a task of a `ServiceGroup` (ServiceLifecycle) at the group's graceful shutdown, after what has happened
-/// by then.
+/// Several iterations at once all get every event. The first one gets the events since the sequence was made, and
+/// another one those since it began. An iteration that begins after the first one has ended continues where the first
+/// one stopped. An iteration also ends when its task is cancelled. In a task of a `ServiceGroup` (ServiceLifecycle) it
+/// ends at the group's graceful shutdown, after the events that happened before it.
 public struct DownloaderEvents: AsyncSequence, Sendable {
     /// One event.
     public typealias Element = DownloaderEvent
@@ -157,10 +164,11 @@ public struct DownloaderEvents: AsyncSequence, Sendable {
 
     init(_ broadcast: Broadcast, _ filter: DownloadFilter) { queues = Queues(broadcast, filter) }
 
-    /// An iterator that reads from the queue of this sequence, or from one of its own while another iterator does.
+    /// Returns an iterator that reads from the queue of this sequence. While another iterator does so, the new one gets
+    /// a queue of its own.
     public func makeAsyncIterator() -> Iterator { Iterator(queues.subscribe()) }
 
-    /// Reads the events of a ``DownloaderEvents``. Holds the queue; use it in one task at a time.
+    /// Reads the events of a ``DownloaderEvents``. Holds its queue. Use it in one task at a time.
     public struct Iterator: AsyncIteratorProtocol {
         private let subscription: Subscription<DownloaderEvent>
 
@@ -171,18 +179,18 @@ public struct DownloaderEvents: AsyncSequence, Sendable {
         /// - Returns: `nil` after the last event, and when the task is cancelled or shuts down gracefully.
         public mutating func next() async -> DownloaderEvent? { await subscription.next() }
 
-        /// As ``next()``, on the caller's actor.
+        /// Waits for the next event on the caller's actor; otherwise as ``next()``.
         public mutating func next(isolation actor: isolated (any Actor)?) async throws(Never) -> DownloaderEvent? {
             await subscription.next()
         }
     }
 }
 
-/// The queue that a sequence has from its beginning, which one iteration at a time reads from, and those of iterations beside it.
+/// The queue of a sequence, which one iteration at a time reads from. Further iterations get queues of their own.
 private final class Queues: Sendable {
     private let broadcast: Broadcast
     private let filter: DownloadFilter
-    /// Nil while an iteration reads from it.
+    /// `nil` while an iteration reads from the queue.
     private let first: Mutex<Broadcast.Listener?>
 
     init(_ broadcast: Broadcast, _ filter: DownloadFilter) {
@@ -216,7 +224,7 @@ private final class Queues: Sendable {
 }
 
 extension DownloadFilter {
-    /// Whether an event of the filter's group is one of its downloads.
+    /// Returns whether an event of the filter's group passes the other conditions of the filter.
     fileprivate func includes(_ event: DownloaderEvent) -> Bool {
         switch event {
         case .added(let snapshot), .changed(let snapshot), .progressed(let snapshot), .ended(let snapshot, _):

@@ -2,7 +2,8 @@ internal import Synchronization
 
 /// Receives the events of one download.
 protocol EventReceiver: AnyObject, Sendable {
-    /// - Parameter outcome: how the run has ended with this event; nothing comes after it.
+    /// - Parameter outcome: outcome of a run that ends with this event; `nil` if the run continues. No event of the run
+    ///   follows.
     func tell(_ event: DownloadEvent, then outcome: DownloadOutcome?)
 }
 
@@ -12,14 +13,14 @@ final class EventBroadcaster: Sendable {
         var snapshot: DownloadSnapshot
         var outcome: DownloadOutcome?
         var listeners: [Int: any EventReceiver] = [:]
-        /// Receivers that stay when a run ends, and are told of the next one.
+        /// Receivers that remain after the end of a run, and get the events of the next run.
         var followers: [Int: any EventReceiver] = [:]
         var next = 0
         var isClosed = false
 
-        /// - Returns: who is to be told.
+        /// - Returns: the receivers of the event.
         mutating func change(_ snapshot: DownloadSnapshot, _ outcome: DownloadOutcome?) -> [any EventReceiver] {
-            // What is said of a run that has ended, as another name of its file, is no news of a run.
+            // Followers get no changes after the end of a run, such as another name of its file.
             let isOfRun = self.outcome == nil || outcome == nil
             self.snapshot = snapshot
             self.outcome = outcome
@@ -34,8 +35,8 @@ final class EventBroadcaster: Sendable {
     private let onGone: @Sendable () -> Void
 
     /// - Parameters:
-    ///   - outcome: how the last run ended, where none is under way.
-    ///   - onGone: called when the last holder lets go of it.
+    ///   - outcome: how the last run ended; `nil` while a run is under way.
+    ///   - onGone: called when the last reference is released.
     init(
         _ snapshot: DownloadSnapshot,
         outcome: DownloadOutcome? = nil,
@@ -50,13 +51,13 @@ final class EventBroadcaster: Sendable {
     var snapshot: DownloadSnapshot { state.withLock { $0.snapshot } }
     var outcome: DownloadOutcome? { state.withLock { $0.outcome } }
 
-    /// A change of state; a state that ends the run carries its outcome. A state after an outcome begins a new run.
+    /// Reports a change of state, and the outcome if it ends the run. A state after an outcome begins a new run.
     func changed(_ snapshot: DownloadSnapshot, outcome: DownloadOutcome? = nil) {
         let listeners = state.withLock { $0.isClosed ? [] : $0.change(snapshot, outcome) }
         for listener in listeners { listener.tell(.changed(snapshot), then: outcome) }
     }
 
-    /// Nothing changes any more after this. A run that has not ended ends so.
+    /// Closes the hub, after which nothing changes. A run that has not ended ends with `outcome`.
     func close(_ outcome: DownloadOutcome, _ snapshot: DownloadSnapshot?) {
         let (last, listeners) = state.withLock { state in
             let last = snapshot ?? state.snapshot
@@ -80,7 +81,7 @@ final class EventBroadcaster: Sendable {
         for listener in listeners { listener.tell(.progressed(snapshot), then: nil) }
     }
 
-    /// - Parameter onlyTheEnd: nothing is told before the outcome.
+    /// - Parameter onlyTheEnd: whether the listener gets no event before the end of the run.
     func listen(onlyTheEnd: Bool = false) -> Listener {
         state.withLock { state in
             let number = state.next
@@ -92,8 +93,8 @@ final class EventBroadcaster: Sendable {
         }
     }
 
-    /// Sends the receiver the present state, and then every event of this run and of later ones. The receiver is held for as long
-    /// as this hub is, or until the hub closes.
+    /// Sends the receiver the present state, and then every event of this run and of later ones. The hub holds the
+    /// receiver until the hub closes or is released.
     func attach(_ receiver: some EventReceiver) {
         state.withLock { state in
             receiver.tell(.changed(state.snapshot), then: state.outcome)
@@ -107,7 +108,7 @@ final class EventBroadcaster: Sendable {
         state.withLock { _ = $0.listeners.removeValue(forKey: number) }
     }
 
-    /// A listener that asks for one event after another.
+    /// A listener that reads one event after another.
     final class Listener: EventReceiver {
         private let reader = EventReader<EventQueue>()
         private let onlyTheEnd: Bool
@@ -126,7 +127,7 @@ final class EventBroadcaster: Sendable {
             }
         }
 
-        /// The next event; nil after the last one, and when the task is cancelled.
+        /// Returns the next event; `nil` after the last one, and when the task is cancelled.
         func next() async -> DownloadEvent? { await reader.next(onCancel: leave) }
 
         /// Ends the listener after the events that are in its queue.
@@ -144,9 +145,10 @@ final class EventBroadcaster: Sendable {
 
 /// The events of one run of a download: first its present state, last its outcome.
 ///
-/// A slow reader loses progress; a reader that is more than 256 events behind loses the oldest; every reader gets the
-/// outcome. Each iteration has its own queue. It also ends when its task is cancelled, and in a task of a
-/// `ServiceGroup` (ServiceLifecycle) at the group's graceful shutdown, after the events that happened before it.
+/// A slow reader loses progress. A reader that is more than 256 events behind loses the oldest events, but every reader
+/// gets the outcome. Each iteration has its own queue. An iteration also ends when its task is cancelled. In a task of
+/// a `ServiceGroup` (ServiceLifecycle) it ends at the group's graceful shutdown, after the events that happened before
+/// it.
 public struct DownloadEvents: AsyncSequence, Sendable {
     /// One event.
     public typealias Element = DownloadEvent
@@ -161,7 +163,7 @@ public struct DownloadEvents: AsyncSequence, Sendable {
         self.onlyTheEnd = onlyTheEnd
     }
 
-    /// An iterator with its own queue, which begins with the present state.
+    /// Returns an iterator with its own queue, which begins with the present state.
     public func makeAsyncIterator() -> Iterator {
         let listener = hub.listen(onlyTheEnd: onlyTheEnd)
         return Iterator(Subscription(read: listener.next, finish: listener.finish, leave: listener.leave))
@@ -178,7 +180,7 @@ public struct DownloadEvents: AsyncSequence, Sendable {
         /// - Returns: `nil` after the last event, and when the task is cancelled or shuts down gracefully.
         public mutating func next() async -> DownloadEvent? { await subscription.next() }
 
-        /// As ``next()``, on the caller's actor.
+        /// Waits for the next event on the caller's actor; otherwise as ``next()``.
         public mutating func next(isolation actor: isolated (any Actor)?) async throws(Never) -> DownloadEvent? {
             await subscription.next()
         }

@@ -2,7 +2,7 @@
 struct EventCallback<Event: Sendable>: Sendable {
     private let call: @Sendable (Event) async -> Void
 
-    /// On the main actor, whose state the closure may touch.
+    /// Runs the closure on the main actor. The closure may use the state of the main actor.
     init(_ body: @escaping @MainActor (Event) -> Void) {
         call = { event in await body(event) }
     }

@@ -1,7 +1,8 @@
 internal import DequeModule
 
-/// What one listener of a download has not taken yet. However long it takes nothing, there is a bound: of progress only the
-/// latest is kept, of changes the newest ``limit``; the outcome, which comes last, is always among them.
+/// The events that one listener of a download has not taken yet. The queue is bounded, however long the listener takes
+/// nothing. Consecutive progress events are merged into the latest, and only the newest ``limit`` events are kept. The
+/// outcome is always among them, because it comes last.
 struct EventQueue: EventLine {
     static let limit = 256
 

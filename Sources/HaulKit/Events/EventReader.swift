@@ -18,7 +18,7 @@ final class EventReader<Line: EventLine>: Sendable {
 
     /// Appends events; does nothing after the end.
     ///
-    /// - Parameter isLast: nothing comes after them.
+    /// - Parameter isLast: whether no event follows.
     func append(isLast: Bool = false, _ change: (inout Line) -> Void) {
         state.withLock { state in
             guard !state.hasEnded else { return }
@@ -32,7 +32,7 @@ final class EventReader<Line: EventLine>: Sendable {
         }
     }
 
-    /// The next event; nil after the last one, and when the task is cancelled.
+    /// Returns the next event; `nil` after the last one, and when the task is cancelled.
     func next(onCancel: @escaping @Sendable () -> Void) async -> Line.Event? {
         await withTaskCancellationHandler {
             await withCheckedContinuation { continuation in
@@ -42,7 +42,7 @@ final class EventReader<Line: EventLine>: Sendable {
                     } else if state.hasEnded || Task.isCancelled {
                         continuation.resume(returning: nil)
                     } else {
-                        // Two tasks in one iterator is a mistake of the caller; the first one gets its end.
+                        // Two tasks that use one iterator are a mistake of the caller. The first one gets `nil`.
                         defer { state.continuation = continuation }
                         return state.continuation
                     }
@@ -55,7 +55,7 @@ final class EventReader<Line: EventLine>: Sendable {
         }
     }
 
-    /// Lets a reader that waits go with nil.
+    /// Resumes a waiting reader with `nil`.
     func wake() {
         let continuation = state.withLock { state in
             defer { state.continuation = nil }
@@ -64,9 +64,9 @@ final class EventReader<Line: EventLine>: Sendable {
         continuation?.resume(returning: nil)
     }
 
-    /// Nothing is appended any more.
+    /// Ends the queue. No event is appended any more.
     ///
-    /// - Parameter dropsWaiting: whether what waits is not read any more either.
+    /// - Parameter dropsWaiting: whether the waiting events are dropped.
     func end(dropsWaiting: Bool = false) {
         let continuation = state.withLock { state in
             state.hasEnded = true

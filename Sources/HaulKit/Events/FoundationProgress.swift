@@ -3,12 +3,13 @@ internal import Synchronization
 
 /// Foundation's `Progress` for a download, a group or a whole downloader, for views that are bound to a `Progress`.
 ///
-/// A download counts bytes, and is indeterminate (`totalUnitCount` below 0) while its length is unknown. A group or a
-/// downloader counts millionths of ``DownloadSummary/fraction``, an estimate while a length is unknown, read four times
-/// a second. `completedUnitCount` never decreases, except to a total length that becomes smaller, and never exceeds
-/// `totalUnitCount`. `pause()`, `resume()` and `cancel()` act on the downloads.
+/// The `Progress` of a download counts bytes, and is indeterminate (`totalUnitCount` below 0) while the length is
+/// unknown. The `Progress` of a group or a downloader counts millionths of ``DownloadSummary/fraction``, read four
+/// times a second. The fraction is an estimate while a length is unknown. `completedUnitCount` never exceeds
+/// `totalUnitCount`, and decreases only if the total length becomes smaller. `pause()`, `resume()` and `cancel()` act
+/// on the downloads.
 extension Download {
-    /// Follows this run of the download until it ends or the `Progress` is released.
+    /// Returns a `Progress` that follows this run of the download until the run ends or the `Progress` is released.
     public func progress() -> Progress {
         let progress = Progress(totalUnitCount: -1)
         progress.kind = .file
@@ -35,14 +36,14 @@ extension Download {
 }
 
 extension DownloadGroup {
-    /// Follows the group until every download of it is complete, the downloader shuts down, or the `Progress` is
-    /// released.
+    /// Returns a `Progress` that follows the group until every download of it is complete, the downloader shuts down,
+    /// or the `Progress` is released.
     public func progress() -> Progress { downloader.progress(of: name) }
 }
 
 extension Downloader {
-    /// Follows all downloads until every download is complete, the downloader shuts down, or the `Progress` is
-    /// released.
+    /// Returns a `Progress` that follows all downloads until every one is complete, the downloader shuts down, or the
+    /// `Progress` is released.
     public nonisolated func progress() -> Progress { progress(of: nil) }
 
     nonisolated func progress(of group: String?) -> Progress {
@@ -64,7 +65,7 @@ extension Downloader {
                 } catch let error as DownloadError where error.code == .shutDown {
                     return
                 } catch {
-                    // Where the store cannot be read nothing is known of progress.
+                    // If the store cannot be read, the progress is unknown and stays as it is.
                 }
                 guard (try? await sleep(.milliseconds(250))) != nil else { return }
             }
@@ -72,14 +73,14 @@ extension Downloader {
         return progress
     }
 
-    /// Units of several downloads together: a fraction of estimated lengths is not a number of bytes.
+    /// Units of several downloads together. A fraction of estimated lengths is not a number of bytes.
     private static let wholeProgress: Int64 = 1_000_000
 }
 
 /// Updates a `Progress` without holding it.
 private final class Follower: Sendable {
     private struct State {
-        // `Progress` guards itself; it is only not marked so.
+        // `Progress` is thread-safe, but is not marked so.
         nonisolated(unsafe) weak var progress: Progress?
     }
     private let state: Mutex<State>

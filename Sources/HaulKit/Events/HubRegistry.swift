@@ -1,21 +1,22 @@
 internal import Synchronization
 
-/// The hubs that somebody holds: the handles of one download share one, whether the download itself is in memory or not.
+/// The hubs that are held by someone. All handles of one download share one hub, whether the download is in memory or
+/// not.
 final class HubRegistry: Sendable {
     private struct Place: Sendable {
         weak var hub: EventBroadcaster?
     }
     private struct State: Sendable {
         var hubs: [DownloadID: Place] = [:]
-        /// What has become of every run that had not ended when the registry was closed.
+        /// The outcome of all runs that had not ended when the registry was closed.
         var lastOutcome: DownloadOutcome?
     }
     private let state = Mutex(State())
 
     func existing(_ id: DownloadID) -> EventBroadcaster? { state.withLock { $0.hubs[id]?.hub } }
 
-    /// The hub of a download, made where there is none: with its present state, and how its last run ended if none is
-    /// to come by itself.
+    /// Returns the hub of a download. If there is none, makes one from the present state and the outcome of the last
+    /// run. The outcome is `nil` if a run is under way or will begin by itself.
     func hub(_ id: DownloadID, _ present: () -> (DownloadSnapshot, DownloadOutcome?)) -> EventBroadcaster {
         state.withLock { state in
             if let hub = state.hubs[id]?.hub { return hub }
@@ -27,15 +28,15 @@ final class HubRegistry: Sendable {
         }
     }
 
-    /// All that are held.
+    /// All hubs that are held.
     var all: [(id: DownloadID, hub: EventBroadcaster)] {
         state.withLock { state in state.hubs.compactMap { id, place in place.hub.map { (id, $0) } } }
     }
 
-    /// Ends every run that has not ended, also of hubs that are yet to be made. Nothing changes any more after it.
+    /// Ends every run that has not ended, also in hubs that are made later. Nothing changes after this call.
     ///
-    /// - Parameter snapshot: the last state of a download; nil where its hub knows it.
-    /// - Returns: the last states of the downloads whose run has ended so.
+    /// - Parameter snapshot: returns the last state of a download; `nil` if its hub knows the state.
+    /// - Returns: the last states of the downloads whose run this call has ended.
     func close(_ outcome: DownloadOutcome, _ snapshot: (DownloadID) -> DownloadSnapshot?) -> [DownloadSnapshot] {
         state.withLock { $0.lastOutcome = outcome }
         return all.compactMap { id, hub in
@@ -45,14 +46,14 @@ final class HubRegistry: Sendable {
         }
     }
 
-    /// The last holder is gone; another hub of the same download may have come meanwhile.
+    /// Removes the entry of a released hub, unless the download has another hub by now.
     private func forget(_ id: DownloadID) {
         let successor = state.withLock { state in
             let hub = state.hubs[id]?.hub
             if hub == nil { state.hubs[id] = nil }
             return hub
         }
-        // Not let go of under the lock: were we its last holder by now, its end would come back here.
+        // Released outside of the lock. If this is its last reference, its deinitialiser calls this method.
         withExtendedLifetime(successor) {}
     }
 }

@@ -11,7 +11,7 @@ final class Notifications {
     private let spawner: ActorSpawner
     private let services: EngineServices
     private var hookEvents = HookEventTracker()
-    /// The last report that needs a look-up.
+    /// The last report that needs a look-up in the store.
     private var telling: Task<Void, Never>?
 
     init(
@@ -40,7 +40,7 @@ final class Notifications {
 
     /// Reports a change of state to the listeners of the download and of the downloader.
     ///
-    /// - Parameter isForgotten: its record was deleted.
+    /// - Parameter isForgotten: whether the record of the download was deleted.
     func announce(
         _ snapshot: DownloadSnapshot,
         _ outcome: DownloadOutcome?,
@@ -54,7 +54,7 @@ final class Notifications {
             if let outcome { broadcast.tell(.ended(snapshot, outcome), group: snapshot.group) }
             if isForgotten { broadcast.tell(.removed(snapshot.id, group: snapshot.group), group: snapshot.group) }
         }
-        // What was at rest before does not end its group once more.
+        // A download that was at rest before does not end its group again.
         if wasUnderWay, !snapshot.isUnderWay { noteRest(of: snapshot.group) }
     }
 
@@ -78,8 +78,8 @@ final class Notifications {
         for row in removed.listed { broadcast.tell(.removed(row.id, group: row.group), group: row.group) }
     }
 
-    /// Of the downloads that a condition selects: how many belong to each group that is listened to, or whose end hooks are to be
-    /// told.
+    /// Returns how many of the downloads that match a condition belong to each group. Only groups with listeners count,
+    /// and ended groups if hooks want ends of groups.
     func listenedGroups(_ condition: StoreCondition, isolation: isolated (any Actor)? = #isolation)
         async throws(DownloadError)
         -> [DownloadStore.GroupShare]
@@ -88,7 +88,7 @@ final class Notifications {
         return groups.isEmpty ? [] : try await services.store.shares(of: groups, condition)
     }
 
-    /// Reports one change of many downloads.
+    /// Reports one change of state of many downloads.
     func announceTogether(_ state: DownloadSnapshot.State, count: Int, in groups: [DownloadStore.GroupShare]) {
         if count > 0 { broadcast.tellAlone(.changedTogether(to: state, count: count), group: nil) }
         for share in groups where share.count > 0 {
@@ -97,13 +97,14 @@ final class Notifications {
         }
     }
 
-    /// A download of the group has come to rest, and the group may have with it.
+    /// Notes that a download of the group has come to rest. The group may have come to rest too.
     func noteRest(of group: String?) {
         guard let group, tellsGroupEnds || broadcast.isHeard && broadcast.groups.contains(group) else { return }
         idle.groupMayRest(group)
     }
 
-    /// Reports that no download of the group waits or runs any more: to its listeners, and to hooks where one has ended.
+    /// Reports to the listeners of the group that none of its downloads waits or runs any more. Hooks get the report if
+    /// a download of the group has ended.
     func groupEnded(_ group: String, _ summary: DownloadSummary) {
         broadcast.tellAlone(.finished(summary), group: group)
         guard hookEvents.groupEnded(group), tellsGroupEnds else { return }
@@ -112,7 +113,7 @@ final class Notifications {
 
     private var tellsGroupEnds: Bool { hooks.isWanted(.groupEnded) }
 
-    /// Runs reports that need a look-up, one after another; ``finish()`` waits for them.
+    /// Runs reports that need a look-up in the store, one after another; ``finish()`` waits for them.
     func tell<Part: AnyObject>(_ part: Part, _ work: @escaping @Sendable (Part, isolated Downloader) async -> Void) {
         let previous = telling
         telling = spawner.start(part) { part, downloader in
@@ -139,30 +140,31 @@ final class Notifications {
         hooks.tell(HookMessage(event: event, time: services.time.date(), subject: .download(download)))
     }
 
-    /// Reports to hooks that all downloads have ended, if that is so and was not reported.
+    /// Reports to hooks that all downloads have ended, if this is so and was not reported yet.
     func tellHooksAllEnded(othersWait: Bool) {
         guard let counts = hookEvents.allEnded(othersWait: othersWait) else { return }
         hooks.tell(HookMessage(event: .allCompleted, time: services.time.date(), subject: .all(counts)))
     }
 
-    /// Replaces the hooks; ends before this call do not count for ``HookEvent/groupEnded`` and ``HookEvent/allCompleted``.
+    /// Replaces the hooks. Ends before this call do not count for ``HookEvent/groupEnded`` and
+    /// ``HookEvent/allCompleted``.
     func setHooks(_ new: [Downloader.Hook]) {
         hooks.replace(with: new)
         hookEvents.forgetEnds()
     }
 
-    /// More downloads are about to be added: that nothing runs is not the end of all.
+    /// Sets whether more downloads are about to be added. If so, hooks get no end of all downloads.
     func expectMore(_ expectsMore: Bool) { hookEvents.expectsMore = expectsMore }
 }
 
-/// Rows that were deleted; listed only where somebody is to be told.
+/// Rows that were deleted. They are listed only if someone gets a report of them.
 struct RemovedRows: Sendable {
     var count: Int
     var listed: [(id: DownloadID, group: String?)] = []
 }
 
 extension DownloadStore {
-    /// Deletes rows, and lists them where somebody is to be told.
+    /// Deletes rows, and lists them if `isListed` is `true`.
     func removeRows(_ condition: StoreCondition, isListed: Bool) async throws(DownloadError) -> RemovedRows {
         guard isListed else { return RemovedRows(count: try await remove(condition)) }
         let rows = try await removeAndList(condition)

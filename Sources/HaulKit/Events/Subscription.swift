@@ -1,14 +1,14 @@
 internal import ServiceLifecycle
 
-/// The reader of a sequence of events. Leaves when the last copy of what reads with it goes.
+/// The reader of a sequence of events. Calls `leave` when the last iterator that uses it is released.
 final class Subscription<Event: Sendable>: Sendable {
     private let read: @Sendable () async -> Event?
     private let finish: @Sendable () -> Void
     private let leave: @Sendable () -> Void
 
     /// - Parameters:
-    ///   - read: waits for the next event; nil after the last one.
-    ///   - finish: called at a graceful shutdown: what has happened by then is still read.
+    ///   - read: waits for the next event; returns `nil` after the last one.
+    ///   - finish: called at a graceful shutdown. Events that happened before it are still read.
     ///   - leave: called when nothing reads any more.
     init(
         read: @escaping @Sendable () async -> Event?,
@@ -20,7 +20,7 @@ final class Subscription<Event: Sendable>: Sendable {
         self.leave = leave
     }
 
-    /// The next event; nil after the last one, and when the task is cancelled or shuts down gracefully.
+    /// Returns the next event; `nil` after the last one, and when the task is cancelled or shuts down gracefully.
     func next() async -> Event? {
         await withGracefulShutdownHandler {
             await read()
