@@ -1,7 +1,7 @@
 internal import Metrics
 
-/// The metrics of a downloader. Labels are few and known beforehand: the downloader's name and the kind of the event;
-/// never a URL, a host or an id.
+/// The metrics of a downloader. Labels are few and known in advance: the name of the downloader and the kind of the
+/// event. A label never holds a URL, a host or an id.
 struct DownloaderMetrics: Sendable {
     private let started: Counter
     private let completed: Counter
@@ -47,7 +47,7 @@ struct DownloaderMetrics: Sendable {
         backingOff = gauge("backingOff")
     }
 
-    /// A download got a slot.
+    /// Counts a download that has got a slot.
     func start() { started.increment() }
 
     func receive(_ count: Int64) { bytes.increment(by: count) }
@@ -58,7 +58,7 @@ struct DownloaderMetrics: Sendable {
         self.backingOff.record(backingOff)
     }
 
-    /// - Parameter seconds: from the first start to the end.
+    /// - Parameter seconds: time from the first start to the end.
     func complete(after seconds: Double?) {
         completed.increment()
         if let seconds { duration.recordSeconds(max(0, seconds)) }
