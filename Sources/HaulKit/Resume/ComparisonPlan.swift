@@ -1,28 +1,28 @@
-/// Which bytes on disk are compared with the server's before a download is resumed whose version has no strong name: blocks
-/// from all over the file, and as many that are not one repeated byte where there are such.
+/// Chooses the blocks on disk that are compared with the server's bytes before a download without a strong validator is
+/// resumed. The blocks come from all over the file. Blocks of more than one repeated byte are preferred.
 struct ComparisonPlan: Sendable, Equatable {
     /// Small enough to come in the first flight of a connection.
     static let blockLength: Int64 = 16 * 1024
-    /// Blocks of the first comparison of a run; up to this many blocks of data are compared whole.
+    /// Number of blocks in the first comparison of a run. Data of at most this many blocks is compared completely.
     static let mostBlocks = 15
     static let fewestBlocks = 3
-    /// Data that a later comparison of the same run has to follow for each of its blocks: what is compared stays small beside
-    /// what was downloaded, however often the line breaks.
+    /// Bytes that have to be downloaded for each block of a later comparison of the same run. The compared bytes thus
+    /// stay few beside the downloaded ones, however often the connection breaks.
     static let bytesForABlock: Int64 = 128 * 1024
-    /// How many places are looked at for blocks of more than one repeated byte.
+    /// Most positions that are searched for blocks of more than one repeated byte.
     static let mostProbes = 1024
 
     /// The bytes that blocks are taken from.
     let bytes: ByteSet
-    /// What the request that resumes compares anyway, right before the first missing byte.
+    /// The bytes right before the first missing one, which the request that resumes compares anyway.
     let tail: Range<Int64>
     let count: Int
     let seed: UInt64
 
     /// - Parameters:
-    ///   - written: everything that is on disk.
-    ///   - tail: compared by the request that resumes.
-    ///   - fresh: bytes downloaded since the last comparison of this run; nil if there was none.
+    ///   - written: all bytes that are on disk.
+    ///   - tail: bytes that are compared by the request that resumes.
+    ///   - fresh: bytes downloaded since the last comparison of this run; `nil` if there was none.
     init(of written: ByteSet, besides tail: Range<Int64>, since fresh: Int64?, seed: UInt64) {
         bytes = written.subtracting(ByteSet(tail))
         self.tail = tail
@@ -33,8 +33,9 @@ struct ComparisonPlan: Sendable, Equatable {
 
     /// Chooses the blocks, in the order of their positions.
     ///
-    /// - Parameter isVaried: whether a block on disk holds more than one repeated byte. Blocks of zeros are alike in unrelated
-    ///   files, so others stand for them; of a part of the file in which there are no others, one is compared all the same.
+    /// - Parameter isVaried: returns whether a block on disk holds more than one repeated byte. Blocks of zeros are
+    ///   alike in unrelated files, so varied blocks replace them. A part of the file without varied blocks keeps its
+    ///   block.
     func blocks<Failure: Error>(
         isVaried: (Range<Int64>) throws(Failure) -> Bool
     ) throws(Failure) -> [Range<Int64>] {
@@ -62,14 +63,14 @@ struct ComparisonPlan: Sendable, Equatable {
         return (picked + alone.map { chosen[$0] }).sorted { $0.lowerBound < $1.lowerBound }
     }
 
-    /// A place that is looked at.
+    /// A position that is searched.
     private struct Probe {
-        /// Among the bytes that are here.
+        /// Offset within ``bytes``, counted without the gaps.
         let position: Int64
         let block: Range<Int64>
     }
 
-    /// The first, the last, and some between.
+    /// Returns the first block, the last block, and some between them. If there are at most `count`, returns all.
     private func pick(_ blocks: [Range<Int64>], _ random: inout SplitMix64) -> [Range<Int64>] {
         guard blocks.count > count, let first = blocks.first, let last = blocks.last else { return blocks }
         let between = (1..<count - 1).map { index in
@@ -85,7 +86,7 @@ struct ComparisonPlan: Sendable, Equatable {
         return quotient * Int64(index) + rest * Int64(index) / Int64(count)
     }
 
-    /// Everything, in blocks.
+    /// All bytes, cut into blocks.
     private var tiles: [Range<Int64>] {
         bytes.ranges.flatMap { stretch in
             stride(from: stretch.lowerBound, to: stretch.upperBound, by: Int(Self.blockLength)).map {
@@ -108,7 +109,7 @@ struct ComparisonPlan: Sendable, Equatable {
         }
     }
 
-    /// The block that begins at this position among the bytes that are here, which may lie in several stretches.
+    /// Returns the block that begins at an offset within ``bytes``, counted without the gaps between their ranges.
     private func block(at position: Int64) -> Range<Int64> {
         var left = position
         for stretch in bytes.ranges {

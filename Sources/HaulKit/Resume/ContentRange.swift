@@ -1,8 +1,8 @@
-/// What a `Content-Range` header field says about the body of a 206 or a 416: RFC 9110, 14.4.
+/// A `Content-Range` header field of a 206 or a 416 (RFC 9110 §14.4).
 enum ContentRange: Equatable, Sendable {
     /// `bytes 0-499/1234` is `0..<500` of 1234 bytes; `bytes 0-499/*` is the same range of an unknown length.
     case satisfied(ByteRange, complete: Int64?)
-    /// `bytes */1234`: the range asked for lies outside the 1234 bytes there are.
+    /// `bytes */1234`: the requested range lies outside of the 1234 bytes.
     case unsatisfied(complete: Int64)
 
     /// Position behind the last byte of the range.
@@ -11,7 +11,7 @@ enum ContentRange: Equatable, Sendable {
         return nil
     }
 
-    /// The complete length, where it was said.
+    /// The complete length; `nil` if the server did not give it.
     var total: Int64? {
         switch self {
         case .satisfied(_, let complete): complete
@@ -19,8 +19,9 @@ enum ContentRange: Equatable, Sendable {
         }
     }
 
-    /// - Returns: nil for anything that must not be recombined: a last byte before the first, a complete length the
-    ///   last byte does not fit in, an unknown unit, several ranges, numbers beyond `Int64`, anything behind.
+    /// - Returns: `nil` for a field by which bytes must not be combined: a last byte before the first, a last byte
+    ///   outside of the complete length, an unknown unit, several ranges, numbers beyond `Int64`, or text behind the
+    ///   value.
     init?(_ text: String) {
         guard let value = Self.withoutUnit(Array(text.utf8)[...]) else { return nil }
         let parts = value.split(separator: UInt8(ascii: "/"), maxSplits: 2, omittingEmptySubsequences: false)
@@ -43,10 +44,10 @@ enum ContentRange: Equatable, Sendable {
 
     private static let asterisk = "*".utf8
 
-    /// The value behind the unit `bytes` and the space.
+    /// Returns the value behind the unit `bytes` and the space.
     private static func withoutUnit(_ text: ArraySlice<UInt8>) -> ArraySlice<UInt8>? {
-        // Some servers leave the unit out, or write "bytes=" as in a request. aria2 tolerates both, and the numbers
-        // say as much as they would in the right form.
+        // Some servers leave out the unit, or write "bytes=" as in a request. aria2 tolerates both, and the numbers
+        // mean the same.
         if let first = text.first, first == UInt8(ascii: "*") || isDigit(first) { return text }
         let unit = "bytes".utf8
         guard text.prefix(unit.count).map({ $0 | 0x20 }).elementsEqual(unit) else { return nil }
@@ -58,7 +59,7 @@ enum ContentRange: Equatable, Sendable {
     }
 
     private static func decimal(_ digits: ArraySlice<UInt8>) -> Int64? {
-        // The initialiser alone would take a sign.
+        // `Int64.init` alone would accept a sign.
         guard digits.allSatisfy(isDigit) else { return nil }
         return Int64(String(decoding: digits, as: UTF8.self))
     }

@@ -1,10 +1,10 @@
-/// A name that the server gives one state of a representation (RFC 9110 §8.8.3).
+/// A tag by which the server names one version of a representation (RFC 9110 §8.8.3).
 ///
-/// A server that breaks the grammar (no quotes, `w/"1"`, a blank, two fields, bytes that are not UTF-8) still says something: another
-/// text is another version. The same text proves nothing, since clients and caches in between read it each in their own way: such a
-/// tag is weak.
+/// A tag that breaks the grammar (no quotes, `w/"1"`, a blank, two fields, bytes that are not UTF-8) still tells
+/// versions apart: another text is another version. The same text proves nothing, because clients and caches read such
+/// a tag in different ways. Such a tag is weak.
 struct EntityTag: Sendable, Hashable {
-    /// The tag exactly as sent, with `W/` and the quotes: what `If-Range` and `If-Match` send back.
+    /// The tag exactly as sent, with `W/` and the quotes. `If-Range` and `If-Match` send it back.
     let text: String
     /// Whether the text follows the grammar: `"…"` or `W/"…"`, with an `etagc` at every place between the quotes.
     let isWellFormed: Bool
@@ -14,7 +14,8 @@ struct EntityTag: Sendable, Hashable {
         isWellFormed = Self.isWellFormed(text)
     }
 
-    /// Reads the `ETag` fields of one response. Several that differ are one malformed tag; without a field there is no tag.
+    /// Reads the `ETag` fields of one response; `nil` if there is none. Several fields that differ are one malformed
+    /// tag.
     init?(fields: [String]) {
         guard let first = fields.first else { return nil }
         let isRepeated = fields.dropFirst().allSatisfy { $0.utf8.elementsEqual(first.utf8) }
@@ -24,18 +25,20 @@ struct EntityTag: Sendable, Hashable {
     /// Whether the tag promises only an equivalent representation, not the same bytes.
     var isWeak: Bool { !isWellFormed || text.utf8.starts(with: Self.weakPrefix) }
 
-    /// Whether both tags promise the same bytes: RFC 9110, 8.8.3.2. Only this allows combining partial responses.
+    /// Returns whether both tags promise the same bytes (RFC 9110 §8.8.3.2). Only then may partial responses be
+    /// combined.
     func stronglyMatches(_ other: EntityTag) -> Bool {
         !isWeak && !other.isWeak && self == other
     }
 
-    /// Whether the opaque parts are the same, weak or not (RFC 9110 §8.8.3.2). A malformed tag has no opaque part: its whole text counts.
+    /// Returns whether the opaque parts are equal, weak or not (RFC 9110 §8.8.3.2). A malformed tag has no opaque part,
+    /// so its whole text counts.
     func weaklyMatches(_ other: EntityTag) -> Bool {
         guard isWellFormed, other.isWellFormed else { return self == other }
         return Self.opaque(text).elementsEqual(Self.opaque(other.text))
     }
 
-    // Tags are compared byte by byte, but strings are equal when their characters are, however composed.
+    // Compares the bytes, because strings are equal if their characters are, however they are composed.
     static func == (left: EntityTag, right: EntityTag) -> Bool {
         left.text.utf8.elementsEqual(right.text.utf8)
     }

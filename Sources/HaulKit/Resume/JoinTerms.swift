@@ -1,23 +1,25 @@
-/// What decides whether bytes of an answer may be joined to those on disk: where the answer comes from, and what proves that both are
-/// of one file. ``decision(from:to:overlap:isSameLength:)`` is the table in docs/design.md, "May these bytes be joined".
+/// Decides whether bytes of an answer may be joined to those on disk. The decision depends on where the answer comes
+/// from, and on what proves that both are of one file. ``decision(from:to:overlap:isSameLength:)`` is the table in
+/// docs/design.md, "May these bytes be joined".
 struct JoinTerms: Sendable, Equatable, Codable {
-    /// Where the answer comes from, seen from the bytes on disk.
+    /// Where the answer comes from, relative to the bytes on disk.
     enum Source: String, Sendable, Equatable, Codable {
-        /// The URL that they came from, or one that differs from it in its query only.
+        /// The URL that the bytes on disk came from, or a URL that differs from it only in its query.
         case sameURL
-        /// The same URL, which redirects to another place now: another resource, of which the tags are another's too (RFC 9110
-        /// §8.8.1).
+        /// The same URL, which now redirects to another place. That place is another resource, with its own tags (RFC
+        /// 9110 §8.8.1).
         case redirectedElsewhere
-        /// Another place, of which the application says that it has the same file.
+        /// Another place. The application says that it has the same file.
         case vouchedURL
         /// Another place: a mirror, or a URL that replaced the earlier one.
         case otherURL
     }
 
     enum Decision: Sendable, Equatable {
-        /// The bytes may be joined; those right before the first missing one are compared if they were asked for.
+        /// The bytes may be joined. If the bytes right before the first missing one were requested too, they are
+        /// compared.
         case join
-        /// The bytes may be joined once blocks from all over what is on disk agree.
+        /// The bytes may be joined once blocks from all over the file on disk agree.
         case joinIfBlocksAgree
         /// Nothing shows that the answer is of the version on disk.
         case unnamed
@@ -26,26 +28,26 @@ struct JoinTerms: Sendable, Equatable, Codable {
     }
 
     var source = Source.sameURL
-    /// A digest will prove the whole, wherever its parts come from.
+    /// Whether a digest will prove the whole file, wherever its parts come from.
     var hasDigest = false
-    /// The user wants bytes joined even where an answer names no version, if those that are compared agree.
+    /// Whether the user wants bytes joined even if an answer names no version, as long as the compared bytes agree.
     var mayBeUnnamed = false
 
     /// - Parameters:
-    ///   - known: how the version on disk was named.
-    ///   - named: how the answer names its version.
+    ///   - known: validator of the version on disk.
+    ///   - named: validator of the answer.
     ///   - overlap: bytes of the answer that are on disk too, and are compared.
-    ///   - isSameLength: the answer says how long the whole is, and that is as known.
+    ///   - isSameLength: whether the answer gives the complete length, and this length is the known one.
     func decision(from known: Validator, to named: Validator, overlap: Int64, isSameLength: Bool) -> Decision {
         switch (source, known.compare(named)) {
         case (.sameURL, .different), (.redirectedElsewhere, .different): .changed
         case (.sameURL, _) where hasDigest || known.isProven(by: named): .join
-        // Who had a strong name for the version and has none any more has perhaps another version.
+        // A server that had a strong validator for the version and has none any more may have another version.
         case (.sameURL, _) where !known.isStrong && known.agrees(with: named): .joinIfBlocksAgree
         case (.sameURL, _): mayBeUnnamed ? .joinIfBlocksAgree : .unnamed
 
         case (_, _) where hasDigest: .join
-        // One name at two places may be the name of two files: servers make tags of a length and a date.
+        // The same tag at two places may name two files, because servers make tags from a length and a date.
         case (.redirectedElsewhere, _) where mayBeUnnamed || known.agrees(with: named): .joinIfBlocksAgree
         case (.redirectedElsewhere, _): .unnamed
         case (_, .same): .joinIfBlocksAgree
@@ -56,8 +58,8 @@ struct JoinTerms: Sendable, Equatable, Codable {
         }
     }
 
-    /// How the version on disk is named once bytes of the answer were joined to it: a digest lets a new name count at once, in place of
-    /// none, and of the other place's.
+    /// Returns the validator of the version on disk after bytes of the answer were joined. With a digest, a new
+    /// validator replaces a missing one at once, and that of another place.
     func name(_ known: Validator, _ named: Validator) -> Validator {
         guard hasDigest else { return known }
         if source == .sameURL || source == .redirectedElsewhere { return known.isEmpty ? named : known }

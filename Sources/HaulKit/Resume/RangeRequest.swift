@@ -1,16 +1,16 @@
-/// What a request asks for, and what is already known about the answer.
+/// A request for a range, with its condition and with what is known about the answer.
 struct RangeRequest: Sendable, Equatable, Codable {
-    /// How the server is told to send the range only if nothing changed.
+    /// The condition under which the server sends the range.
     enum Condition: Sendable, Equatable, Codable {
         case none
-        /// The range if it is still this version, else the whole (RFC 9110 §13.1.5).
+        /// Requests the range if this is still the version, else the whole (RFC 9110 §13.1.5).
         case ifRange(String)
-        /// The range if it has still this tag, else 412 and no body (§13.1.1).
+        /// Requests the range if this is still the tag, else 412 and no body (RFC 9110 §13.1.1).
         case ifMatch(String)
-        /// The range if nothing changed since this date, else 412 and no body (§13.1.4).
+        /// Requests the range if nothing has changed since this date, else 412 and no body (RFC 9110 §13.1.4).
         case ifUnmodifiedSince(String)
 
-        /// The header field that says it.
+        /// The header field of the condition; `nil` if there is no condition.
         var field: (name: String, value: String)? {
             switch self {
             case .none: nil
@@ -21,46 +21,47 @@ struct RangeRequest: Sendable, Equatable, Codable {
         }
     }
 
-    /// Which of the download's sources is asked; 0 is the URL that it was asked for.
+    /// Index of the source that is asked; 0 is the download's own URL.
     var source = 0
-    /// The number of the link that it is asked by.
+    /// Number of the link that the request is made over.
     var link = 0
-    /// Bytes from here on are wanted.
+    /// Offset of the first wanted byte.
     var offset: Int64
-    /// The byte after the last one wanted; nil for all that follow. From 0 on without an end no range is asked for.
+    /// Offset behind the last wanted byte; `nil` for all bytes that follow. A request from byte 0 without an end asks
+    /// for no range.
     var end: Int64?
-    /// Bytes before `offset` that are asked for again and compared with those on disk.
+    /// Number of bytes before `offset` that are requested again and compared with those on disk.
     var overlap: Int64
     var condition: Condition
-    /// What earlier answers said; nil for the first request and when everything starts over.
+    /// What earlier answers said; `nil` for the first request and if everything starts over.
     var known: Resource?
-    /// Whether the answer may be joined to what is on disk.
+    /// The terms for joining the answer to what is on disk.
     var terms = JoinTerms()
-    /// Only a block of what is on disk is asked for, to be compared: `overlap` bytes, and nothing after them.
+    /// Whether only a block on disk is requested for a comparison: `overlap` bytes, and nothing after them.
     var isComparison = false
-    /// Blocks from all over the file have been compared with this source a moment ago.
+    /// Whether blocks from all over the file have just been compared with this source.
     var isCompared = false
 
     static let whole = RangeRequest(offset: 0, overlap: 0, condition: .none, known: nil)
 
-    /// First byte position asked for.
+    /// Offset of the first requested byte.
     var first: Int64 { offset - overlap }
-    /// Whether something on disk is to be gone on with.
+    /// Whether the request continues something on disk.
     var goesOn: Bool { offset > 0 || end != nil }
     /// Whether the request carries a Range header.
     var sendsRange: Bool { first > 0 || end != nil }
-    /// Whether only bytes can show that an answer is of the version that is here, whatever it says.
+    /// Whether only a comparison of bytes can show that an answer is of the version on disk, whatever the answer says.
     var needsComparison: Bool {
         guard goesOn, !terms.hasDigest, let known else { return false }
         return !known.validator.isStrong || terms.source != .sameURL
     }
 
-    /// The validator ladder: how to go on at `offset` in a representation of which this much is known.
+    /// The validator ladder: returns the request that continues `resource` at `offset`.
     ///
     /// - Parameters:
-    ///   - end: where bytes follow that are here already.
-    ///   - resumesUnverified: whether a range is asked for although the server names no version at all.
-    ///   - isPlain: drops the condition, for servers that answer conditional ranges wrongly.
+    ///   - end: offset at which bytes follow that are on disk already.
+    ///   - resumesUnverified: whether to request a range although the server names no version at all.
+    ///   - isPlain: whether to leave out the condition, for servers that answer conditional ranges wrongly.
     static func resuming(
         _ resource: Resource,
         at offset: Int64,
@@ -82,7 +83,8 @@ struct RangeRequest: Sendable, Equatable, Codable {
         let validator = resource.validator
         guard terms.source == .sameURL else { return validator.isEmpty && !resumesUnverified ? .whole : question }
         if let tag = validator.strongTag {
-            // Where the length is not known, this may be the end: asked for plainly from before it, an answer names the version.
+            // If the length is not known, the file may end at `offset`. A plain request that begins before `offset`
+            // gets an answer that names the version.
             question.overlap = isPlain && resource.total == nil ? overlap : 0
             question.condition = isPlain ? .none : .ifRange(tag.text)
         } else if let date = validator.lastModified, validator.lastModifiedIsStrong, validator.entityTag == nil {
@@ -93,8 +95,8 @@ struct RangeRequest: Sendable, Equatable, Codable {
         return question
     }
 
-    /// What a further connection asks for beside those that work already: one stretch, and only of this version. A change then
-    /// costs an answer without a body, not a whole file (RFC 9110 §13.2.2).
+    /// Returns the request of an additional connection: one range, and only of this version. A change of the version
+    /// then costs an answer without a body, not a whole file (RFC 9110 §13.2.2).
     static func further(_ range: Range<Int64>, of resource: Resource, isPlain: Bool) -> RangeRequest {
         var question = RangeRequest(
             offset: range.lowerBound,
@@ -112,7 +114,7 @@ struct RangeRequest: Sendable, Equatable, Codable {
         return question
     }
 
-    /// Asks for one block of what is on disk, to compare it before `question` is asked.
+    /// Returns the request for one block on disk, which is compared before `question` is sent.
     static func comparing(_ block: Range<Int64>, before question: RangeRequest) -> RangeRequest {
         var asked = question
         asked.offset = block.upperBound
@@ -123,6 +125,6 @@ struct RangeRequest: Sendable, Equatable, Codable {
         return asked
     }
 
-    /// How many bytes right before the first missing one are compared where no strong tag vouches for them.
+    /// Number of bytes right before the first missing one that are compared if no strong tag vouches for them.
     static let overlapLength: Int64 = 16 * 1024
 }

@@ -1,43 +1,44 @@
 internal import Foundation
 internal import NIOHTTP1
 
-/// The judgement of a response head against what was asked: may this body be written, and where.
+/// The judgement of a response head: whether its body may be written, and where.
 enum RangeResponse: Sendable, Equatable {
-    /// The body continues what is there; its first `compare` bytes must equal those on disk before `at`.
+    /// The body continues the bytes on disk. Its first `compare` bytes must equal those on disk before `at`.
     case accept(Resource, at: Int64, compare: Int64)
-    /// The body is the whole representation from byte 0; what is on disk is of no use any more.
+    /// The body is the whole representation from byte 0. The bytes on disk are of no use any more.
     case restart(Resource, StartOver?)
-    /// Nothing is missing: the server says that the representation ends where we are.
+    /// Nothing is missing: the server says that the representation ends at the requested offset.
     case alreadyComplete(Resource)
-    /// The server mishandled the condition, or its answer names no version: ask once more without it.
+    /// The server mishandled the condition, or its answer names no version. The request is repeated once without the
+    /// condition.
     case askWithoutCondition
-    /// Nothing but bytes can show that the answer is of the version that is here: compare blocks of them first.
+    /// Only bytes can show that the answer is of the version on disk. Blocks are compared first.
     case compareFirst
-    /// This body is of no use; ask for the whole representation.
+    /// The body is of no use. The whole representation is requested.
     case startOver(StartOver)
     /// The server did not send the file.
     case refuse(Refusal)
 
-    /// Why the bytes on disk cannot be continued.
+    /// Reason why the bytes on disk cannot be continued.
     enum StartOver: String, Sendable, Hashable, Codable {
-        /// Another version stands at the URL.
+        /// The URL leads to another version.
         case changed
-        /// The server does not do ranges, or does them wrongly.
+        /// The server does not support ranges, or answers them wrongly.
         case noUsableRange
     }
 
     enum Refusal: Sendable, Equatable {
         case status(Int)
-        /// A web page came where the file was expected: a login page, a captive portal.
+        /// A web page came instead of the file: a login page, a captive portal.
         case webPage
         case malformed(String)
-        /// The file has another size than the one that was to be downloaded.
+        /// The file has another size than the one that the download expects.
         case otherSize(expected: Int64, actual: Int64)
-        /// The file has a size that its pieces do not make up.
+        /// The file has a size that its pieces do not add up to.
         case otherPieces(actual: Int64)
     }
 
-    /// What a good answer said of the representation.
+    /// What a good answer said of the representation; `nil` for any other answer.
     var resource: Resource? {
         switch self {
         case .accept(let resource, _, _), .restart(let resource, _), .alreadyComplete(let resource): resource
@@ -60,7 +61,8 @@ enum RangeResponse: Sendable, Equatable {
         -> RangeResponse
     {
         let resource = Resource(whole: head)
-        // A page without the file's own tag, where the file was no page: somebody stands between us and the server.
+        // The file was not a web page, and this page does not have its tag. It comes from somewhere between this
+        // machine and the server.
         if let earlier, head.isWebPage, earlier.contentType != head.mediaType,
             earlier.validator.compare(resource.validator) != .same
         {
@@ -76,19 +78,21 @@ enum RangeResponse: Sendable, Equatable {
         let sameLength = known.total == nil || resource.total == nil || known.total == resource.total
         switch known.validator.compare(resource.validator) {
         case .same where sameLength && !question.sendsRange, .maybe where sameLength && !question.sendsRange:
-            // The question began at byte 0 and so carried no Range header: this answer says nothing about ranges.
+            // The request began at byte 0 and had no Range header field, so this answer says nothing about ranges.
             return .restart(resource, nil)
         case .same where sameLength && question.condition != .none:
             return .askWithoutCondition
         case .same where !sameLength:
-            // One version has one length: this is something else, a part of it perhaps.
+            // One version has one length, so the body is something else, perhaps a part.
             return .startOver(.noUsableRange)
         case .same where known.total == nil || resource.total == nil,
             .maybe where resource.total == nil:
-            // It may be the rest alone, and no length would show it: the answer to a plain request is what it says.
+            // The body may be the rest alone, and no length would show this. The answer to a request without a range
+            // leaves no doubt.
             return .startOver(.noUsableRange)
         case .maybe where !sameLength && question.sendsRange && known.validator.agrees(with: resource.validator):
-            // As said of one version, if of a weak name: before bytes are dropped for it, it is asked for as a whole.
+            // The validators agree, but are weak. The whole is requested before bytes on disk are dropped for this
+            // answer.
             return .startOver(.changed)
         case .same where sameLength, .maybe where sameLength:
             return .restart(withoutRanges(resource), .noUsableRange)
@@ -97,7 +101,7 @@ enum RangeResponse: Sendable, Equatable {
         }
     }
 
-    /// Whether a 200 is likely to carry only what was asked for, or says so.
+    /// Returns whether a 200 is likely to carry only the requested range, or says that it does.
     private static func carriesPartOnly(_ head: ResponseHead, _ question: RangeRequest) -> Bool {
         if head.headers.contains(name: "Content-Range") {
             switch head.contentRange {
@@ -106,7 +110,7 @@ enum RangeResponse: Sendable, Equatable {
                 if !isWhole || (head.contentLength ?? range.upper) != range.upper { return true }
             case .unsatisfied(let complete):
                 if (head.contentLength ?? complete) != complete { return true }
-            // In the answer to a plain request it says nothing.
+            // In the answer to a request without a range, a malformed field says nothing.
             case nil: if question.sendsRange { return true }
             }
         }
@@ -123,16 +127,17 @@ enum RangeResponse: Sendable, Equatable {
             head.contentCoding == nil, head.mediaType != "multipart/byteranges"
         else { return .startOver(.noUsableRange) }
         if let complete, let total = known.total, complete != total { return .startOver(.changed) }
-        // Without a length of the whole, the answer must at least not lie beyond the end that we know.
+        // Even if the answer gives no complete length, its range must not exceed the known length.
         if let total = known.total, range.upper > total { return .startOver(.changed) }
         if let length = head.contentLength, length != range.count { return .startOver(.noUsableRange) }
-        // There is more of it here than there is of it.
+        // More bytes are on disk than the file has.
         if let complete, question.offset > complete { return .startOver(.changed) }
         if question.isComparison {
-            // A part of a block compares nothing of the rest of it.
+            // An answer with a part of the block does not compare the rest of the block.
             if range.upper < question.offset { return .startOver(.noUsableRange) }
         } else if let total = known.total ?? complete, range.upper <= question.offset, question.offset < total {
-            // A range that ends where we are, in a longer whole: asking again would only bring the same again.
+            // The range ends at the requested offset although the file is longer. Another request would bring the same
+            // range again.
             return .startOver(.noUsableRange)
         }
 
@@ -141,7 +146,7 @@ enum RangeResponse: Sendable, Equatable {
         resource.isFramed = head.isFramed
         var terms = question.terms
         if terms.source == .sameURL, !known.isServed(by: head) { terms.source = .redirectedElsewhere }
-        // Only the first server's word on its file counts.
+        // Only a digest from the download's own URL counts.
         resource.digest =
             known.digest ?? (question.source != 0 || terms.source != .sameURL ? nil : head.digest)
         let named = Validator(head)
@@ -157,8 +162,8 @@ enum RangeResponse: Sendable, Equatable {
         switch decision {
         case .changed: return .startOver(.changed)
         case .join: return .accept(resource, at: question.offset, compare: question.overlap)
-        // That it looked at the condition is not proven by a 206; and it may have left out what was in the condition, which it
-        // must not in the answer to a plain request (RFC 9110 §15.3.7).
+        // A 206 does not prove that the server evaluated the condition. The server may also have left out the validator
+        // that the condition named, which it must not in the answer to a plain request (RFC 9110 §15.3.7).
         case .joinIfBlocksAgree where question.condition != .none, .unnamed where question.condition != .none:
             return .askWithoutCondition
         // Blocks were compared before, or the answer reaches back to the first byte.
@@ -173,7 +178,7 @@ enum RangeResponse: Sendable, Equatable {
         guard case .unsatisfied(let complete)? = head.contentRange, var known = question.known else {
             return .startOver(.noUsableRange)
         }
-        // With an overlap the first byte asked for exists, so that a server that has them all would have answered 206.
+        // With an overlap, the first requested byte exists, so a server that has all bytes would have answered 206.
         guard complete == question.offset, question.overlap == 0, known.total == nil || known.total == complete,
             known.validator.compare(Validator(head)) != .different
         else { return .startOver(.changed) }
@@ -193,8 +198,8 @@ enum RangeResponse: Sendable, Equatable {
         return resource
     }
 
-    /// A first answer that is a page although the URL named another kind of file, after a redirect to a differently
-    /// named place: what captive portals and expired sessions do.
+    /// Returns whether a first answer is a web page although the URL named another kind of file, after a redirect to a
+    /// place with another name. Captive portals and expired sessions cause this.
     private static func looksLikeLoginPage(_ head: ResponseHead) -> Bool {
         guard head.isRedirected, head.isWebPage else { return false }
         let asked = FileName.lastBytes(inPathOf: head.requested)

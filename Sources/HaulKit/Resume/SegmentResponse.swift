@@ -1,20 +1,23 @@
-/// The judgement of an answer to a further connection's question: one stretch of a representation that others are fetching.
+/// The judgement of an answer to an additional connection, which requests one range of a representation that others are
+/// fetching.
 ///
-/// Stricter than `RangeResponse`: nothing may start over here. What does not fit exactly ends this connection, not the download.
+/// Stricter than `RangeResponse`, because nothing may start over here. An answer that does not fit exactly ends this
+/// connection, not the download.
 enum SegmentResponse: Sendable, Equatable {
-    /// The body is the stretch that was asked for, or its beginning.
+    /// The body is the requested range, or its beginning.
     case accept(Validator)
-    /// Another version, or another length: every connection has to stop until it is clear what stands at the URL.
+    /// Another version or another length. Every connection has to stop until it is clear which version the URL leads
+    /// to.
     case changed
-    /// The server sends something else than the stretch: it cannot serve further connections.
+    /// The server sends something other than the range. It cannot serve additional connections.
     case noUsableRange
-    /// It is not the same file, or not provably: this source is of no use.
+    /// The file is not the same, or not provably. The source is of no use.
     case otherFile
-    /// The server does not want this connection, now or ever.
+    /// The server refuses this connection, for now or for good.
     case refused(status: Int)
 
-    /// - Parameter isMirror: the source is not the one that the version is known of. A tag names versions of one resource (RFC 9110
-    ///   §8.8.1), so that only a digest shows that a mirror has the same file.
+    /// - Parameter isMirror: whether the version is known from another source. A tag names versions of one resource
+    ///   (RFC 9110 §8.8.1), so only a digest shows that a mirror has the same file.
     static func judge(_ head: ResponseHead, to question: RangeRequest, isMirror: Bool) -> SegmentResponse {
         guard let known = question.known, let end = question.end else { return .noUsableRange }
         let comparison = known.validator.compare(Validator(head))
@@ -35,7 +38,8 @@ enum SegmentResponse: Sendable, Equatable {
         }
         if comparison == .different { return .changed }
         if !question.terms.hasDigest, !known.isServed(by: head) { return .noUsableRange }
-        // The answer itself has to say which version it is of: that the server looked at the condition is not proven by a 206.
+        // The answer itself has to name its version, because a 206 does not prove that the server evaluated the
+        // condition.
         let later = Validator(head)
         let isNamed = question.terms.hasDigest || known.validator.isProven(by: later)
         return isNamed ? .accept(later) : .noUsableRange

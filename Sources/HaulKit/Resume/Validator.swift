@@ -1,13 +1,13 @@
 internal import Foundation
 internal import NIOHTTP1
 
-/// What a server said to tell versions of a representation apart (RFC 9110 §8.8).
+/// The values that a server sends to tell versions of a representation apart (RFC 9110 §8.8).
 struct Validator: Sendable, Hashable, Codable {
     var entityTag: EntityTag?
-    /// The `Last-Modified` value, verbatim: it is only ever sent back or compared as text.
+    /// The `Last-Modified` value, verbatim. It is only sent back or compared as text.
     var lastModified: String?
-    /// Whether the date can serve as a strong validator: the response is at least a second younger than the change
-    /// (RFC 9110 §8.8.2.2).
+    /// Whether the date is a strong validator: it lies at least a second before the `Date` of its answer (RFC 9110
+    /// §8.8.2.2), and not before 1990.
     var lastModifiedIsStrong: Bool
 
     init(entityTag: EntityTag? = nil, lastModified: String? = nil, lastModifiedIsStrong: Bool = false) {
@@ -28,10 +28,11 @@ struct Validator: Sendable, Hashable, Codable {
         }
     }
 
-    /// The first of January 1990. Reproducible builds and images give all versions of a file one date, of the time before the web.
+    /// The first of January 1990. Reproducible builds and images give all versions of a file one date, which lies
+    /// before the web.
     private static let firstDate = Date(timeIntervalSince1970: 631_152_000)
 
-    /// Returns the value of a field; `nil` where two fields differ, since neither can be believed.
+    /// Returns the value of a field; `nil` if two fields differ, since neither can be trusted.
     private static func only(_ values: [String]) -> String? {
         guard let first = values.first, values.dropFirst().allSatisfy({ $0 == first }) else { return nil }
         return first
@@ -40,20 +41,21 @@ struct Validator: Sendable, Hashable, Codable {
     var strongTag: EntityTag? { entityTag.flatMap { $0.isWeak ? nil : $0 } }
     var isEmpty: Bool { entityTag == nil && lastModified == nil }
 
-    /// Whether it tells versions apart by itself: a strong tag or, where there is no tag, a strong date. A date beside a weak
-    /// or malformed tag does not count: the server itself says that it cannot vouch for bytes.
+    /// Whether the validator tells versions apart by itself: a strong tag or, if there is no tag, a strong date. A date
+    /// beside a weak or malformed tag does not count, because the server itself does not vouch for the bytes.
     var isStrong: Bool { strongTag != nil || entityTag == nil && lastModified != nil && lastModifiedIsStrong }
 
-    /// Whether a later answer of this validator is of the same bytes, which takes the same strong validator in both (RFC 9110
-    /// §15.3.7.3).
+    /// Returns whether a later answer with the validator `later` is of the same bytes. Both answers must have the same
+    /// strong validator (RFC 9110 §15.3.7.3).
     func isProven(by later: Validator) -> Bool {
         guard isStrong else { return false }
         if let strongTag { return later.entityTag.map(strongTag.stronglyMatches) ?? false }
-        // A tag that appears and vouches for nothing takes the date's word away.
+        // A new tag that is weak makes the date worthless.
         return later.lastModified == lastModified && (later.entityTag == nil || later.strongTag != nil)
     }
 
-    /// Whether a later answer at least says something of the version that agrees, and nothing that does not.
+    /// Returns whether a later answer has a tag or a date in common with this validator, and nothing that contradicts
+    /// it.
     func agrees(with later: Validator) -> Bool {
         guard compare(later) != .different else { return false }
         let hasTags = entityTag != nil && later.entityTag != nil
@@ -61,11 +63,11 @@ struct Validator: Sendable, Hashable, Codable {
         return hasTags || hasDates
     }
 
-    /// How a later answer's validator compares with this one.
+    /// Result of the comparison of a later answer's validator with this one.
     enum Comparison: Sendable, Equatable {
-        /// The same strong tag: the same bytes.
+        /// The strong tags are the same, and so are the bytes.
         case same
-        /// Nothing contradicts, nothing proves: the bytes have to be compared.
+        /// Nothing contradicts the same version, and nothing proves it. The bytes have to be compared.
         case maybe
         case different
     }
@@ -73,7 +75,8 @@ struct Validator: Sendable, Hashable, Codable {
     func compare(_ later: Validator) -> Comparison {
         if let mine = entityTag, let theirs = later.entityTag {
             if mine.stronglyMatches(theirs) { return .same }
-            // A server that compresses on the fly or sits behind a cache may weaken its own tag: the opaque part decides.
+            // A server that compresses on the fly or is behind a cache may weaken its own tag, so the opaque part
+            // decides.
             if !mine.weaklyMatches(theirs) { return .different }
         }
         if let mine = lastModified, let theirs = later.lastModified, mine != theirs { return .different }

@@ -1,36 +1,38 @@
 internal import Foundation
 
-/// How far the comparison of blocks has come that precedes a resume over a version without a strong name.
+/// Progress of the comparison of blocks before a download without a strong validator is resumed.
 struct VersionComparison: Sendable, Equatable {
-    /// Names one choice of blocks, as a connection's id names a request.
+    /// Identifies one choice of blocks, as the id of a connection identifies a request.
     struct ChoiceID: Sendable, Hashable, Codable { let number: Int }
 
-    /// Blocks that are still to be compared; nil before they have been chosen.
+    /// Blocks that still have to be compared; `nil` before they have been chosen.
     private(set) var left: [Range<Int64>]?
-    /// An answer named no version, and only bytes can show that it is the known one.
+    /// Whether an answer named no version, so that only bytes can show that it is the known one.
     private(set) var isWanted = false
-    /// Bytes that were on disk when a resume followed the last comparison of this run.
+    /// Number of bytes on disk when a resume followed the last comparison of this run.
     private var lastCount: Int64?
-    /// Where the blocks are compared with.
+    /// The place that the blocks are compared with.
     private var place: URL?
-    /// The path that answered for the blocks compared so far, after redirects.
+    /// Path of the last answer, after redirects.
     private var answeringPath: String?
-    /// How that answer named the version.
+    /// Validator of the last answer.
     private var answeringValidator: Validator?
-    /// How often redirects led to another place between two blocks, or to another version.
+    /// Number of times that the answer to a block came from another path or another version than the answer before.
     private var detours = 0
     private var choices = 0
     private var random: SplitMix64
 
     init(seed: UInt64) { random = SplitMix64(seed: seed ^ 0xB10C) }
 
-    /// What was compared with one place says nothing about another; a fresh link to the same place continues it.
+    /// Sets the place to compare with. Another place begins the comparison anew; a fresh link to the same place
+    /// continues it.
     mutating func aim(at url: URL) {
         if place != url.place { (left, answeringPath, answeringValidator) = (nil, nil, nil) }
         place = url.place
     }
 
-    /// Which blocks to choose from, at other places each time, so that repeated resumes compare more and more of the file.
+    /// Returns the plan for the choice of blocks. Each plan chooses other positions, so that repeated resumes compare
+    /// more and more of the file.
     mutating func plan(_ persisted: PersistedRanges, besides tail: Range<Int64>) -> (ChoiceID, ComparisonPlan) {
         choices += 1
         let fresh = lastCount.map { max(0, persisted.count - $0) }
@@ -38,11 +40,11 @@ struct VersionComparison: Sendable, Equatable {
         return (ChoiceID(number: choices), plan)
     }
 
-    /// A block was answered, or the rest after all blocks: all of them have to come from one path, wherever redirects lead, and to be
-    /// of one version.
+    /// Notes an answer to a block, or to the request after all blocks. All answers have to come from one path, wherever
+    /// redirects lead, and have to be of one version.
     ///
-    /// - Returns: false when this one comes from another path than those before it, or is of another version: the comparison
-    ///   begins again.
+    /// - Returns: `false` if this answer comes from another path than those before, or is of another version. The
+    ///   comparison then begins again.
     mutating func isAnswered(from head: ResponseHead) -> Bool {
         let path = head.url.path(percentEncoded: true)
         let validator = Validator(head)
@@ -54,17 +56,17 @@ struct VersionComparison: Sendable, Equatable {
         return false
     }
 
-    /// Whether redirects lead elsewhere each time, so that nothing can be compared.
+    /// Whether answers came from other paths or versions so often that nothing can be compared.
     var isAstray: Bool { detours > Self.mostDetours }
     private static let mostDetours = 4
 
     mutating func choose(_ blocks: [Range<Int64>]) { left = blocks }
     mutating func noteAgreed() { left?.removeFirst() }
-    /// Time goes by before the request that follows: what agreed may be another version by then.
+    /// Drops a finished comparison. Time passes before the next request, and the version may change meanwhile.
     mutating func noteRest() { if left == [] { left = nil } }
     mutating func want() { isWanted = true }
 
-    /// Bytes are joined, or a version is begun: the next resume compares again.
+    /// Ends the comparison when bytes are joined or a version is begun. The next resume compares again.
     mutating func finish(at count: Int64?) {
         if count == nil || left != nil { lastCount = count }
         (left, isWanted, answeringPath, answeringValidator, detours) = (nil, false, nil, nil, 0)
