@@ -142,8 +142,8 @@ final class ConnectionBroker {
         }
     }
 
-    /// Most bytes that one write of a body gathers. All connections share a budget of 32 MiB, because the bytes under
-    /// way must not grow with the number of connections. Each connection may gather at least 64 KiB.
+    /// Maximum number of bytes that one write of a body gathers. All connections share a budget of 32 MiB, because the
+    /// bytes under way must not grow with the number of connections. Each connection may gather at least 64 KiB.
     var writeBatchBytes: Int {
         min(environment.configuration.storage.batchBytes, max(1 << 16, (32 << 20) / max(1, 2 * pool.openCount)))
     }

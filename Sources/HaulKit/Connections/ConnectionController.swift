@@ -76,7 +76,7 @@ struct ConnectionController: Sendable, Equatable {
     ///   - ceiling: largest number of connections.
     ///   - start: first target; more than 1 if the user named a number or the host has rewarded more connections
     ///     before.
-    ///   - knownLimit: most connections that the host was seen to allow before; `nil` if unknown.
+    ///   - knownLimit: largest number of connections that the host was seen to allow before; `nil` if unknown.
     init(ceiling: Int, start: Int = 1, knownLimit: Int? = nil) {
         self.ceiling = min(max(ceiling, 1), LearnedHostLimit.sane)
         host = LearnedHostLimit(known: knownLimit)
@@ -84,7 +84,7 @@ struct ConnectionController: Sendable, Equatable {
         target = self.start
     }
 
-    /// The limit that the host has shown, for later downloads.
+    /// Largest number of connections that the host was seen to allow, for later downloads; `nil` if unknown.
     var learnedLimit: Int? { host.limit }
 
     /// Returns whether another connection may be opened now. `count` includes the connections that wait for an answer.

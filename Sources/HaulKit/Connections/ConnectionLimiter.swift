@@ -11,7 +11,7 @@ struct ConnectionLimiter: Sendable {
     }
 
     var limit: Int
-    /// Most connections to all hosts together.
+    /// Maximum number of connections to all hosts together.
     let total: Int
     private var all = 0
     private var open: [Origin: Int] = [:]

@@ -71,7 +71,7 @@ struct ExpiringURL: Sendable, Equatable {
         return [.cancelSource(asked)]
     }
 
-    /// Notes that there is a fresh link.
+    /// Notes that the application named a fresh link.
     mutating func renew(expiresAt: Instant?, at now: Instant) {
         asked = nil
         number += 1
@@ -97,7 +97,6 @@ struct ExpiringURL: Sendable, Equatable {
         renewsAt = max(expiresAt ?? now, now + Self.pause)
     }
 
-    /// Notes that a server refused the link.
     mutating func refuse(_ status: Int, _ error: DownloadError) { refusal = Refusal(status: status, error: error) }
     /// Forgets the refusal, because another run may try the link once more.
     mutating func forgiveRefusal() { refusal = nil }

@@ -1,12 +1,12 @@
 /// Facts that earlier downloads have learned about the connections of a host.
 struct KnownHost: Sendable, Equatable, Codable {
-    /// Most connections that the host was seen to allow; `nil` if it refused none.
+    /// Largest number of connections that the host was seen to allow; `nil` if it refused none.
     var limit: Int?
     /// The largest number of connections that was clearly faster than half as many; `nil` if none was within the last
     /// hour.
     var worthwhile: Int?
 
-    /// Most connections that a large file begins with.
+    /// Maximum number of connections that a large file begins with.
     private static let mostAtOnce = 4
     /// A smaller file is done before the number of its connections matters.
     private static let leastBytes: Int64 = 32 << 20

@@ -1,12 +1,12 @@
 /// Learns how many connections a host allows. The evidence is its refusals and the connections that get bytes.
 struct LearnedHostLimit: Sendable, Equatable {
-    /// Most connections to have; `nil` while no refusal is known.
+    /// Maximum number of connections; `nil` while no refusal is known.
     private(set) var limit: Int?
-    /// Most connections that have got bytes at once for at least `proof`.
+    /// Largest number of connections that have got bytes at once for at least `proof`.
     private var proven = 0
     /// Element n is the time since which more than n connections get bytes without a break.
     private var flowingSince: [Instant] = []
-    /// Most connections that have got bytes at once since the last refusal.
+    /// Largest number of connections that have got bytes at once since the last refusal.
     private var seen = 0
     private var pause: RetryAfterPause?
     /// Consecutive refusals of a number of connections that had worked before.
@@ -19,7 +19,7 @@ struct LearnedHostLimit: Sendable, Equatable {
     private static let proof: Duration = .seconds(2)
     private static let firstProbeWait: Duration = .seconds(60)
     private static let longestProbeWait: Duration = .seconds(3600)
-    /// Most requests that are sent before the first answer is back. The host may refuse all of them.
+    /// Maximum number of requests that are sent before the first answer is back. The host may refuse all of them.
     private static let mostUntested = 3
 
     /// Largest count that is believed.
@@ -81,7 +81,7 @@ struct LearnedHostLimit: Sendable, Equatable {
         return now >= max(nextProbe, pause?.until ?? nextProbe)
     }
 
-    /// Most connections to have now; `nil` while no limit is known.
+    /// Maximum number of connections at present; `nil` while no limit is known.
     var most: Int? { limit.map { isProbing ? $0 + 1 : $0 } }
 
     mutating func beginProbe() { isProbing = true }

@@ -8,11 +8,11 @@ internal import DequeModule
 struct RefusedConnections: Sendable {
     typealias Waiter = ConnectionLimiter.Waiter
 
-    /// Most consecutive refusals of a download. Further ones count as failures, because other downloads are not the
-    /// cause.
+    /// Maximum number of consecutive refusals of a download. Further ones count as failures, because other downloads
+    /// are not the cause.
     static let mostRefusals = 30
-    /// Most consecutive refusals that are followed by a timed try, since they may be accidents. After that the download
-    /// waits for its turn.
+    /// Number of consecutive refusals that are followed by a timed try, since they may be accidents. After that the
+    /// download waits for its turn.
     static let mostTimedTries = 8
     private static let firstWait: Duration = .milliseconds(500)
 

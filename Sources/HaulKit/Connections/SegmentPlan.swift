@@ -85,8 +85,8 @@ struct SegmentPlan: Sendable, Equatable {
     /// - Parameters:
     ///   - speeds: bytes per second. A connection without an entry counts with the mean of the others. This applies to
     ///     `id` too, unless the caller knows better from the mirror that it will ask.
-    ///   - most: most bytes of a gap to give. The range may be a little shorter, so that the rest is not shorter than
-    ///     the smallest piece.
+    ///   - most: maximum number of bytes of a gap to give. The range may be a little shorter, so that the rest is not
+    ///     shorter than the smallest piece.
     ///   - requestTime: time to the first byte of a new request. A segment that will be done sooner stays whole.
     /// - Returns: `nil` if nothing is worth a request of its own.
     mutating func claim(

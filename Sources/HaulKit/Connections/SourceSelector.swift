@@ -62,7 +62,7 @@ struct SourceSelector: Sendable, Equatable {
         }
     }
 
-    /// More mirrors than this are not worth remembering.
+    /// Maximum number of sources of a download. More are not worth remembering.
     static let most = 64
 
     func isMirror(_ index: Int) -> Bool { index != home }
@@ -181,7 +181,7 @@ struct SourceSelector: Sendable, Equatable {
         }
     }
 
-    /// Most connections to a mirror, which serves as a favour (RFC 6249 §7.1 has one at a time).
+    /// Maximum number of connections to a mirror, which serves as a favour (RFC 6249 §7.1 has one at a time).
     private static let mostOfAMirror = 4
 
     mutating func noteFailure(of index: Int) { sources[index].failures += 1 }

@@ -35,7 +35,7 @@ struct Transfer: Sendable, Equatable {
     }
 
     struct Limits: Sendable, Equatable, Codable {
-        /// Most connections of a download.
+        /// Largest number of connections of a download.
         var connections = 1
         /// Number of connections to have from the beginning, without a measurement of what they bring.
         var start = 1
