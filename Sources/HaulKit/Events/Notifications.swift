@@ -64,7 +64,6 @@ final class Notifications {
         if broadcast.isHeard { broadcast.tell(.changed(snapshot), group: snapshot.group) }
     }
 
-    /// Reports a download that was added.
     func announceAddition(_ snapshot: @autoclosure () -> DownloadSnapshot) {
         guard broadcast.isHeard else { return }
         let snapshot = snapshot()
@@ -73,7 +72,6 @@ final class Notifications {
 
     // MARK: Many
 
-    /// Reports rows that were deleted.
     func announce(_ removed: RemovedRows) {
         for row in removed.listed { broadcast.tell(.removed(row.id, group: row.group), group: row.group) }
     }
