@@ -1,7 +1,7 @@
 /// Chooses the blocks on disk that are compared with the server's bytes before a download without a strong validator is
 /// resumed. The blocks come from all over the file. Blocks of more than one repeated byte are preferred.
 struct ComparisonPlan: Sendable, Equatable {
-    /// Small enough to come in the first flight of a connection.
+    /// Length of a block in bytes. A block is small enough to arrive in the first flight of a connection.
     static let blockLength: Int64 = 16 * 1024
     /// Number of blocks in the first comparison of a run. Data of at most this many blocks is compared completely.
     static let mostBlocks = 15
@@ -9,7 +9,7 @@ struct ComparisonPlan: Sendable, Equatable {
     /// Bytes that have to be downloaded for each block of a later comparison of the same run. The compared bytes thus
     /// stay few beside the downloaded ones, however often the connection breaks.
     static let bytesForABlock: Int64 = 128 * 1024
-    /// Most positions that are searched for blocks of more than one repeated byte.
+    /// Maximum number of positions that are searched for blocks of more than one repeated byte.
     static let mostProbes = 1024
 
     /// The bytes that blocks are taken from.
