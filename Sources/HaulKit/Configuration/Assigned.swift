@@ -1,11 +1,12 @@
 internal import Synchronization
 
-/// A value that cannot be compared, such as a closure: equal are copies of one assignment.
+/// Wraps a value that cannot be compared, such as a closure. Two wrappers are equal if they are copies of one
+/// assignment.
 struct Assigned<Value: Sendable>: Sendable, Hashable {
     let value: Value
     private let number: UInt64
 
-    /// - Parameter initial: the default, of which all assignments are the same one.
+    /// Wraps a default value. All wrappers of a default are equal.
     init(initial: Value) { (value, number) = (initial, 0) }
 
     init(_ value: Value) {

@@ -1,24 +1,25 @@
 extension Downloader.Configuration {
-    /// Number and time limits of connections. ``Downloader/update(_:)`` changes every value except the two time limits.
+    /// Number and time limits of connections. ``Downloader/update(_:)`` changes every value. The two time limits apply
+    /// to requests that are sent after the change.
     public struct Connections: Sendable, Hashable {
-        /// Largest number of connections of a download; less than 1 counts as 1. Haul measures how many to use: it keeps
-        /// an additional connection only if the download becomes faster. A change applies to downloads that start later.
-        /// Default: 16.
+        /// Largest number of connections of a download; less than 1 counts as 1. Haul measures how many to use: it
+        /// keeps an additional connection only if the download becomes faster. A change applies to downloads that start
+        /// later. Default: 16.
         public var maxPerDownload = 16
         /// Number of connections that a download opens at its start, without measuring; less than 1 counts as 1. A
         /// change applies to downloads that start later. Default: 1.
         public var initial = 1
-        /// Largest number of connections to a host, over all downloads; less than 1 counts as 1. Open connections
-        /// continue when it is lowered. Default: 8.
+        /// Largest number of connections to a host, over all downloads; less than 1 counts as 1. When the limit is
+        /// lowered, open connections continue. Default: 8.
         public var maxPerHost = 8
         /// Smallest range that a connection is opened for, in bytes; less than 1 counts as 1. A change applies to
         /// downloads that start later. Default: 256 KiB.
         public var smallestPiece: Int64 = 256 << 10
-        /// Time limit for setting up TCP and TLS. Zero or less: every attempt times out; there is no value for "no
-        /// limit". Default: 20 s.
+        /// Time limit for setting up TCP and TLS. With zero or less every attempt times out; no value means "no limit".
+        /// Default: 20 s.
         public var connectTimeout = Duration.seconds(20)
-        /// Longest silence of a server, before the response and within it; then the attempt has failed. Zero or less:
-        /// every attempt times out. Default: 60 s.
+        /// Longest silence of a server, before the response and within it. After it, the attempt fails. With zero or
+        /// less every attempt times out. Default: 60 s.
         public var stallTimeout = Duration.seconds(60)
 
         /// The default values.

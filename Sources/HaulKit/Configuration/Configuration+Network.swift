@@ -1,27 +1,29 @@
 extension Downloader.Configuration {
-    /// The networks and servers that downloads use, and how they identify themselves. ``Downloader/update(_:)`` changes them, but
-    /// ``monitor``, ``meter``, ``cookies``, ``collectsCookies`` and ``certificateAuthorities``, which are read when the downloader
-    /// opens. ``binding``, ``deniedAddresses``, ``proxies``, ``netrc`` and ``userAgent`` apply to requests that are sent after the
-    /// change: no transfer is cut short.
+    /// The networks and servers that downloads use, and how downloads identify themselves.
+    ///
+    /// ``Downloader/update(_:)`` changes every value except ``monitor``, ``meter``, ``cookies``, ``collectsCookies``
+    /// and ``certificateAuthorities``, which are read when the downloader opens. ``binding``, ``deniedAddresses``,
+    /// ``proxies``, ``netrc`` and ``userAgent`` apply to requests that are sent after the change; running transfers
+    /// continue.
     public struct Network: Sendable {
-        /// Speed limit of all downloads together, in bytes per second; `nil`, 0 or a negative number for no limit. Where
-        /// the timetable sets a lower limit, that applies. Default: `nil`.
+        /// Speed limit of all downloads together, in bytes per second. `nil`, 0 or a negative number: no limit. A lower
+        /// limit of the timetable takes precedence. Default: `nil`.
         public var bytesPerSecond: Int64?
         /// Whether downloads are held (``HoldReason/offline``) while no network leads to other machines, and continue
         /// when a network does. Downloads from this machine itself are not held, nor are any on a machine that has no
         /// network interface but loopback. Default: `true`.
         public var waitsForNetwork = true
-        /// Whether downloads may run on a metered network, as reported by ``meter`` or ``monitor``. Otherwise they are
-        /// held (``HoldReason/metered``). A network of which it is not known counts as not metered. Default: `true`.
+        /// Whether downloads may run on a metered network, as reported by ``meter`` or ``monitor``. With `false` they
+        /// are held (``HoldReason/metered``). A network counts as not metered if its kind is unknown. Default: `true`.
         public var allowsMetered = true
-        /// Reports the state of the network; `nil` for ``SystemNetworkMonitor``, which knows the interfaces, and with
-        /// ``meter`` whether the network is metered. Default: `nil`.
+        /// Reports the state of the network. `nil`, the default: ``SystemNetworkMonitor``, which watches the interfaces
+        /// and asks ``meter`` whether the network is metered.
         public var monitor: (any NetworkMonitor)? {
             get { assignedMonitor.value }
             set { assignedMonitor = Assigned(newValue) }
         }
         /// Reports whether the network is metered, in addition to ``SystemNetworkMonitor``; not used with another
-        /// ``monitor``. `nil`, the default: it is not known, and ``allowsMetered`` has no effect. The product
+        /// ``monitor``. `nil`, the default: metering is unknown, and ``allowsMetered`` has no effect. The product
         /// `HaulDesktop` asks NetworkManager: `import HaulDesktop` and `configuration.useDesktopServices()`.
         public var meter: (any NetworkMeter)? {
             get { assignedMeter.value }
@@ -29,22 +31,24 @@ extension Downloader.Configuration {
         }
         /// Interface or local address to connect from; `nil` lets the system route. Default: `nil`.
         public var binding: NetworkBinding?
-        /// Addresses that downloads may not connect to, at redirects and mirrors too: a server that downloads what strangers name should
-        /// deny ``AddressBlock/nonPublic``. What a name stands for is looked at for each connection. A proxy looks names up
-        /// itself, so behind one only URLs with such an address are refused; webhooks are not concerned. A download that leads
-        /// there fails with ``DownloadError/Code/addressDenied``. Default: none.
+        /// Addresses that downloads must not connect to, also after redirects and at mirrors. A server that downloads
+        /// URLs named by strangers should deny ``AddressBlock/nonPublic``. Default: none.
+        ///
+        /// The addresses of a host name are checked for each connection. A proxy looks names up itself, so behind a
+        /// proxy only URLs that contain such an address are refused. Webhooks are exempt. A download that leads to a
+        /// denied address fails with ``DownloadError/Code/addressDenied``.
         public var deniedAddresses: [AddressBlock] = []
         /// Proxies for `http` and `https` URLs. Default: none; ``ProxySettings/environment(_:)`` reads the usual
         /// variables.
         public var proxies = ProxySettings.direct
-        /// User names and passwords by host; `nil`, the default, for none. ``Netrc/init(contentsOfFile:)`` reads a file.
+        /// User names and passwords by host. `nil`, the default: none. ``Netrc/init(contentsOfFile:)`` reads a file.
         /// Check ``Netrc/isReadableByOthers``: the downloader does not check the file's permissions.
         public var netrc: Netrc? {
             get { assignedNetrc.value }
             set { assignedNetrc = Assigned(newValue) }
         }
-        /// Cookies that every download starts with. Cookies that a server sets are kept for the run of each download,
-        /// shared by its connections, and sent only to the origin that set them. Default: none.
+        /// Cookies that every download starts with. Default: none. Each download keeps the cookies that servers set
+        /// until its run ends, shares them among its connections, and sends each only to the origin that set it.
         public var cookies = Cookies()
         /// Whether ``Downloader/cookies`` also holds the cookies that servers set. Default: `false`.
         public var collectsCookies = false
@@ -55,13 +59,13 @@ extension Downloader.Configuration {
         public var userAgent = "haul/" + Downloader.version
         /// Number of event loops that the process will have; `nil` when unknown.
         package var eventLoops: Int?
-        /// Descriptors that the rest of the program may have open at once, and that downloads leave to it: connections to a server, files
-        /// that are sent.
+        /// File descriptors that downloads leave free for the rest of the program, such as connections to a server of
+        /// the program and files that it sends. Default: 0.
         package var otherDescriptors = 0
-        /// Decides when requests may be sent, beside the downloader's own limits; nil: nothing else does.
+        /// Decides when requests may be sent, in addition to the downloader's own limits; `nil` for these limits alone.
         package var admission: (any RequestAdmission)?
-        /// How long a connection is kept without a request. A server with few workers may keep one of them for it, and then
-        /// answers no other request, not even the next one of this downloader.
+        /// Time for which an idle connection is kept open. A server with few workers may tie up a worker for each idle
+        /// connection and then answer no other request, not even the next one of this downloader. Default: 5 s.
         package var idleTimeout = Duration.seconds(5)
 
         var assignedMonitor = Assigned<(any NetworkMonitor)?>(initial: nil)

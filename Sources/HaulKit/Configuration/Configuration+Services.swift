@@ -2,15 +2,15 @@ public import CoreMetrics
 public import Logging
 
 extension Downloader.Configuration {
-    /// Programs, webhooks and desktop notifications that events start. ``Downloader/update(_:)`` changes ``actions``; the
-    /// others are read when the downloader opens.
+    /// Programs, webhooks and desktop notifications that events start. ``Downloader/update(_:)`` changes ``actions``;
+    /// the other values are read when the downloader opens.
     public struct Hooks: Sendable {
         /// Programs, webhooks and desktop notifications to run when downloads start and end. Default: none.
         public var actions: [Downloader.Hook] = []
         /// Time and number limits of ``actions``.
         public var limits = HookLimits()
-        /// Shows the notifications of ``Downloader/Hook/desktopNotification(on:)``; `nil`, the default: they are not shown. The
-        /// product `HaulDesktop` shows them on the desktop of this user: `import HaulDesktop` and
+        /// Shows the notifications of ``Downloader/Hook/desktopNotification(on:)``. `nil`, the default: no notification
+        /// is shown. The product `HaulDesktop` shows them on the desktop of this user: `import HaulDesktop` and
         /// `configuration.useDesktopServices()`.
         public var notifier: (any Notifier)? {
             get { assignedNotifier.value }
@@ -23,22 +23,23 @@ extension Downloader.Configuration {
         public init() {}
     }
 
-    /// Where logs and metrics go. Read when the downloader opens.
+    /// Destinations of logs and metrics. Read when the downloader opens.
     public struct Telemetry: Sendable {
-        /// Receives the metrics (`docs/metrics.md` lists them); `nil`, the default: the factory of `MetricsSystem`.
+        /// Receives the metrics, which `docs/metrics.md` lists. `nil`, the default: the factory of `MetricsSystem`
+        /// receives them.
         public var metrics: (any MetricsFactory)? {
             get { assignedMetrics.value }
             set { assignedMetrics = Assigned(newValue) }
         }
-        /// Gets a line at `info` when a download gets a slot and when its run ends, with `download` (its id) and `group` as
-        /// metadata, and lines at `debug` for changes between and for faults beside a download. URLs are masked. Default: no
-        /// output.
+        /// Receives the log. Lines at `info` report when a download gets a slot and when its run ends, with the
+        /// metadata `download` (the id) and `group`. Lines at `debug` report other changes of state, and faults that
+        /// end no download. URLs are masked. Default: no output.
         public var logger: Logger {
             get { assignedLogger.value }
             set { assignedLogger = Assigned(newValue) }
         }
 
-        /// Records every event of every download, for a replay; `nil`: nothing is recorded.
+        /// Records every event of every download, for a replay; `nil` for no recording.
         package var trace: DownloadTrace?
 
         var assignedMetrics = Assigned<(any MetricsFactory)?>(initial: nil)
@@ -48,13 +49,15 @@ extension Downloader.Configuration {
         public init() {}
     }
 
-    /// Where URLs come from that the requests do not have. ``Downloader/update(_:)`` changes both values.
+    /// The provider of URLs that requests lack, and its time limit. ``Downloader/update(_:)`` changes both values.
     public struct Sources: Sendable {
-        /// Called for a URL when a download has none, when a server refuses the URL, and before the URL expires. `nil`,
-        /// the default: an expired URL ends the download like any refusal. A provider where there was none is called for downloads that
-        /// start later; one that is taken away is as one that throws.
+        /// Returns a URL when a download has none, when a server refuses the URL, and before the URL expires. `nil`,
+        /// the default: an expired URL ends the download like any refusal.
+        ///
+        /// A provider that is set later is called for downloads that start after the change. If the provider is
+        /// removed, running downloads behave as if it threw.
         public var provider: SourceProvider?
-        /// Time limit for one call of ``provider``. Zero or less: every call times out. Default: 30 s.
+        /// Time limit for one call of ``provider``. With zero or less every call times out. Default: 30 s.
         public var timeout = Duration.seconds(30)
 
         /// The default values.

@@ -1,69 +1,79 @@
 internal import Foundation
 
 extension Downloader.Configuration {
-    /// Where state is kept, and how much disk space downloads may take. ``Downloader/update(_:)`` changes
-    /// ``keepsFinishedRecords``, ``waitsForSpace``, ``reservedDiskSpace``, ``diskQuota``, ``progressInterval`` and
-    /// ``syncInterval``; the others are read when the downloader opens.
+    /// Location of the state, and limits of disk space.
+    ///
+    /// ``Downloader/update(_:)`` changes ``keepsFinishedRecords``, ``waitsForSpace``, ``reservedDiskSpace``,
+    /// ``diskQuota``, ``progressInterval`` and ``syncInterval``; the other values are read when the downloader opens.
     public struct Storage: Sendable {
-        /// Identifies the store. Downloaders with different names share nothing. Must not be empty, begin with a dot or
+        /// Name of the store. Downloaders with different names share nothing. Must not be empty, begin with a dot or
         /// contain a slash. Default: `default`.
         public var name: String
         /// Path of the folder that holds the stores. Readable by its owner only, since header fields may hold secrets.
         public var stateFolder: String
-        /// Whether the store is kept in memory: nothing of it is on the disk, ``name`` and ``stateFolder`` name nothing, and each
-        /// downloader begins empty. ``Downloader/shutDown()`` cancels what is unfinished, since nothing could continue it;
-        /// partial files of a process that ended without it stay where they are, and nothing adopts them. For engines below a
-        /// store of the application's own. Default: `false`.
+        /// Whether the store is kept in memory instead of on the disk. ``name`` and ``stateFolder`` then locate
+        /// nothing, and each downloader begins empty. Meant for an application that has a store of its own. Default:
+        /// `false`.
+        ///
+        /// ``Downloader/shutDown()`` cancels every unfinished download, because nothing could continue it. If the
+        /// process ends without that call, its partial files stay where they are, and no later downloader adopts them.
         public var isInMemory = false
-        /// How long the records of finished downloads are kept. The files stay, whatever becomes of their records; handles
-        /// keep their snapshot and result. What has no record is in no list and no sum, does not count for ``diskQuota``, and
-        /// is not recognised when it is added again: its file is then one that is in the way
-        /// (``DownloadRequest/onConflict``). A record that is dropped is reported by ``DownloaderEvent/removed(_:group:)``.
-        /// Default: ``RecordKeeping/always``.
+        /// How long the records of finished downloads are kept. Default: ``RecordKeeping/always``.
+        ///
+        /// Dropping a record keeps the file, and handles keep their snapshot and result.
+        /// ``DownloaderEvent/removed(_:group:)`` reports each dropped record. A download without a record is in no list
+        /// and no sum, and does not count for ``diskQuota``. If it is added again, the downloader does not recognise
+        /// it, and treats its file as an existing file that is in the way (``DownloadRequest/onConflict``).
         public var keepsFinishedRecords = RecordKeeping.always
-        /// Absolute path of a folder that the system may move between two runs: paths that an earlier run stored below
-        /// it are resolved below its present path. `nil`: no folder moves. Default: the application's container on
-        /// systems that give it another path with each update (iOS and its kin; not tried on such a machine), `nil`
-        /// elsewhere.
+        /// Absolute path of a folder that the system may move between two runs. Paths that an earlier run stored below
+        /// the folder are resolved below its present path. `nil`: no folder moves. Default: the application's container
+        /// on systems that give the container another path with each update (iOS, tvOS, watchOS and visionOS; not
+        /// tested there), `nil` elsewhere.
         public var movingRoot = Self.defaultMovingRoot
         /// What happens to the downloads of earlier runs. Default: ``Restoration/everything``.
         public var restoration = Restoration.everything
-        /// Whether downloads that ran when an earlier process ended are queued again, with ``Restoration/everything``;
-        /// otherwise they are paused. Downloads that the user paused stay paused in either case. Default: `true`.
+        /// Whether downloads that ran when an earlier process ended are queued again, with ``Restoration/everything``.
+        /// With `false` they are paused. Downloads that the user paused stay paused in either case. Default: `true`.
         public var resumesAtStart = true
         /// Whether a download that finds no space on the disk is held until there is some (``HoldReason/diskFull``,
-        /// ``HoldReason/quota``). Otherwise it fails with ``DownloadError/Code/diskFull``. A file that is larger than
-        /// the disk or the quota fails in either case. A change applies to runs that start later. Default: `true`.
+        /// ``HoldReason/quota``). With `false` it fails with ``DownloadError/Code/diskFull``. A file that is larger
+        /// than the disk or the quota fails in either case. A change applies to runs that start later. Default: `true`.
         public var waitsForSpace = true
-        /// Bytes of each disk that downloads leave free; 0: downloads may fill the disk. Default: 0.
+        /// Bytes of each disk that downloads leave free. With 0, the default, downloads may fill the disk.
         public var reservedDiskSpace: Int64 = 0
         /// Largest number of bytes that the files of this downloader may take, finished and unfinished together; `nil`
         /// for no limit. 0 or less: no file with a byte fits. An unfinished file counts with its complete length, a
         /// finished file as long as its record is kept and its file exists. Default: `nil`.
         public var diskQuota: Int64?
-        /// Time between two reports of progress. Received ranges are recorded twice as often: a SIGKILL costs at most
-        /// the bytes of half this interval, plus the 50 ms that a buffer may wait to be written and the time that the
+        /// Time between two reports of progress. Received ranges are recorded twice as often. A SIGKILL costs at most
+        /// the bytes of half this interval, of the 50 ms that a buffer may wait to be written, and of the time that the
         /// store takes. Default: 200 ms.
         public var progressInterval = Duration.milliseconds(200)
-        /// Time between two syncs of a file's data: what a power loss costs at most. Default: 4 s.
+        /// Time between two syncs of a file's data. A power loss costs at most the bytes of this interval. Default:
+        /// 4 s.
         public var syncInterval = Duration.seconds(4)
-        /// Whether the settings that ``Downloader/update(_:)`` changes are remembered in the store. When a downloader of this
-        /// name opens, they take the place of those in its configuration. Remembered are those of ``Queue``, of
-        /// ``Connections`` without the time limits, ``Downloader/Configuration/retry``, of ``Network`` the speed limit,
-        /// ``Network/waitsForNetwork`` and ``Network/allowsMetered``, and what can be changed of this group but
-        /// ``keepsFinishedRecords``; hooks and proxies, which may hold secrets, and the source provider are not. A remembered value
-        /// that cannot be read is ignored, and logged at `debug`. ``Downloader/forgetSettings()`` forgets all.
-        /// Default: `false`, and remembered values are not read.
+        /// Whether the store remembers the settings that ``Downloader/update(_:)`` changes. When a downloader of this
+        /// name opens, remembered settings replace those of its configuration. With `false`, the default, remembered
+        /// settings are not read either.
+        ///
+        /// - Remembered: all of ``Queue``; ``Connections`` without the time limits; ``Downloader/Configuration/retry``;
+        ///   ``Network/bytesPerSecond``, ``Network/waitsForNetwork`` and ``Network/allowsMetered``; and the settings of
+        ///   this group that can be changed, except ``keepsFinishedRecords``.
+        /// - Not remembered: hooks and proxies, which may hold secrets, and the source provider.
+        ///
+        /// A remembered value that cannot be read is ignored, and logged at `debug`. ``Downloader/forgetSettings()``
+        /// forgets all.
         public var remembersSettings = false
-        /// Called with the path of the store's file when another program has kept it locked for some seconds; the
-        /// downloader waits for some more.
+        /// Called with the path of the store's file when another program has kept the file locked for some seconds. The
+        /// downloader goes on waiting for some more.
         package var onStoreWait: (@Sendable (_ path: String) -> Void)?
-        /// Called once for each row of the store that cannot be read, with its id and URL as far as they can be read.
+        /// Called once for each row of the store that cannot be read, with the row's id and URL as far as they can be
+        /// read.
         package var onOddRow: (@Sendable (_ name: String) -> Void)?
         /// Called each time that the store becomes unreliable (``Downloader/storeFailure``).
         package var onStoreFailure: (@Sendable (DownloadError) -> Void)?
-        /// Whether folders of downloads are made where they are missing. Without, such a download fails: its folder may be that of a
-        /// file system that is away.
+        /// Whether missing folders of downloads are created. With `false` a download into a missing folder fails,
+        /// because the file system of the folder may not be mounted. Default: `true`.
         package var makesFolders = true
         /// Largest number of bytes written with one call.
         var batchBytes = 512 << 10
@@ -86,8 +96,8 @@ extension Downloader.Configuration {
         case always
         /// Until the download is complete and its listeners have been told.
         case none
-        /// So long after the download was completed, also over restarts; it may be longer while no downloader has the store
-        /// open. Zero or less: as ``none``.
+        /// For this time after the download was completed, also across restarts. The record stays longer while no
+        /// downloader has the store open. Zero or less: like ``none``.
         case `for`(Duration)
     }
 
@@ -110,8 +120,10 @@ extension Downloader.Configuration.Storage {
         #endif
     }
 
-    /// - Throws: ``DownloadError`` with code ``DownloadError/Code/invalidDestination`` where the folder is the default one and the
-    ///   environment names it by bytes that are not UTF-8.
+    /// Checks that the default state folder has a usable path.
+    ///
+    /// - Throws: ``DownloadError`` with code ``DownloadError/Code/invalidDestination`` if ``stateFolder`` is the
+    ///   default and an environment variable names it by bytes that are not UTF-8.
     func checkFolder() throws(DownloadError) {
         do throws(DownloadError) { try PathText.check(variables: ["HAUL_STATE_DIR", "XDG_STATE_HOME", "HOME"]) } catch {
             if stateFolder == Self.defaultFolder(ProcessInfo.processInfo.environment) { throw error }
@@ -123,7 +135,7 @@ extension Downloader.Configuration.Storage {
         // The XDG Base Directory Specification requires relative paths to be ignored.
         if let state = environment["XDG_STATE_HOME"], state.hasPrefix("/") { return FilePaths.join(state, "haul") }
         #if canImport(Darwin)
-            // Not tested on such a machine.
+            // Not tested on such a system.
             let folders = FileManager.default.urls(for: .applicationSupportDirectory, in: .userDomainMask)
             if let support = folders.first { return FilePaths.join(support.path, "haul") }
         #endif

@@ -10,33 +10,33 @@ extension Downloader {
     /// let downloader = try await Downloader(configuration)
     /// ```
     ///
-    /// ``Downloader/update(_:)`` changes most of them while the downloader runs; ``Downloader/configuration`` reads the
-    /// present values.
+    /// ``Downloader/update(_:)`` changes most settings while the downloader runs. ``Downloader/configuration`` returns
+    /// the present values.
     public struct Configuration: Sendable {
-        /// Which downloads run, when, and how many at once.
+        /// Limits, order and hours of the queue.
         public var queue = Queue()
         /// Number and time limits of connections.
         public var connections = Connections()
-        /// The networks and servers that downloads use, and how they identify themselves.
+        /// The networks and servers that downloads use, and how downloads identify themselves.
         public var network = Network()
-        /// Where state is kept, and how much disk space downloads may take.
+        /// Location of the state, and limits of disk space.
         public var storage: Storage
-        /// Number of attempts of a download, and the delays between them. The defaults are those of ``RetryPolicy``.
-        /// ``Downloader/update(_:)`` changes it for runs that start later.
+        /// Number of attempts of a download, and the delays between them. The defaults are those of ``RetryPolicy``. A
+        /// change by ``Downloader/update(_:)`` applies to runs that start later.
         public var retry = RetryPolicy()
         /// Programs, webhooks and desktop notifications that events start.
         public var hooks = Hooks()
-        /// Where logs and metrics go.
+        /// Destinations of logs and metrics.
         public var telemetry = Telemetry()
-        /// Where URLs come from that the requests do not have.
+        /// The provider of URLs that requests lack, and its time limit.
         public var sources = Sources()
 
         /// A configuration with default values.
         ///
         /// - Parameters:
         ///   - name: ``Storage/name``, which identifies the store.
-        ///   - stateFolder: path of ``Storage/stateFolder``. `nil`: `$HAUL_STATE_DIR`, else `$XDG_STATE_HOME/haul`, else
-        ///     `$HOME/.local/state/haul`.
+        ///   - stateFolder: path of ``Storage/stateFolder``. `nil`: `$HAUL_STATE_DIR`, else `$XDG_STATE_HOME/haul`,
+        ///     else `$HOME/.local/state/haul`.
         public init(name: String = "default", stateFolder: String? = nil) {
             storage = Storage(name: name, stateFolder: stateFolder)
         }

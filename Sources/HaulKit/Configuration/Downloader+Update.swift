@@ -1,7 +1,8 @@
 /// Reading and changing settings while the downloader runs.
 extension Downloader {
-    /// The present settings: those that the downloader was opened with, those that the store remembers
-    /// (``Configuration/Storage/remembersSettings``), and every change by ``update(_:)``. After ``shutDown()``: the last ones.
+    /// The present settings: the configuration that the downloader was opened with, overridden by the settings that the
+    /// store remembers (``Configuration/Storage/remembersSettings``), with every change by ``update(_:)``.
+    /// ``shutDown()`` does not change them.
     public var configuration: Configuration { engine.environment.configuration }
 
     /// Changes settings from now on.
@@ -13,16 +14,18 @@ extension Downloader {
     /// }
     /// ```
     ///
-    /// Settings that are read when a downloader opens (``Configuration/FixedSetting``) stay as they are, and are
-    /// returned; all others apply when the call returns. Running downloads continue where fewer may run now, and those
-    /// that may no longer run are held. Each setting says when a change applies to downloads that run already. When
-    /// other hooks are set, deliveries of the former ones are completed, and ends before this call do not count for
-    /// ``HookEvent/groupEnded`` and ``HookEvent/allCompleted``.
+    /// Settings that are read only when a downloader opens (``Configuration/FixedSetting``) keep their values, and the
+    /// call returns them. All other settings apply when the call returns; each setting says when a change applies to
+    /// downloads that already run. If fewer downloads may run now, those that run continue. Downloads that may not run
+    /// at all now are held.
     ///
-    /// With ``Configuration/Storage/remembersSettings``, the changed settings that can be remembered are stored before the
-    /// call returns.
+    /// If the hooks change, pending deliveries of the former hooks are completed. Ends before this call then do not
+    /// count for ``HookEvent/groupEnded`` and ``HookEvent/allCompleted``.
     ///
-    /// The closure runs where the call is made, so that it may read the state of that actor:
+    /// With ``Configuration/Storage/remembersSettings``, the store has the changed settings that it can remember before
+    /// the call returns.
+    ///
+    /// The closure runs on the actor of the caller, so it may read the state of that actor:
     ///
     /// ```swift
     /// @MainActor final class Settings {
@@ -33,11 +36,12 @@ extension Downloader {
     /// }
     /// ```
     ///
-    /// - Parameter change: changes a copy of ``configuration``. Called again, with the newer settings, when another call of
-    ///   this method changed them meanwhile.
+    /// - Parameter change: changes a copy of ``configuration``. It is called again, with the newer settings, when
+    ///   another call of this method changed the settings meanwhile.
     /// - Returns: the settings that `change` changed and that need a new downloader; empty when every change applies.
     /// - Throws: ``DownloadError`` with code ``DownloadError/Code/shutDown``, and nothing has changed;
-    ///   ``DownloadError/Code/storeFailed`` or ``DownloadError/Code/diskFull`` when the changes apply, but are not remembered.
+    ///   ``DownloadError/Code/storeFailed`` or ``DownloadError/Code/diskFull`` when the changes apply, but are not
+    ///   remembered.
     @discardableResult
     public nonisolated(nonsending) func update(_ change: (inout Configuration) -> Void) async throws(DownloadError)
         -> Set<Configuration.FixedSetting>
@@ -54,7 +58,9 @@ extension Downloader {
         return (configuration, engine.environment.revision)
     }
 
-    /// - Returns: the fixed settings that were to change; `nil` when other settings were taken since `revision`, and nothing has
+    /// Applies settings, unless other settings were applied since `revision`.
+    ///
+    /// - Returns: the fixed settings that were to change; `nil` when other settings were applied first, and nothing has
     ///   changed.
     private func take(_ settings: Configuration, ifStillAt revision: Int) async throws(DownloadError)
         -> Set<Configuration.FixedSetting>?
@@ -70,8 +76,8 @@ extension Downloader {
         return kept
     }
 
-    /// Forgets what ``Configuration/Storage/remembersSettings`` has remembered. The present settings stay until the
-    /// downloader is opened again.
+    /// Removes every setting that ``Configuration/Storage/remembersSettings`` has stored. The present settings stay
+    /// until the downloader is opened again.
     ///
     /// - Throws: ``DownloadError`` with code ``DownloadError/Code/storeFailed`` or ``DownloadError/Code/shutDown``.
     public func forgetSettings() async throws(DownloadError) {

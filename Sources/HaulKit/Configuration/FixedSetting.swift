@@ -1,6 +1,6 @@
 extension Downloader.Configuration {
-    /// A setting that is read when a downloader opens. ``Downloader/update(_:)`` does not change it, and returns it; open
-    /// a new downloader for another value. The raw value is the path of the property.
+    /// A setting that is read only when a downloader opens. ``Downloader/update(_:)`` returns the setting instead of
+    /// changing it; open a new downloader for another value. The raw value is the path of the property.
     public enum FixedSetting: String, Sendable, Hashable, CaseIterable {
         /// ``Network/monitor``.
         case monitor = "network.monitor"
@@ -36,9 +36,9 @@ extension Downloader.Configuration {
         case logger = "telemetry.logger"
     }
 
-    /// Takes the fixed settings of another configuration.
+    /// Overwrites the fixed settings with those of another configuration.
     ///
-    /// - Returns: those that were different.
+    /// - Returns: the public settings that were different.
     mutating func keepFixedSettings(of other: Self) -> Set<FixedSetting> {
         var changed: Set<FixedSetting> = []
         for setting in FixedSetting.allCases where keep(setting, of: other) { changed.insert(setting) }

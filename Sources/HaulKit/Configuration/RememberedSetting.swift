@@ -1,7 +1,7 @@
 internal import Foundation
 
-/// A setting that the store remembers when ``Downloader/update(_:)`` changes it: the name under which it is stored, and
-/// how it is written and read.
+/// A setting that the store remembers when ``Downloader/update(_:)`` changes it: its name in the store, and how its
+/// value is encoded and decoded.
 ///
 /// Settings that may hold secrets (hooks) or that are closures (the source provider) are not remembered.
 struct RememberedSetting: Sendable {
@@ -9,9 +9,9 @@ struct RememberedSetting: Sendable {
 
     /// The path of the property.
     let name: String
-    /// The value as JSON; nil when it is the same in both configurations, or cannot be written.
+    /// Returns the new value as JSON; `nil` if both configurations have the same value, or the value cannot be encoded.
     let change: @Sendable (_ old: Configuration, _ new: Configuration) -> String?
-    /// - Returns: false, and nothing is changed, for an implausible value.
+    /// Applies a stored value. Returns `false` and changes nothing for an unreadable or implausible value.
     let apply: @Sendable (_ json: String, inout Configuration) -> Bool
 
     private init<Value: Codable & Equatable & Sendable>(
@@ -23,7 +23,7 @@ struct RememberedSetting: Sendable {
         change = { old, new in
             let value = new[keyPath: path]
             guard value != old[keyPath: path] else { return nil }
-            // In a list: not every version of the encoder takes a value alone.
+            // Encodes a list of one, because not every version of the encoder takes a bare value.
             return (try? JSONEncoder().encode([value])).map { String(decoding: $0, as: UTF8.self) }
         }
         apply = { json, configuration in
@@ -59,7 +59,7 @@ struct RememberedSetting: Sendable {
         },
     ]
 
-    // The store may have been edited: calculations must bear every value.
+    // The store may have been edited. These limits keep values in a range that later calculations can bear.
 
     @Sendable private static func isSmall(_ count: Int) -> Bool { abs(Int64(clamping: count) >> 1) < 1 << 30 }
     @Sendable private static func isSize(_ bytes: Int64) -> Bool { bytes > -(1 << 53) && bytes < 1 << 53 }
@@ -68,9 +68,9 @@ struct RememberedSetting: Sendable {
 }
 
 extension Downloader.Configuration {
-    /// Takes over settings that a store remembers.
+    /// Applies settings that a store remembers.
     ///
-    /// - Returns: the names of those that are unknown or have no plausible value; they are left as they are.
+    /// - Returns: the names of unknown settings and of settings without a plausible value, which change nothing.
     mutating func assign(_ settings: [StoredSetting]) -> [String] {
         settings.filter { stored in
             guard let json = stored.value, let setting = RememberedSetting.all.first(where: { $0.name == stored.name })
@@ -79,7 +79,7 @@ extension Downloader.Configuration {
         }.map(\.name)
     }
 
-    /// The settings to remember that are different in an earlier configuration.
+    /// Returns the settings to remember that differ from those of an earlier configuration.
     func changes(from old: Self) -> [StoredSetting] {
         RememberedSetting.all.compactMap { setting in
             setting.change(old, self).map { StoredSetting(name: setting.name, value: $0) }
