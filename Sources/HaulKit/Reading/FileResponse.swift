@@ -1,14 +1,16 @@
-/// The response of a reader that knows length and version of a file before it reads any of its bytes: for protocols that have
-/// no response heads of their own.
+/// The response of a source reader that knows the length and the version of a file before it reads any bytes of it. For
+/// protocols without response heads of their own.
 package struct FileResponse: Sendable {
     package let head: ResponseHead
-    /// The bytes of the file that follow the head.
+    /// The range of the file that the reader sends after the head.
     package let body: Range<Int64>
 
+    /// Makes the response to `request` that ``SourceReading`` prescribes.
+    ///
     /// - Parameters:
-    ///   - length: of the file, in bytes.
-    ///   - version: text that is the same only if the bytes of the file are the same; nil where the protocol has none.
-    ///   - fields: further fields, such as `Content-Type`.
+    ///   - length: length of the file in bytes; a negative number counts as 0.
+    ///   - version: text that is equal only for equal bytes of the file; `nil` if the protocol has none.
+    ///   - fields: further header fields, such as `Content-Type`.
     package init(
         to request: TransportRequest,
         length: Int64,
@@ -36,7 +38,8 @@ package struct FileResponse: Sendable {
         head = ResponseHead(status: status, fields: all, url: request.url)
     }
 
-    /// A strong entity tag (RFC 9110 §8.8.3), in which what cannot stand in one is escaped.
+    /// Returns a strong entity tag (RFC 9110 §8.8.3) for the version; bytes that a tag cannot contain are
+    /// percent-escaped.
     private static func tag(_ version: String) -> String {
         let bytes = version.utf8.flatMap { byte -> [UInt8] in
             let isPlain = (0x21...0x7E).contains(byte) && byte != UInt8(ascii: "\"") && byte != UInt8(ascii: "%")

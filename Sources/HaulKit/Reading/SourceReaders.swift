@@ -1,11 +1,11 @@
 internal import Foundation
 
-/// The readers of a downloader, by the schemes of URLs: what can be downloaded at all is decided here.
+/// The source readers of a downloader, each found by the scheme of a URL. Decides which URLs can be downloaded.
 package struct SourceReaders: Sendable {
     private let readers: [any SourceReading]
     private let readersByScheme: [String: any SourceReading]
 
-    /// - Parameter readers: of two readers of one scheme the first is asked.
+    /// - Parameter readers: the first of two readers of one scheme is used.
     package init(_ readers: any SourceReading...) {
         self.readers = readers
         readersByScheme = Dictionary(readers.flatMap { reader in reader.schemes.map { ($0, reader) } }) { first, _ in
@@ -13,7 +13,7 @@ package struct SourceReaders: Sendable {
         }
     }
 
-    /// What posts webhooks; nil where no reader does.
+    /// The first reader that posts webhooks; `nil` if none does.
     var webhookPoster: (any WebhookPoster)? { readers.lazy.compactMap { $0 as? any WebhookPoster }.first }
 
     // MARK: Which URLs
@@ -39,7 +39,7 @@ package struct SourceReaders: Sendable {
         return true
     }
 
-    /// `http or https`.
+    /// Returns the schemes of all readers as text, such as `http or https`.
     func schemes(_ conjunction: String) -> String {
         let schemes = readers.flatMap(\.schemes)
         let front = schemes.dropLast().joined(separator: ", ")
@@ -59,18 +59,18 @@ package struct SourceReaders: Sendable {
 
     // MARK: Requests
 
-    /// Starts a request at the reader of its URL: see ``SourceReading/open(_:receiver:)``.
+    /// Starts a request with the reader for the scheme of its URL; see ``SourceReading/open(_:receiver:)``.
     func open(_ request: TransportRequest, receiver: any ResponseReceiver) -> any Exchange {
         let scheme = request.url.scheme ?? ""
         guard let reader = reader(ofScheme: scheme) else {
-            // A stored download, of a program that had a reader for it.
+            // The store may have downloads of a program that had a reader for this scheme.
             receiver.ended(TransportError(reporting: unsupported(scheme)))
             return EndedExchange()
         }
         return reader.open(request, receiver: receiver)
     }
 
-    /// Has every reader take over changed settings for the requests to come.
+    /// Passes changed settings to every reader; they apply to later requests.
     func take(_ configuration: Downloader.Configuration) {
         for reader in readers { reader.take(configuration) }
     }

@@ -3,42 +3,46 @@ package import NIOCore
 
 /// Reads files over one protocol. ``SourceReaders`` chooses the reader of a request by the scheme of its URL.
 ///
-/// The engine asks for ranges under a condition, and judges the response in the terms of RFC 9110, which its decisions and the
-/// store are made of. A reader of another protocol than HTTP translates; ``FileResponse`` does so where length and version of a
-/// file are known before its bytes are read. A reader delivers:
+/// The engine requests ranges under a condition, and judges each response in the terms of RFC 9110. Its decisions and
+/// the store use these terms. A reader for another protocol than HTTP translates to them; ``FileResponse`` does so if
+/// length and version of a file are known before its bytes are read. A reader responds to each request as follows:
 ///
-/// | Asked | Response |
-/// |---|---|
-/// | everything (not ``TransportRequest/isForRange``) | status 200, all bytes; `Content-Length` where the length is known |
-/// | a range | status 206 and the bytes from `firstByte` to before `end`, or to the end of the file, with `Content-Range`. A protocol that cannot read from the middle responds as to a request for everything |
-/// | a range that begins at the end of the file or behind it | status 416 with `Content-Range: bytes */LENGTH`, no body |
-/// | a range with `If-Range`, and the version is another one now | as to a request for everything |
-/// | a range with `If-Match` or `If-Unmodified-Since`, and the version is another one now | status 412, no body |
-/// | a file that does not exist | status 404, no body |
-/// | a file that may not be read | status 403, or 401 where credentials are missing, no body |
+/// - Everything (not ``TransportRequest/isForRange``): status 200 and all bytes, with `Content-Length` if the length is
+///   known.
+/// - A range: status 206, `Content-Range`, and the bytes from `firstByte` to before `end`, or to the end of the file. A
+///   protocol that cannot read from the middle responds as to a request for everything.
+/// - A range that begins at the end of the file or behind it: status 416 with `Content-Range: bytes */LENGTH`, no body.
+/// - A range with `If-Range` for an old version: as to a request for everything.
+/// - A range with `If-Match` or `If-Unmodified-Since` for an old version: status 412, no body.
+/// - A file that does not exist: status 404, no body.
+/// - A file that may not be read: status 403, or 401 if credentials are missing; no body.
 ///
-/// - Version: each 200 and 206 names it, as an `ETag` of quoted text that is the same only if the bytes are the same. A condition
-///   repeats what an earlier response said. With a date alone (`Last-Modified`, and `Date` at least a second later) the engine
-///   compares bytes before it resumes; with neither it fetches an interrupted file again, over one connection.
-/// - Other failures: the `kind` of the ``TransportError`` decides whether the request is repeated (``RetryClassifier``). One made by
-///   ``TransportError/init(reporting:)`` ends the download with exactly its error.
-/// - Time: the reader ends a request that makes no progress, with `connectTimeout`, `responseTimeout` or `stalled`. Time in which
-///   the receiver holds it back does not count.
-/// - HTTP alone: a request's header fields, cookies, spelling and redirects. Other readers ignore them. ``ResponseHead/url`` and
-///   ``ResponseHead/requested`` are then the URL of the request.
+/// These rules apply as well:
+///
+/// - Versions: each 200 and 206 names the version as an `ETag`, a quoted text that is equal only for equal bytes. A
+///   condition repeats the text of an earlier response. With a date alone (`Last-Modified`, and `Date` at least a
+///   second later) the engine compares bytes before it resumes. With neither it fetches an interrupted file again, over
+///   one connection.
+/// - Other failures: the `kind` of the ``TransportError`` decides whether the request is repeated
+///   (``RetryClassifier``). An error made by ``TransportError/init(reporting:)`` ends the download with exactly the
+///   reported error.
+/// - Time limits: the reader ends a request that makes no progress, with `connectTimeout`, `responseTimeout` or
+///   `stalled`. Time in which the receiver holds the reader back does not count.
+/// - HTTP only: header fields, cookies, spelling and redirects of a request. Other readers ignore them, and set
+///   ``ResponseHead/url`` and ``ResponseHead/requested`` to the URL of the request.
 package protocol SourceReading: Sendable {
-    /// The schemes of the URLs that it reads, in lower case.
+    /// The schemes of the URLs that the reader reads, in lower case.
     var schemes: [String] { get }
-    /// Checks whether a URL of its schemes can be requested. Called before a download is added, not for each request.
+    /// Checks whether a URL of these schemes can be requested. Called before a download is added, not for each request.
     ///
     /// - Throws: ``DownloadError`` with code ``DownloadError/Code/invalidURL``.
     func check(_ url: URL) throws(DownloadError)
-    /// Takes over changed settings for the requests to come.
+    /// Applies changed settings to later requests.
     func take(_ configuration: Downloader.Configuration)
-    /// Starts a request. The receiver is told everything on an event loop, `ended` last and exactly once. A request that cannot
-    /// be sent may end before this returns.
+    /// Starts a request. The reader calls the receiver on an event loop, and calls `ended` last and exactly once. A
+    /// request that cannot be sent may end before this call returns.
     func open(_ request: TransportRequest, receiver: any ResponseReceiver) -> any Exchange
-    /// Ends every exchange and frees the connections.
+    /// Ends every exchange and closes the connections.
     func shutDown() async
 }
 
@@ -48,15 +52,16 @@ extension SourceReading {
 
 /// A request under way.
 package protocol Exchange: Sendable {
-    /// Breaks it off; the receiver's `ended` follows, if it has not come yet. May be called at any time, from anywhere.
+    /// Cancels the request. The receiver's `ended` follows, unless it was called before. May be called at any time,
+    /// from any thread.
     func cancel()
 }
 
-/// Takes in one response. Returned futures are the back-pressure: nothing more is read until they complete, and where one fails,
-/// nothing more is wanted: `ended` follows.
+/// Receives one response. The returned futures are the back-pressure: the reader reads nothing more until they
+/// complete. If one fails, the reader stops and calls `ended`.
 package protocol ResponseReceiver: AnyObject, Sendable {
     func headReceived(_ head: ResponseHead, on eventLoop: any EventLoop) -> EventLoopFuture<Void>
-    /// - Returns: nil to go on at once.
+    /// - Returns: `nil` to continue at once.
     func bodyReceived(_ bytes: ByteBuffer, on eventLoop: any EventLoop) -> EventLoopFuture<Void>?
     func ended(_ failure: TransportError?)
 }

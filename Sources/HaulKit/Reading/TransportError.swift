@@ -1,36 +1,36 @@
-/// How an exchange with a server failed, in the kinds that retrying tells apart.
+/// The failure of an exchange with a server. The kinds are those that ``RetryClassifier`` tells apart.
 package struct TransportError: Error, Sendable, Hashable, Codable {
     package enum Kind: String, Sendable, Hashable, Codable, CaseIterable {
-        /// The URL cannot be asked at all: no host, a scheme that is not HTTP.
+        /// No request can be made for the URL: it has no host, or a scheme that is not HTTP.
         case invalidURL
-        /// The interface or local address to connect from is not there; the detail is a sentence.
+        /// The interface or local address to connect from does not exist; `detail` is a sentence.
         case bindingFailed
-        /// The server is at an address that no connection may be made to; the detail names it.
+        /// The settings deny connections to the server's address; `detail` names the address.
         case addressDenied
         case nameNotResolved, connectionRefused, connectionFailed
-        /// The process may have no further socket.
+        /// The process may not open another socket.
         case tooManyOpenFiles
         case connectTimeout, responseTimeout, stalled
         /// The connection ended before the body did.
         case connectionLost
-        /// A certificate that is not trusted or not for this host; a handshake that broke off is `connectionLost`.
+        /// The certificate is not trusted, or not for this host. A handshake that broke off is `connectionLost`.
         case tlsRefused
-        /// The proxy could not do what it was asked now; the detail says why.
+        /// The proxy could not make the connection now; `detail` says why.
         case proxyFailed
-        /// The proxy will not do it, however often it is asked.
+        /// The proxy refuses to make the connection, however often it is asked.
         case proxyRefused
         case tooManyRedirects, insecureRedirect, badRedirect
-        /// What came is not HTTP, or more header than any server needs.
+        /// The response is not HTTP, or its header is larger than any server needs.
         case malformedResponse
     }
 
     let kind: Kind
     let detail: String
-    /// What the transport itself calls the failure, which is final then; nil where the kind says it.
+    /// The source reader's own error, which ends the download; `nil` if ``kind`` decides.
     let report: DownloadError?
-    /// The host that redirects led to, and that it failed at; nil where it is the one of the request.
+    /// The host that failed, if redirects led to another host than that of the request; `nil` otherwise.
     private(set) var host: String?
-    /// The proxy that failed, as ``ProxySettings/Proxy/description`` names it; nil where it is not a proxy's failure.
+    /// The proxy that failed, as ``ProxySettings/Proxy/description`` names it; `nil` if no proxy failed.
     private(set) var proxy: String?
 
     package init(_ kind: Kind, _ detail: String = "") {
@@ -39,21 +39,21 @@ package struct TransportError: Error, Sendable, Hashable, Codable {
         report = nil
     }
 
-    /// A failure with an error of the transport's own: the download ends with it, and nothing is retried.
+    /// Makes a failure that ends the download with `error`, without a retry.
     package init(reporting error: DownloadError) {
         kind = .connectionFailed
         detail = ""
         report = error
     }
 
-    /// The same failure of a proxy, before it has reached a server.
+    /// Returns this failure as a failure of the proxy, before it reached a server.
     func of(_ proxy: ProxySettings.Proxy) -> TransportError {
         var error = self
         error.proxy = proxy.description
         return error
     }
 
-    /// Whether a host that has as many connections as it allows fails a further one like this.
+    /// Whether a host may fail a connection like this when it has as many connections as it allows.
     var mayBeOfLimit: Bool {
         guard report == nil, host == nil, proxy == nil else { return false }
         return switch kind {
@@ -62,7 +62,7 @@ package struct TransportError: Error, Sendable, Hashable, Codable {
         }
     }
 
-    /// The same failure of another host than the request's, which redirects led to.
+    /// Returns this failure as a failure of another host, which redirects led to; `nil` for the host of the request.
     func at(_ host: String?) -> TransportError {
         var error = self
         error.host = host

@@ -1,30 +1,31 @@
 package import Foundation
 
-/// What to ask, and how patiently.
+/// A request for a file or for a range of it.
 package struct TransportRequest: Sendable, Equatable {
     package var url: URL
-    /// How path and query were spelled, where `url` does not say it: see ``HTTPURL``.
+    /// The spelling of path and query, if `url` does not preserve it; see ``HTTPURL``.
     var target: String?
-    /// The user's own headers: sent to the origin of `url` only.
+    /// The user's header fields, which are sent only to the origin of `url`.
     package var headers: [HeaderField]
     var method = DownloadRequest.Method.get
-    /// First byte wanted.
+    /// Position of the first requested byte.
     package var firstByte: Int64 = 0
-    /// The byte after the last one wanted; nil for everything from ``firstByte`` on.
+    /// Position after the last requested byte; `nil` for all bytes from ``firstByte`` on.
     package var end: Int64?
-    /// Under which the range is wanted; means nothing without one.
+    /// The condition of a range request; ignored without a range.
     var condition = RangeRequest.Condition.none
     var allowsInsecureRedirects: Bool
-    /// Somebody else than the user has chosen the URL: a Metalink, a server's `Link` field, a source provider. Only credentials
-    /// that name its host go there.
+    /// Whether the URL was chosen by a Metalink, a server's `Link` field or a source provider, not by the user. Such a
+    /// URL gets only credentials that name its host.
     var isChosenByOthers = false
-    /// The download that it is for. One download has no more than a few names looked up at the same time.
+    /// The download that sends the request; `nil` for none. ``LookupQueue`` limits the simultaneous lookups of one
+    /// download.
     var download: DownloadID?
-    /// Those of the download, shared by its connections.
+    /// The cookies of the download, shared by its connections.
     var cookies: CookieJar?
 
-    /// Whether less than everything is wanted.
+    /// Whether the request is for a part of the file.
     package var isForRange: Bool { firstByte > 0 || end != nil }
-    /// The header field of ``condition``; nil without one.
+    /// The header field of ``condition``; `nil` without a condition.
     package var conditionField: (name: String, value: String)? { condition.field }
 }
