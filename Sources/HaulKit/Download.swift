@@ -4,7 +4,7 @@ public struct Download: Sendable, Identifiable {
     public let id: DownloadID
     let downloader: Downloader
     let hub: EventBroadcaster
-    /// Where it came from a call of the chain of closures: see `DownloadCallbacks`.
+    /// The closures of the chain that this handle belongs to; `nil` outside a chain. See `DownloadCallbacks.swift`.
     var callbacks: CallbackLine?
 
     init(_ id: DownloadID, _ downloader: Downloader, _ hub: EventBroadcaster) {
@@ -13,28 +13,29 @@ public struct Download: Sendable, Identifiable {
         self.hub = hub
     }
 
-    /// The state at the last change or report of progress. Synchronous: does not wait for the downloader.
+    /// The download as of its last change of state or report of progress. Does not wait for the downloader's actor.
     public var snapshot: DownloadSnapshot { hub.snapshot }
 
-    /// The events of the current run: first the present state, last the outcome. Ends at once, with the outcome, when
-    /// the run has ended.
+    /// The events of the current run: first the present state, last the outcome. If the run has ended, the sequence
+    /// ends at once, with the outcome. A later run needs a new sequence.
     public var events: DownloadEvents { DownloadEvents(hub) }
 
-    /// The final state and the outcome of the current run, without the events before them. Costs less than ``events``,
+    /// The final state and the outcome of the current run, without the earlier events. Costs less than ``events``,
     /// which for a small file cost more than the file itself.
     public var ending: DownloadEvents { DownloadEvents(hub, onlyTheEnd: true) }
 
-    /// Waits for the end of the run and returns its outcome; returns or throws at once when the run has ended, also for
-    /// a download that an earlier process completed or gave up. A paused download is awaited until it is resumed and
-    /// ends. A download of a store that was opened with ``Downloader/Configuration/Restoration/onRequest`` is awaited until it is
-    /// added again and ends.
+    /// Waits for the end of the run and returns its file.
     ///
-    /// A graceful shutdown of the `ServiceGroup` that the task belongs to does not end the wait; the shutdown of the
-    /// downloader does.
+    /// If the run has ended, also in an earlier process, the call returns or throws at once. A paused download is
+    /// awaited until it is resumed and ends. In a store that was opened with
+    /// ``Downloader/Configuration/Restoration/onRequest``, a download of an earlier run is awaited until it is added
+    /// again and ends.
     ///
-    /// - Throws: why it ended without a file; ``DownloadError/Code/cancelled`` when it was cancelled or removed together with
-    ///   its file; ``DownloadError/Code/waitCancelled`` when this task was cancelled, which leaves the download as it is;
-    ///   ``DownloadError/Code/shutDown``.
+    /// A graceful shutdown of the `ServiceGroup` of the task does not end the wait; ``Downloader/shutDown()`` does.
+    ///
+    /// - Throws: the error of a run that ended without a file; ``DownloadError/Code/cancelled`` when the download was
+    ///   cancelled, or removed together with its file; ``DownloadError/Code/waitCancelled`` when this task was
+    ///   cancelled, which leaves the download as it is; ``DownloadError/Code/shutDown``.
     public func result() async throws(DownloadError) -> CompletedDownload {
         try await result(onCancel: .leave)
     }
@@ -55,13 +56,14 @@ public struct Download: Sendable, Identifiable {
     /// .task { file = try? await download.result(onCancel: .pause) }
     /// ```
     ///
-    /// - Parameter action: what a cancellation of this task does to the download, before the call throws. A run that ended
-    ///   meanwhile stays as it is, and its outcome is returned or thrown.
-    /// - Throws: as ``result()``; after ``CancelAction/cancel`` the code is ``DownloadError/Code/cancelled``, after
-    ///   ``CancelAction/pause`` it is ``DownloadError/Code/waitCancelled``, or that of a pause that failed.
+    /// - Parameter action: the effect of a cancellation of this task on the download, before the call throws. If the
+    ///   run has ended meanwhile, the call returns or throws its outcome instead.
+    /// - Throws: as ``result()``. After a cancellation of this task with ``CancelAction/cancel``:
+    ///   ``DownloadError/Code/cancelled``; with ``CancelAction/pause``: ``DownloadError/Code/waitCancelled``. If
+    ///   cancelling or pausing fails, the call throws the error of that.
     public func result(onCancel action: CancelAction) async throws(DownloadError) -> CompletedDownload {
         if let outcome = await end() { return try outcome.result.get() }
-        // In a task of its own: this one is cancelled, and so would be whatever it waits for.
+        // Acts in a task of its own, because every wait in this cancelled task would end at once.
         let acted = await Task { () async -> Result<Void, DownloadError> in
             do throws(DownloadError) {
                 switch action {
@@ -77,7 +79,7 @@ public struct Download: Sendable, Identifiable {
         throw Self.waitCancelled
     }
 
-    /// Waits for the end of the run as ``result()`` does, and returns how it ended: with a file, with an error, or cancelled.
+    /// Waits for the end of the run as ``result()`` does, and returns its outcome: a file, an error or a cancellation.
     ///
     /// ```swift
     /// switch await download.outcome() {
@@ -87,11 +89,11 @@ public struct Download: Sendable, Identifiable {
     /// }
     /// ```
     ///
-    /// - Returns: ``DownloadOutcome/failed(_:)`` with the code ``DownloadError/Code/waitCancelled`` when this task was cancelled,
-    ///   which leaves the download as it is.
+    /// - Returns: the outcome of the run; when this task was cancelled first, ``DownloadOutcome/failed(_:)`` with the
+    ///   code ``DownloadError/Code/waitCancelled``, which leaves the download as it is.
     public func outcome() async -> DownloadOutcome { await end() ?? .failed(Self.waitCancelled) }
 
-    /// How the run ended; `nil` when this task was cancelled first.
+    /// Returns the outcome of the run; `nil` when this task was cancelled first.
     private func end() async -> DownloadOutcome? {
         let listener = hub.listen(onlyTheEnd: true)
         defer { listener.leave() }
@@ -110,22 +112,25 @@ public struct Download: Sendable, Identifiable {
     public func pause() async throws(DownloadError) { try await downloader.pause(id) }
     /// Queues the download again when it is paused or failed; see ``Downloader/resume(_:)-(DownloadID)``.
     public func resume() async throws(DownloadError) { try await downloader.resume(id) }
-    /// See ``Downloader/startNow(_:)``.
+    /// Starts the download before all that wait, whatever their priority; see ``Downloader/startNow(_:)``.
     public func startNow() async throws(DownloadError) { try await downloader.startNow(id) }
-    /// See ``Downloader/setPriority(_:of:)-(_,DownloadID)``.
+    /// Changes the priority of the download: higher starts first. See ``Downloader/setPriority(_:of:)-(_,DownloadID)``.
     public func setPriority(_ priority: Int) async throws(DownloadError) {
         try await downloader.setPriority(priority, of: id)
     }
-    /// See ``Downloader/move(_:to:)``.
+    /// Moves the download to another place in the queue; see ``Downloader/move(_:to:)``.
     public func move(to place: Downloader.Place) async throws(DownloadError) {
         try await downloader.move([id], to: place)
     }
     /// Gives the file another name in its folder; see ``Downloader/rename(_:to:)``.
     public func rename(to name: String) async throws(DownloadError) { try await downloader.rename(id, to: name) }
-    /// Returns the handle of the new run. See ``Downloader/fetchAgain(_:)``.
+    /// Fetches the finished file again if it is missing or has changed; see ``Downloader/fetchAgain(_:)``.
+    ///
+    /// - Returns: the handle of the new run; without a new run, a handle of the present one.
     @discardableResult
     public func fetchAgain() async throws(DownloadError) -> Download { try await downloader.fetchAgain(id) }
-    /// Limits the speed of the download, in bytes per second; see ``Downloader/setSpeedLimit(_:of:)``.
+    /// Limits the speed of the download, in bytes per second; `nil`, 0 or a negative number: no limit of its own. See
+    /// ``Downloader/setSpeedLimit(_:of:)``.
     public func setSpeedLimit(_ bytesPerSecond: Int64?) async throws(DownloadError) {
         try await downloader.setSpeedLimit(bytesPerSecond, of: id)
     }
@@ -135,7 +140,9 @@ public struct Download: Sendable, Identifiable {
     }
     /// Deletes the bytes and the record of an unfinished download; see ``Downloader/cancel(_:)-(DownloadID)``.
     public func cancel() async throws(DownloadError) { try await downloader.cancel(id) }
-    /// Removes the download from the store; see ``Downloader/remove(_:deletingFile:)``.
+    /// Removes the download from the store, whatever its state; see ``Downloader/remove(_:deletingFile:)``.
+    ///
+    /// - Parameter deletingFile: also deletes a finished file that is unchanged. Default: `false`.
     public func remove(deletingFile: Bool = false) async throws(DownloadError) {
         try await downloader.remove(id, deletingFile: deletingFile)
     }

@@ -1,11 +1,11 @@
 public import Foundation
 
-/// What `localizedDescription` and alerts of user interfaces show. In English.
+/// The texts of `localizedDescription` and of alerts, in English.
 extension DownloadError: LocalizedError {
     /// ``message``, without ``cause``.
     public var errorDescription: String? { message }
 
-    /// What a person can do about it; `nil` where nothing general can be said.
+    /// Advice for the user; `nil` if no general advice fits.
     public var recoverySuggestion: String? {
         switch code {
         case .invalidURL, .unsupportedScheme: "Use a URL that begins with http:// or https://."
@@ -42,7 +42,7 @@ extension DownloadError: LocalizedError {
 }
 
 extension DownloadError {
-    /// The store has no download with this ID.
+    /// Makes the error for an ID that the store does not have.
     static func notFound(_ id: DownloadID) -> DownloadError {
         DownloadError(.notFound, "There is no download with the ID \(id).")
     }

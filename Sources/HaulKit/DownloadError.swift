@@ -1,36 +1,44 @@
-/// Why a download ended without its file: a stable code, a message for people, and the cause reported by the layer
-/// below.
+/// The reason why a call failed, or why a download ended without its file: a stable code, a message for people, and the
+/// cause that the layer below reported.
 ///
-/// A failed download keeps its bytes; ``Download/resume()`` continues with them.
+/// A failed download keeps its bytes, and ``Download/resume()`` continues with them. After ``Code/checksumMismatch``
+/// the bytes are set aside under another name, and ``Download/resume()`` starts over.
 public struct DownloadError: Error, Sendable, Hashable, Codable {
     /// Stable codes of errors. New cases may be added; scripts should treat an unknown code like ``internalFault``.
     public enum Code: String, Sendable, Hashable, Codable, CaseIterable {
-        /// The input cannot be used: no URL that can be requested, a scheme other than `http` and `https`, a Metalink
-        /// document or a checksum that cannot be read, a header field that HTTP does not allow.
+        /// The input cannot be used. `invalidURL`: no URL that can be requested. `unsupportedScheme`: a scheme other
+        /// than `http` and `https`. `invalidMetalink`, `invalidChecksum`: a Metalink document or a checksum that cannot
+        /// be read. `invalidHeader`: a header field that HTTP does not allow.
         case invalidURL, unsupportedScheme, invalidMetalink, invalidChecksum, invalidHeader
-        /// The requested file name is not allowed, such as one that ends in `.haulpart`.
+        /// The requested name or folder cannot be used, such as a name that ends in `.haulpart`.
         case invalidDestination
-        /// The connection failed: DNS, connecting, a connection that broke, a timeout, TLS, or the proxy.
+        /// The connection failed. `nameNotResolved`: DNS. `connectionFailed`: no connection was made. `connectionLost`:
+        /// the connection broke. `timedOut`: the server did not answer or stopped sending. `tlsFailed`: TLS.
+        /// `proxyFailed`: the proxy.
         case nameNotResolved, connectionFailed, connectionLost, timedOut, tlsFailed, proxyFailed
-        /// The server is at an address that ``Downloader/Configuration/Network/deniedAddresses`` has.
+        /// The server has an address that ``Downloader/Configuration/Network/deniedAddresses`` contains.
         case addressDenied
-        /// The server's answer cannot be followed: more than 10 redirects or a loop, a redirect from https to http, or
-        /// an answer that is not proper HTTP.
+        /// The server's answer cannot be followed. `tooManyRedirects`: more than 10 redirects, or a loop.
+        /// `insecureRedirect`: a redirect from https to http. `malformedResponse`: an answer that is not proper HTTP.
         case tooManyRedirects, insecureRedirect, malformedResponse
-        /// The server answered with an error status (``DownloadError/status``), with a web page in place of the file,
-        /// or with a file of another version or length.
+        /// The server did not send the file. `refusedByServer`: an error status (``DownloadError/status``).
+        /// `unexpectedWebPage`: a web page in place of the file. `contentChanged`: a file of another version or length.
         case refusedByServer, unexpectedWebPage, contentChanged
         /// The ``SourceProvider`` returned no usable URL.
         case sourceFailed
-        /// The file system refused: no space or no quota left, an error of the disk, no permission, a read-only file
-        /// system, a name that is too long, or too many open files.
+        /// The system refused a file. `diskFull`: no space or quota is left. `diskFailed`: an error of the disk.
+        /// `permissionDenied`: no permission. `readOnly`: a read-only file system. `nameTooLong`: a name that is too
+        /// long. `tooManyOpenFiles`: the process may not open another file or socket.
         case diskFull, diskFailed, permissionDenied, readOnly, nameTooLong, tooManyOpenFiles
+        /// `fileExists`: the final name is taken. `inUse`: another download or another process uses the download, its
+        /// file or the store. `alreadyAdded`: the downloader already has the download. `checksumMismatch`: the file has
+        /// the wrong digest. `storeFailed`: the store cannot be used.
         case fileExists, inUse, alreadyAdded, checksumMismatch, storeFailed
         /// The store has no download with the given ID: it was never added, or it was cancelled or removed.
         case notFound
         /// The download was cancelled, or removed together with its file.
         case cancelled
-        /// The task that waited was cancelled. The downloads it waited for are not affected.
+        /// The waiting task was cancelled. The downloads that it waited for are not affected.
         case waitCancelled
         /// `shutDown`: ``Downloader/shutDown()`` was called. `internalFault`: a defect of Haul.
         case shutDown, internalFault
@@ -38,15 +46,17 @@ public struct DownloadError: Error, Sendable, Hashable, Codable {
 
     /// The stable code; branch on this, not on the message.
     public let code: Code
-    /// One or two sentences for people: what happened and what to do. Contains no secrets. Like ``cause``, free of line
-    /// breaks, control characters and invisible characters.
+    /// One or two sentences for people, in English: what happened and what to do. Contains no secrets, line breaks,
+    /// control characters or invisible characters.
     public let message: String
-    /// What the layer below reported; `nil` where that adds nothing.
+    /// The report of the layer below, without line breaks, control characters and invisible characters; `nil` if it
+    /// adds nothing.
     public let cause: String?
-    /// The status of the response (RFC 9110 §15) that refused the download or its URL; `nil` for every other reason.
+    /// The status code (RFC 9110 §15) of the response that refused the download or its URL; `nil` for every other
+    /// error.
     public let status: Int?
 
-    /// An error with these values: for tests and previews, and for a ``SourceProvider`` that reports one.
+    /// An error with these values, for tests and previews, and for a ``SourceProvider`` that reports one.
     ///
     /// Line breaks, control characters and invisible characters are removed from the texts.
     ///
@@ -59,13 +69,13 @@ public struct DownloadError: Error, Sendable, Hashable, Codable {
         self.init(code, message, cause: cause, status: status)
     }
 
-    /// Whether the download, or the wait for it, was cancelled: ``Code/cancelled`` or ``Code/waitCancelled``. Nothing went wrong
-    /// then, and an application need not show an error.
+    /// Whether the download, or the wait for it, was cancelled: ``Code/cancelled`` or ``Code/waitCancelled``. An
+    /// application need not show such an error.
     public var isCancellation: Bool { code == .cancelled || code == .waitCancelled }
 
     init(_ code: Code, _ message: String, cause: String? = nil, status: Int? = nil) {
         self.code = code
-        // Either may quote a server, a program or a file's name.
+        // Message and cause may quote a server, a program or a file name.
         self.message = VisibleText.line(message)
         self.cause = cause.map(VisibleText.line)
         self.status = status
@@ -75,7 +85,7 @@ public struct DownloadError: Error, Sendable, Hashable, Codable {
 
     /// Decodes an error that `encode(to:)` wrote. Message and cause are cleaned as in every other error.
     ///
-    /// - Throws: `DecodingError` when a value is missing or the code is unknown.
+    /// - Throws: `DecodingError` when the code or the message is missing, or the code is unknown.
     public init(from decoder: any Decoder) throws {
         let values = try decoder.container(keyedBy: CodingKeys.self)
         self.init(
@@ -130,10 +140,10 @@ extension DownloadError {
 
     private static let wantsCredentials = "It requires a user name and password."
 
-    /// Whether the server wanted credentials, and had been given none.
+    /// Whether the server answered a request without credentials with 401.
     package var wantsCredentials: Bool { status == 401 && message.hasSuffix(Self.wantsCredentials) }
 
-    /// Which credentials it did not take; never what they are.
+    /// Returns a sentence that names the source of the refused credentials, but not the credentials.
     private static func refusal(of credentials: CredentialSource?) -> String {
         switch credentials {
         case nil: wantsCredentials

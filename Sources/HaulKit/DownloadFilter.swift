@@ -1,7 +1,7 @@
 public import Foundation
 
-/// Selects downloads, their order and one page of them: what a call lists, counts, sums, pauses, resumes, cancels or
-/// removes, and whose events it follows.
+/// Selects the downloads that a call lists, counts, sums, pauses, resumes, cancels, removes or observes, with their
+/// order and one page of them.
 ///
 /// ```swift
 /// let running = try await downloader.list(.group("Swift course"))
@@ -9,9 +9,9 @@ public import Foundation
 /// let page = try await downloader.list(DownloadFilter(states: [.failed], group: "Swift course", limit: 50))
 /// ```
 ///
-/// All conditions must match; a property that is `nil` does not restrict the selection. The store answers every filter
-/// without a predicate, so that the cost does not grow with the number of downloads in memory. Ids, keys, groups and
-/// owners that the store does not have match nothing.
+/// All conditions must match; a property that is `nil` does not restrict the selection. Ids, keys, groups and owners
+/// that the store does not have match nothing. The store answers every filter without a ``predicate``, so the cost does
+/// not grow with the number of downloads in memory.
 ///
 /// With ``Downloader/Configuration/Restoration/onRequest``, pause, resume, retry, cancel and remove skip the downloads
 /// that another live process owns.
@@ -30,8 +30,8 @@ public struct DownloadFilter: Sendable, Hashable {
         case size
     }
 
-    /// States to match; `nil` for all. A cancelled download has no record, so that ``DownloadSnapshot/State/cancelled``
-    /// matches nothing.
+    /// States to match; `nil` for all. ``DownloadSnapshot/State/cancelled`` matches nothing, because a cancelled
+    /// download has no record.
     public var states: Set<DownloadSnapshot.State>?
     /// The group to match (``DownloadRequest/group``); `nil` for all.
     public var group: String?
@@ -49,8 +49,9 @@ public struct DownloadFilter: Sendable, Hashable {
     /// Time at which the last run ended, upper bound excluded; `nil` for any. A range excludes downloads that have not
     /// ended.
     public var ended: Range<Date>?
-    /// A condition that the store cannot answer: every download that matches the others is read, 1,000 at a time. `nil`
-    /// for none. Filters with a predicate are equal only if they are copies.
+    /// A further condition, which the store cannot evaluate; `nil` for none. Every download that matches the other
+    /// conditions is read from the store, 1,000 at a time. Two filters with a predicate are equal only if one is a copy
+    /// of the other.
     public var predicate: (@Sendable (DownloadSnapshot) -> Bool)? {
         get { assignedPredicate.value }
         set { assignedPredicate = Assigned(newValue) }
@@ -110,17 +111,17 @@ extension DownloadFilter {
     /// The downloads in these states.
     public static func states(_ states: Set<DownloadSnapshot.State>) -> Self { .init(states: states) }
     /// The downloads for which a predicate returns `true`. Reads every download of the store, 1,000 at a time; the
-    /// store answers the other filters without that.
+    /// other filters do not.
     public static func `where`(_ predicate: @escaping @Sendable (DownloadSnapshot) -> Bool) -> Self {
         var filter = Self()
         filter.predicate = predicate
         return filter
     }
 
-    /// Whether order and page leave every match in.
+    /// Whether order and page exclude no match.
     var isWhole: Bool { limit == nil && offset <= 0 }
 
-    /// Whether nothing restricts the matches.
+    /// Whether the filter matches every download.
     var isUnrestricted: Bool { isWhole && group == nil && hasOnlyGroup }
 
     /// Whether nothing but the group restricts the matches.
@@ -145,7 +146,7 @@ extension DownloadFilter {
         return predicate?(snapshot) ?? true
     }
 
-    /// With small ASCII letters.
+    /// Returns the UTF-8 bytes, with ASCII letters in lower case.
     private static func folded(_ text: String) -> [UInt8] {
         text.utf8.map { (0x41...0x5A).contains($0) ? $0 | 0x20 : $0 }
     }

@@ -7,14 +7,13 @@ public struct DownloadGroup: Sendable {
 
     /// The number, bytes and progress of the group's downloads at this moment. Empty for a group without downloads.
     ///
-    /// - Throws: ``DownloadError`` with code ``DownloadError/Code/storeFailed`` or ``DownloadError/Code/shutDown``, as
-    ///   every other call of a group.
+    /// - Throws: ``DownloadError`` with code ``DownloadError/Code/storeFailed`` or ``DownloadError/Code/shutDown``.
     public func summary() async throws(DownloadError) -> DownloadSummary {
         try await downloader.summary(.group(name))
     }
 
-    /// The events of the group's downloads from now on; ``DownloaderEvent/finished(_:)`` when no download of the group
-    /// waits or runs any more.
+    /// The events of the group's downloads from now on. ``DownloaderEvent/finished(_:)`` comes when no download of the
+    /// group waits or runs any more. After ``Downloader/shutDown()`` the sequence is empty.
     public var events: DownloaderEvents { downloader.events(.group(name)) }
 
     /// The group's downloads that match a filter; ``DownloadFilter/group`` is replaced by this group's name.

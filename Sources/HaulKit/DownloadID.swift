@@ -2,19 +2,19 @@ public import Foundation
 
 /// Identifies a download in its store. Does not change when the URL of the download does.
 public struct DownloadID: Sendable, Hashable, RawRepresentable, CustomStringConvertible {
-    /// The id as a UUID.
+    /// The id as a UUID, which an application may store.
     public let rawValue: UUID
 
-    /// The id of an existing download, from a UUID that was stored elsewhere.
+    /// Restores an id from a UUID that was stored elsewhere. Does not check whether a download has the id.
     public init(rawValue: UUID) { self.rawValue = rawValue }
-    /// A new id: a UUID of version 7 (RFC 9562 §5.7). It begins with the time, so that downloads which are added
+    /// Makes a new id: a UUID of version 7 (RFC 9562 §5.7). It begins with the time, so downloads that are added
     /// together are neighbours in the store's index.
     public init() {
-        // `UUID()` opens a device file for each.
+        // `UUID()` would open a device file for each id.
         var random = SystemRandomNumberGenerator()
         self.init(at: Date(), using: &random)
     }
-    /// The same, with time and randomness passed in.
+    /// Makes an id from the given time and random numbers.
     init(at date: Date, using random: inout some RandomNumberGenerator) {
         var bytes: uuid_t = (0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0)
         withUnsafeMutableBytes(of: &bytes) {
@@ -39,7 +39,7 @@ public struct DownloadID: Sendable, Hashable, RawRepresentable, CustomStringConv
         rawValue = id
     }
 
-    /// Reads the bytes of such a text.
+    /// Reads the form of ``description`` from UTF-8 bytes; `nil` for any other text.
     init?(utf8 text: UnsafeBufferPointer<UInt8>) {
         guard let id = Self.read(text) else { return nil }
         rawValue = id
@@ -64,8 +64,8 @@ public struct DownloadID: Sendable, Hashable, RawRepresentable, CustomStringConv
         return UUID(uuid: bytes)
     }
 
-    /// The UUID in lower-case hexadecimal, 8-4-4-4-12. Hand-written for speed, like the parser: each record of the
-    /// store is identified by this text and written several times.
+    /// The UUID in lower-case hexadecimal, 8-4-4-4-12. This code and the parser are hand-written for speed, because
+    /// this text identifies each record of the store, which writes it several times.
     public var description: String {
         withUnsafeBytes(of: rawValue.uuid) { bytes in
             String(unsafeUninitializedCapacity: 36) { text in
@@ -84,14 +84,15 @@ public struct DownloadID: Sendable, Hashable, RawRepresentable, CustomStringConv
         }
     }
 
-    /// Whether the character at this index is a hyphen: 8-4-4-4-12.
+    /// Whether the character at this index of the 8-4-4-4-12 form is a hyphen.
     private static func isHyphen(_ index: Int) -> Bool { index == 8 || index == 13 || index == 18 || index == 23 }
 }
 
 extension DownloadID: Codable {
     private enum CodingKeys: String, CodingKey { case rawValue }
 
-    /// Reads the text that ``encode(to:)`` writes, or an object with the text as its `rawValue`, as earlier versions wrote.
+    /// Decodes the text that ``encode(to:)`` writes, or an object with the text as its `rawValue`, which earlier
+    /// versions wrote.
     ///
     /// - Throws: `DecodingError` for anything else.
     public init(from decoder: any Decoder) throws {
@@ -108,7 +109,7 @@ extension DownloadID: Codable {
         self = id
     }
 
-    /// Writes ``description``.
+    /// Encodes ``description``.
     ///
     /// - Throws: `EncodingError`.
     public func encode(to encoder: any Encoder) throws {

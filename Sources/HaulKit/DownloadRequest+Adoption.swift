@@ -1,11 +1,13 @@
 extension DownloadRequest {
-    /// Which unfinished file of another program a download continues, in place of beginning a file of its own: see
+    /// The kind of unfinished file of another program that a download continues instead of beginning its own; see
     /// ``DownloadRequest/adopts``.
     public enum Adoption: String, Sendable, Hashable, Codable, CaseIterable {
-        /// A file of aria2, beside which there is its control file (`NAME.aria2`): the bytes that this claims.
+        /// A file with an aria2 control file (`NAME.aria2`) beside it. The bytes that the control file claims count as
+        /// received.
         case aria2ControlFile
-        /// As ``aria2ControlFile``; a file without a control file is taken for the beginning of the download, all of it: what
-        /// curl, a browser or another program left that writes from the first byte on.
+        /// Like ``aria2ControlFile``, but also a file without a control file. All of such a file counts as the
+        /// beginning of the download: curl, browsers and other programs that write from the first byte on leave such
+        /// files.
         case partialFile
     }
 }

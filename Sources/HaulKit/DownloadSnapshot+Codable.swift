@@ -7,8 +7,8 @@ extension DownloadSnapshot: Codable {
         case finalURL
     }
 
-    /// Reads what ``encode(to:)`` wrote. What is absent gets the value it has in the memberwise initialiser, so that values from earlier
-    /// versions can be read.
+    /// Decodes what ``encode(to:)`` wrote. An absent value gets its default of the memberwise initialiser, so that
+    /// values from earlier versions can be read.
     ///
     /// - Throws: `DecodingError` when `id`, `url`, `state` or `addedAt` is missing, or a value is of another type.
     public init(from decoder: any Decoder) throws {
@@ -39,8 +39,8 @@ extension DownloadSnapshot: Codable {
         )
     }
 
-    /// Writes every property that has a value, under its own name; without ``Swift/CodingUserInfoKey/keepsSecrets`` the URLs are
-    /// masked.
+    /// Encodes every property that has a value, under its own name. The URLs are masked unless the encoder has
+    /// ``Swift/CodingUserInfoKey/keepsSecrets``.
     ///
     /// - Throws: `EncodingError`.
     public func encode(to encoder: any Encoder) throws {
@@ -73,7 +73,7 @@ extension DownloadSnapshot: Codable {
 extension CompletedDownload: Codable {
     private enum CodingKeys: String, CodingKey { case id, path, bytes, proof, alreadyExisted, finalURL }
 
-    /// Reads what ``encode(to:)`` wrote.
+    /// Decodes what ``encode(to:)`` wrote.
     ///
     /// - Throws: `DecodingError`.
     public init(from decoder: any Decoder) throws {
@@ -88,8 +88,8 @@ extension CompletedDownload: Codable {
         )
     }
 
-    /// Writes every property that has a value, under its own name; without ``Swift/CodingUserInfoKey/keepsSecrets`` the URL is
-    /// masked.
+    /// Encodes every property that has a value, under its own name. The URL is masked unless the encoder has
+    /// ``Swift/CodingUserInfoKey/keepsSecrets``.
     ///
     /// - Throws: `EncodingError`.
     public func encode(to encoder: any Encoder) throws {

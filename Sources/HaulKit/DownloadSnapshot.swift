@@ -2,7 +2,8 @@ public import Foundation
 
 /// The state of a download at one moment.
 ///
-/// `Codable` for messages and caches of an application. ``url`` is encoded unmasked, and may hold a password or a token.
+/// `Codable` for messages and caches of an application. ``url`` and ``finalURL`` may hold a password or a token: they
+/// are encoded masked unless the encoder has ``Swift/CodingUserInfoKey/keepsSecrets``.
 public struct DownloadSnapshot: Sendable, Hashable, Identifiable {
     /// The phase that a download is in.
     public enum State: String, Sendable, Hashable, Codable, CaseIterable {
@@ -12,8 +13,8 @@ public struct DownloadSnapshot: Sendable, Hashable, Identifiable {
         case connecting
         /// Bytes arrive.
         case transferring
-        /// Waits before the next attempt; see ``DownloadSnapshot/retryDelay``. For longer than 2 s it does so without a slot: it is
-        /// queued afterwards if none is free.
+        /// Waits before the next attempt; see ``DownloadSnapshot/retryDelay``. For a wait of more than 2 s the download
+        /// gives up its slot, and is queued afterwards if none is free.
         case waiting
         /// Every byte has arrived; the digest is computed, the file synced and moved to its final name.
         case verifying
@@ -29,14 +30,14 @@ public struct DownloadSnapshot: Sendable, Hashable, Identifiable {
 
     /// The id of the download.
     public let id: DownloadID
-    /// Text in place of a URL: a hundred thousand parsed URLs would take more memory than everything else.
+    /// The URL as text, because a hundred thousand parsed URLs would take more memory than everything else.
     private let urlText: String
-    /// The URL that is requested: that of the request, or the last URL of the ``SourceProvider``. `haul-source:KEY`
-    /// while a request without a URL has none.
+    /// The requested URL: that of the request, or the last one from the ``SourceProvider`` or
+    /// ``Downloader/replaceSource(of:with:)``. While a request without a URL has none, `haul-source:KEY`.
     public var url: URL { URL(string: urlText) ?? URL(fileURLWithPath: "/") }
     private let finalURLText: String?
-    /// Where redirects led for the bytes that are here, without user info; `nil` when none did, or nothing has been received.
-    /// Requests still go to ``url``. It may hold a token: show ``Foundation/URL/masked``.
+    /// The URL that redirects led to for the received bytes, without user info. `nil` if there were no redirects, or
+    /// nothing has been received. Requests still go to ``url``. May hold a token: show ``Foundation/URL/masked``.
     public var finalURL: URL? { finalURLText.flatMap { URL(string: $0) } }
     /// The phase that the download is in.
     public let state: State
@@ -45,7 +46,7 @@ public struct DownloadSnapshot: Sendable, Hashable, Identifiable {
     public internal(set) var holdReason: HoldReason?
     /// Final path of the file; `nil` until the name is known.
     public let path: String?
-    /// Bytes of the file received and written, those of earlier runs included.
+    /// Bytes of the file that are received and written, including those of earlier runs.
     public internal(set) var receivedBytes: Int64
     /// Complete length in bytes; `nil` while it is unknown.
     public let totalBytes: Int64?
@@ -72,11 +73,11 @@ public struct DownloadSnapshot: Sendable, Hashable, Identifiable {
     public let priority: Int
     /// When the download was added.
     public let addedAt: Date
-    /// When it first got a slot; `nil` before that.
+    /// When the download first got a slot; `nil` before that.
     public let startedAt: Date?
-    /// When its last run ended; `nil` before the first end and while a run has a slot.
+    /// When the last run ended; `nil` before the first end and while a run has a slot.
     public let endedAt: Date?
-    /// How the finished file was proved; nil unless ``state-swift.property`` is completed.
+    /// The proof of the finished file; `nil` unless ``state-swift.property`` is completed.
     public let proof: CompletedDownload.Proof?
 
     /// An open connection of a transfer.
@@ -101,8 +102,8 @@ public struct DownloadSnapshot: Sendable, Hashable, Identifiable {
         }
     }
 
-    /// A snapshot for tests and previews; a downloader makes its own. Each parameter is the property of its name, with the
-    /// same unit. Nothing is checked.
+    /// A snapshot for tests and previews; a downloader makes its own. Each parameter is the property of its name, with
+    /// the same unit. Nothing is checked.
     public init(
         id: DownloadID = DownloadID(),
         url: URL,
@@ -139,7 +140,7 @@ public struct DownloadSnapshot: Sendable, Hashable, Identifiable {
         self.proof = proof
     }
 
-    /// The snapshot of a record, with what is known only while the download runs.
+    /// Makes the snapshot of a record, with values that are known only while the download runs.
     init(
         _ id: DownloadID,
         _ record: DownloadRecord,
@@ -177,7 +178,7 @@ public struct DownloadSnapshot: Sendable, Hashable, Identifiable {
         proof = state == .completed ? record.proof ?? CompletedDownload.Proof.none : nil
     }
 
-    /// The snapshot of a download that does not run, from its stored record.
+    /// Makes the snapshot of a download that does not run, from its stored record.
     init(_ id: DownloadID, _ record: DownloadRecord, receivedBytes: Int64) {
         let state: State =
             switch record.status {
@@ -213,8 +214,8 @@ public struct DownloadSnapshot: Sendable, Hashable, Identifiable {
         (bytesPerSecond, connections, receivedRanges) = (0, [], [])
     }
 
-    /// The file's name for display: that of ``path``, or else the one in the URL, or else the URL's host. It does not promise what
-    /// the file will be called while ``path`` is nil.
+    /// The file's name for display: the name in ``path``, else the name in the URL, else the URL's host, else ``key``
+    /// or ``id``. While ``path`` is `nil`, the file may still get another name.
     public var name: String {
         if let path, !path.isEmpty { return FilePaths.name(of: path) }
         let url = url
@@ -227,14 +228,15 @@ public struct DownloadSnapshot: Sendable, Hashable, Identifiable {
         return totalBytes == 0 ? 1 : max(0, min(1, Double(receivedBytes) / Double(totalBytes)))
     }
 
-    /// Time to the last byte at the current speed; `nil` while length or speed is unknown.
+    /// Time to the last byte at the current speed. `nil` unless bytes arrive and the complete length is known.
     public var timeLeft: Duration? {
         guard let totalBytes, bytesPerSecond > 0, state == .transferring else { return nil }
         return Self.time(for: Double(totalBytes) - Double(receivedBytes), at: bytesPerSecond)
     }
 
-    /// Time that a number of bytes takes at a speed, both in bytes. Limited to 3.2 × 10¹⁰ seconds, about a thousand
-    /// years: a server may announce any length, and `Duration` traps on overflow.
+    /// Returns the time that a number of bytes takes at a speed in bytes per second. The result is at most 3.2 × 10¹⁰
+    /// seconds, about a thousand years, also at speed 0: a server may announce any length, and `Duration` traps on
+    /// overflow.
     public static func time(for bytes: Double, at bytesPerSecond: Double) -> Duration {
         let seconds = max(0, bytes) / bytesPerSecond
         return .seconds(seconds.isFinite ? min(seconds, 3.2e10) : 3.2e10)
@@ -263,8 +265,8 @@ public struct CompletedDownload: Sendable, Hashable {
     /// `true` when an earlier run completed the file and it is unchanged, or when an existing file was kept
     /// (``DownloadRequest/ConflictPolicy/skip``).
     public let alreadyExisted: Bool
-    /// Where redirects led for the bytes of the file, without user info; `nil` when none did. It may hold a token: show
-    /// ``Foundation/URL/masked``.
+    /// The URL that redirects led to for the bytes of the file, without user info; `nil` without redirects. May hold a
+    /// token: show ``Foundation/URL/masked``.
     public let finalURL: URL?
 
     /// A result for tests and previews; a downloader makes its own. Each parameter is the property of its name.
@@ -285,7 +287,7 @@ public struct CompletedDownload: Sendable, Hashable {
     }
 }
 
-/// How a run of a download ended.
+/// The outcome of a run of a download.
 public enum DownloadOutcome: Sendable, Hashable {
     /// The file is complete and under its final name.
     case completed(CompletedDownload)

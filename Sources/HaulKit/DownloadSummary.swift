@@ -1,4 +1,4 @@
-/// Number, bytes and progress of several downloads: of a whole downloader, a group, or a filter.
+/// Number, bytes and progress of several downloads: those of a whole downloader, a group or a filter.
 public struct DownloadSummary: Sendable, Hashable, Codable {
     /// The state of several downloads together.
     public enum State: String, Sendable, Hashable, Codable, CaseIterable {
@@ -50,10 +50,11 @@ public struct DownloadSummary: Sendable, Hashable, Codable {
         (self.unknownTotals, self.bytesPerSecond) = (unknownTotals, bytesPerSecond)
     }
 
-    /// How many downloads there are.
+    /// Number of all downloads.
     public var count: Int { open + paused + failed + completed }
 
-    /// What they are together.
+    /// The state of the downloads together: the first of running, paused and failed that applies to any of them, else
+    /// completed or empty.
     public var state: State {
         if open > 0 { return .running }
         if paused > 0 { return .paused }

@@ -1,6 +1,6 @@
 internal import Logging
 
-/// The parts that public calls act through, by their names.
+/// Short names for the parts of the engine that public calls use.
 extension Downloader {
     nonisolated var readers: SourceReaders { services.readers }
     nonisolated var disk: any Disk { services.disk }
@@ -16,16 +16,17 @@ extension Downloader {
     var pool: ConnectionPool { engine.environment.pool }
     var notifications: Notifications { engine.environment.notifications }
     var idle: IdleMonitor { engine.idle }
-    /// The downloads in memory.
+    /// The tasks of the downloads in memory.
     var tasks: [DownloadID: DownloadTask] { catalog.tasks }
-    /// How many are in memory.
+    /// Number of downloads in memory.
     var loadedCount: Int { tasks.count }
     var isShuttingDown: Bool { engine.environment.isShuttingDown }
 
-    /// Called first by every public call: after the shutdown another downloader may own the store.
+    /// Throws ``DownloadError/Code/shutDown`` after the shutdown, when another downloader may own the store. Every
+    /// public call calls this first.
     func checkIsOpen() throws(DownloadError) { try engine.environment.checkIsOpen() }
 
-    /// Makes a change while no other is under way: see ``DownloadCatalog/lock(isolation:)``.
+    /// Makes a change while no other change is under way; see ``DownloadCatalog/lock(isolation:)``.
     func withCatalogLock<Value>(
         _ change: (isolated Downloader) async throws(DownloadError) -> Value
     ) async throws(DownloadError) -> Value {

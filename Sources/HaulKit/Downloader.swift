@@ -13,31 +13,35 @@ internal import NIOPosix
 /// await downloader.shutDown()
 /// ```
 ///
-/// Keep a reference for as long as downloads should run: releasing the last reference stops them, and their runs end with
-/// ``DownloadError/Code/shutDown`` for whoever listens. A handle (``Download``) holds its downloader, closures do not. Bytes of
-/// a transfer do not pass through this actor. A downloader that is released without ``shutDown()`` loses at most what a
-/// killed process loses; another one of its name can be opened at once and continues.
+/// Keep a reference for as long as downloads should run. Releasing the last reference stops them, and their listeners
+/// get ``DownloadError/Code/shutDown`` as the end of each run. A handle (``Download``) holds its downloader; closures
+/// do not.
+///
+/// A downloader that is released without ``shutDown()`` loses at most what a killed process loses. Another one of the
+/// same name can be opened at once and continues. Bytes of a transfer do not pass through this actor.
 public actor Downloader {
     let services: EngineServices
     let engine: Engine
     let hubs: HubRegistry
     let broadcast: Broadcast
-    /// The shutdown, running or complete: it happens once, however often ``shutDown()`` is called.
+    /// The task of the shutdown, which runs or is complete; `nil` before the first call of ``shutDown()``. Every call
+    /// waits for the same task.
     private var closing: Task<Void, Never>?
 
     // MARK: Opening and closing
 
-    /// Opens the store and, as configured, restores the downloads of earlier runs (``Downloader/Configuration/Storage/restoration``).
+    /// Opens the store and, as configured, restores the downloads of earlier runs
+    /// (``Downloader/Configuration/Storage/restoration``).
     ///
-    /// - Throws: ``DownloadError`` with code ``DownloadError/Code/inUse`` when another process owns the name, or
-    ///   another program has kept the store locked for half a minute, a disk code when the state folder cannot be used,
-    ///   ``DownloadError/Code/storeFailed`` when the store cannot be used or was written by a newer version,
-    ///   ``DownloadError/Code/tlsFailed`` when the file of certificates cannot be read,
-    ///   ``DownloadError/Code/tooManyOpenFiles`` when the process may open too few more files for even one download,
-    ///   ``DownloadError/Code/invalidDestination`` when the default state folder is below a path that is not UTF-8, and
-    ///   ``DownloadError/Code/internalFault`` when a library such as libfaketime has set the monotonic clock below zero.
+    /// - Throws: ``DownloadError``. ``DownloadError/Code/inUse``: another process owns the name, or another program has
+    ///   kept the store locked for half a minute. A disk code: the state folder cannot be used.
+    ///   ``DownloadError/Code/storeFailed``: the store cannot be used, or was written by a newer version.
+    ///   ``DownloadError/Code/tlsFailed``: the file of certificates cannot be read.
+    ///   ``DownloadError/Code/tooManyOpenFiles``: the process may not open enough files for even one download.
+    ///   ``DownloadError/Code/invalidDestination``: the path of the default state folder is not UTF-8.
+    ///   ``DownloadError/Code/internalFault``: a library such as libfaketime has set the monotonic clock below zero.
     public init(_ configuration: Configuration = Configuration()) async throws(DownloadError) {
-        // Event loops end the process where the monotonic clock is negative, and when no file descriptor is left.
+        // Event loops of SwiftNIO end the process if the monotonic clock is negative, or if no file descriptor is left.
         if SystemCalls.isClockNegative() {
             throw DownloadError(
                 .internalFault,
@@ -120,7 +124,7 @@ public actor Downloader {
         try await self.init(configuration)
     }
 
-    /// With every dependency passed in.
+    /// Opens a downloader over the given dependencies.
     init(
         _ configuration: Configuration,
         readers: SourceReaders,
@@ -180,26 +184,30 @@ public actor Downloader {
         scheduler.records.look()
     }
 
-    /// Path to which a damaged store was moved when this downloader opened; `nil` when the store was intact.
-    /// ``salvagedStore`` says what could be read of it.
+    /// Path to which a damaged store was moved when this downloader opened; `nil` if the store was intact.
+    /// ``salvagedStore`` says how much of the damaged store could be read.
     public nonisolated var quarantinedStore: String? { store.setAside }
 
-    /// What became of a damaged store, when this downloader opened or earlier; `nil` when there was none, and once the file that
-    /// was kept is removed.
+    /// The result of salvaging a damaged store, when this downloader opened or earlier. `nil` if no store was damaged,
+    /// or if the kept file of the damaged store has been removed. Reads the file system.
     ///
-    /// A store is looked through when a downloader opens it and its file is not as the last one left it. What can be read of a
-    /// damaged one is taken over into a new store. The claim of a partial file's bytes is dropped where it does not agree with
-    /// itself: these bytes are fetched again.
+    /// A downloader checks a store on opening if the store's file is not as the last downloader left it. The readable
+    /// rows of a damaged store are copied into a new store. If the recorded ranges of a partial file contradict each
+    /// other, they are dropped, and these bytes are fetched again.
     public nonisolated var salvagedStore: SalvagedStore? { store.salvage }
 
-    /// Why the open store cannot be relied on: a damaged page was read, or its file was deleted, moved or replaced; `nil` as
-    /// long as it can be. Its code is ``DownloadError/Code/storeFailed``. Nothing can be added meanwhile.
+    /// The reason why the open store is unreliable: a damaged page was read, or the store's file was deleted, moved or
+    /// replaced. `nil` for a reliable store. The code is ``DownloadError/Code/storeFailed``. As long as the store is
+    /// unreliable, adding a download fails with this error. Reads the file system.
     public nonisolated var storeFailure: DownloadError? { store.failure }
 
-    /// Stops every transfer, records the received bytes of each download, and closes connections and store. Downloads
-    /// that ran are queued again when their store is next opened. Runs, those of paused downloads included, end with
-    /// ``DownloadError/Code/shutDown``, and event sequences end. Deliveries to hooks get ``HookLimits/shutDownTime``.
-    /// Returns when all of this has happened; a further call waits for the same shutdown.
+    /// Stops every transfer, records the received bytes of each download, and closes connections and store. Returns
+    /// when all of this has happened; a further call waits for the same shutdown.
+    ///
+    /// Downloads that ran are queued again when their store is next opened. Every run, also that of a paused download,
+    /// ends with ``DownloadError/Code/shutDown``, and event sequences end. Deliveries to hooks have
+    /// ``HookLimits/shutDownTime`` to end. With ``Downloader/Configuration/Storage/isInMemory``, unfinished downloads
+    /// are cancelled first.
     ///
     /// After the shutdown another downloader may own the store: every call that can throw throws
     /// ``DownloadError/Code/shutDown``, and every other call does nothing. ``Download/snapshot`` and
@@ -215,7 +223,7 @@ public actor Downloader {
         await closing.value
     }
 
-    /// Cancels what is unfinished: no store is left to continue it from.
+    /// Cancels every unfinished download, because no store remains to continue it from.
     private func giveUpAll() async {
         do throws(DownloadError) { try await cancel(.all) } catch { services.logger.debug("store: \(error)") }
     }
@@ -235,7 +243,8 @@ public actor Downloader {
             for task in rest { await task.settled() }
         }
         engine.stop()
-        // Paused and waiting downloads too: no listener may wait for an event that can no longer happen.
+        // Ends the runs of paused and waiting downloads too: no listener may wait for an event that can no longer
+        // happen.
         _ = hubs.close(.failed(.isShutDown)) { id in tasks[id].map { $0.present() } }
         broadcast.close()
         scheduler.idle.giveUp(.isShutDown)
@@ -253,14 +262,15 @@ public actor Downloader {
         broadcast.close()
     }
 
-    /// The cookies of ``Downloader/Configuration/Network/cookies``; with ``Downloader/Configuration/Network/collectsCookies`` also the cookies that servers
-    /// have set since. The downloader never writes them to disk.
+    /// The cookies of ``Downloader/Configuration/Network/cookies``. With
+    /// ``Downloader/Configuration/Network/collectsCookies``, also the cookies that servers have set since. The
+    /// downloader never writes them to disk.
     public nonisolated var cookies: Cookies { cookieCollection.cookies }
 
     /// The handle of a download; `nil` when the store has no download with this id.
     ///
-    /// The handle refers to the current run, or to the last run when that has ended: for a download that an earlier
-    /// process completed or gave up, ``Download/result()`` returns or throws at once.
+    /// The handle refers to the current run, or to the last run if that has ended. For a download that completed or
+    /// failed in an earlier process, ``Download/result()`` returns or throws at once.
     ///
     /// - Throws: ``DownloadError`` with code ``DownloadError/Code/storeFailed`` or ``DownloadError/Code/shutDown``.
     public func download(_ id: DownloadID) async throws(DownloadError) -> Download? {
@@ -281,11 +291,11 @@ public actor Downloader {
         return try await download(id)
     }
 
-    /// The handle of the newest download that was added with exactly this URL; nil when there is none. A link that a
-    /// ``SourceProvider`` named later is not looked for, nor is a mirror.
+    /// The handle of the newest download that was added with exactly this URL; `nil` when there is none. URLs that a
+    /// ``SourceProvider`` named later, and mirrors, do not count.
     ///
-    /// - Parameter source: texts are spelled as ``add(_:to:)->Download`` would spell them.
-    /// - Throws: as ``download(_:)``; ``DownloadError/Code/invalidURL`` for what is no URL.
+    /// - Parameter source: the URL. A text is escaped as ``add(_:to:)->Download`` escapes it.
+    /// - Throws: as ``download(_:)``; ``DownloadError/Code/invalidURL`` when `source` has no URL.
     public func download(url source: some DownloadRequest.URLConvertible) async throws(DownloadError) -> Download? {
         try checkIsOpen()
         var urls: [String] = []
@@ -299,9 +309,9 @@ public actor Downloader {
         return try await download(id)
     }
 
-    /// A handle, whether the download is in memory or not.
+    /// Returns a handle of a download, whether the download is in memory or not.
     ///
-    /// - Parameter isNew: the download is about to get its place in the queue.
+    /// - Parameter isNew: whether the download is new and about to be queued.
     func handle(_ id: DownloadID, _ record: DownloadRecord, received: Int64 = 0, isNew: Bool = false) -> Download {
         let hub = hubs.hub(id) {
             let snapshot = DownloadSnapshot(id, record, receivedBytes: received)

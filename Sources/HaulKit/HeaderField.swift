@@ -1,6 +1,6 @@
 /// A header field of a request (RFC 9110 §5): name and value as the user gave them.
 public struct HeaderField: Sendable, Hashable, Codable, CustomStringConvertible {
-    /// The field name; a token (RFC 9110 §5.1). Names compare case-sensitively here, although HTTP ignores their case.
+    /// The field name; a token (RFC 9110 §5.1). `==` respects the case of names, although HTTP ignores the case.
     public let name: String
     /// The field value, without line breaks and control characters other than tab.
     public let value: String
@@ -24,7 +24,7 @@ public struct HeaderField: Sendable, Hashable, Codable, CustomStringConvertible 
         self.value = value
     }
 
-    /// Decodes what `encode(to:)` wrote.
+    /// Decodes a field that `encode(to:)` wrote.
     ///
     /// - Throws: `DecodingError`, also for a name or a value that ``init(_:_:)`` refuses.
     public init(from decoder: any Decoder) throws {
@@ -36,7 +36,7 @@ public struct HeaderField: Sendable, Hashable, Codable, CustomStringConvertible 
         self = field
     }
 
-    /// Encodes name and value; without ``Swift/CodingUserInfoKey/keepsSecrets`` the value is `***`.
+    /// Encodes name and value. The value is `***` unless the encoder has ``Swift/CodingUserInfoKey/keepsSecrets``.
     ///
     /// - Throws: `EncodingError`.
     public func encode(to encoder: any Encoder) throws {
@@ -48,9 +48,9 @@ public struct HeaderField: Sendable, Hashable, Codable, CustomStringConvertible 
     /// The name with a masked value: a field that is interpolated into a log must not reveal a token.
     public var description: String { "\(name): ***" }
 
-    /// Reads the form `Name: value`.
+    /// Reads the form `Name: value`. Blanks before the value do not count.
     ///
-    /// - Returns: `nil` without a colon, and as ``init(_:_:)``.
+    /// - Returns: `nil` when there is no colon, or when ``init(_:_:)`` refuses name or value.
     public init?(_ line: String) {
         let parts = line.split(separator: ":", maxSplits: 1, omittingEmptySubsequences: false)
         guard parts.count == 2 else { return nil }

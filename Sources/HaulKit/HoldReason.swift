@@ -1,4 +1,4 @@
-/// Why a download is held. A hold is a pause that the user did not request; it ends when its reason ends.
+/// The reason why a download is held. A hold is a pause that the user did not request; it ends when its reason ends.
 public enum HoldReason: String, Sendable, Hashable, Codable, CaseIterable {
     /// The machine has no network, or the network to use is down.
     case offline
@@ -6,7 +6,8 @@ public enum HoldReason: String, Sendable, Hashable, Codable, CaseIterable {
     case metered
     /// The timetable allows no downloads at this time.
     case outsideHours
-    /// The disk is full, or has no more than the reserved space left (``Downloader/Configuration/Storage/reservedDiskSpace``).
+    /// The disk is full, or has no more than the reserved space left
+    /// (``Downloader/Configuration/Storage/reservedDiskSpace``).
     case diskFull
     /// The files of the downloader have reached ``Downloader/Configuration/Storage/diskQuota``.
     case quota

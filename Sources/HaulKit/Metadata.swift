@@ -19,7 +19,6 @@ extension DownloadRequest {
         /// - Throws: `EncodingError`.
         public init(_ value: some Encodable) throws {
             let encoder = JSONEncoder()
-            // Equal values are equal texts.
             encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
             json = String(decoding: try encoder.encode(value), as: UTF8.self)
         }

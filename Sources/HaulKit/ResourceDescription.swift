@@ -1,18 +1,17 @@
 public import Foundation
 internal import NIOHTTP1
 
-/// What a server says of a file, before anything of it is downloaded: the result of ``Downloader/probe(_:)-(DownloadRequest)``.
-///
-/// Nothing of it is a promise: the answer to a later request may differ.
+/// A server's description of a file that is not downloaded yet: the result of
+/// ``Downloader/probe(_:)-(DownloadRequest)``. The answer to a later request may differ.
 public struct ResourceDescription: Sendable, Hashable {
-    /// The URL that answered, after redirects, without user info. It may hold a token.
+    /// The URL that answered, after redirects, without user info. May hold a token.
     public let url: URL
     /// The file name that a download into a folder would get if the name is free there: from `Content-Disposition` (RFC
     /// 6266), ``DownloadRequest/suggestedName`` or the URL, made safe.
     public let fileName: String
-    /// Complete length in bytes; `nil` when the server does not say it, or says it of compressed content.
+    /// Complete length in bytes; `nil` when the server does not name it, or compresses the content.
     public let totalBytes: Int64?
-    /// Media type in lower case without parameters, such as `video/mp4`; `nil` when the server does not say it.
+    /// Media type in lower case without parameters, such as `video/mp4`; `nil` when the server names none.
     public let contentType: String?
     /// Whether the server served a range (RFC 9110 §14): an interrupted download can be resumed, and additional
     /// connections can be opened.
@@ -60,7 +59,7 @@ extension ResourceDescription {
             let failure = TransportError(.malformedResponse, "a 206 without the range that was asked for")
             throw RetryClassifier.decision(on: failure, host: request.url.host ?? "").error
         case (416, .unsatisfied(complete: 0)):
-            // There is no first byte.
+            // An empty file has no first byte.
             totalBytes = 0
             servesRanges = true
         default:

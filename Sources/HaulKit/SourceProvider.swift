@@ -2,26 +2,26 @@ public import Foundation
 
 /// Returns a URL for a download: the first URL, or a replacement for a URL that was refused or is about to expire.
 ///
-/// Called outside the downloader's actor, for several downloads concurrently. A call may take
-/// ``Downloader/Configuration/Sources/timeout``; its task is cancelled after that time, and when the download is paused or
-/// cancelled. A thrown error counts as a failed attempt of the download; after several in a row the download fails with
-/// ``DownloadError/Code/sourceFailed``.
+/// The downloader calls a provider outside its actor, for several downloads concurrently. A call may take
+/// ``Downloader/Configuration/Sources/timeout``. After that time, or when the download is paused or cancelled, the task
+/// of the call is cancelled. A thrown error counts as a failed attempt of the download; after several in a row the
+/// download fails with ``DownloadError/Code/sourceFailed``.
 public typealias SourceProvider = @Sendable (SourceQuery) async throws -> DownloadSource
 
 /// A URL from which a download continues.
 ///
-/// The application guarantees that it is a URL of the same file. Received bytes are kept if the new source confirms the
-/// length and the version that the server names, if blocks from all over the partial file agree, or if a digest proves
-/// the result.
+/// The application guarantees that the URL leads to the same file. Received bytes are kept in any of three cases: the
+/// new source confirms the length and the version that the server names, blocks from all over the partial file agree,
+/// or a digest proves the result.
 public struct DownloadSource: Sendable, Hashable {
     /// An `http` or `https` URL.
     public var url: URL
-    /// Header fields for the origin of ``url`` only. `nil`: the download's own fields, as long as the origin (scheme,
-    /// host and port) stays the same; another origin gets none. The fields of a request that was made without a URL go
-    /// to the first origin.
+    /// Header fields for the origin (scheme, host and port) of ``url`` only. `nil`, the default: the download's present
+    /// fields if the origin stays the same, none for another origin. The fields of a request without a URL go to the
+    /// first origin.
     public var headers: [HeaderField]?
-    /// When the URL stops working. `nil`: as its query says, where that has a widely used form (S3, Google Cloud
-    /// Storage, CloudFront, Azure). A time in the past counts as unknown, since clocks differ.
+    /// When the URL stops working. `nil`, the default: the time in the URL's query, if the query has a widely used form
+    /// (S3, Google Cloud Storage, CloudFront, Azure). A time in the past counts as unknown, since clocks differ.
     public var expiresAt: Date?
 
     /// Makes a source.
@@ -37,20 +37,20 @@ public struct DownloadSource: Sendable, Hashable {
     }
 }
 
-/// What a ``SourceProvider`` is asked for.
+/// The download for which a ``SourceProvider`` is called, and the reason of the call.
 public struct SourceQuery: Sendable, Hashable {
-    /// Why a URL is needed.
+    /// The reason why a URL is needed.
     public enum Reason: Sendable, Hashable, Codable {
         /// The download has no URL yet.
         case noneYet
-        /// The server refused the last URL: 401, 403, 404, 410; 400, where the URL has a query; or the status of a web
-        /// page in place of the file.
+        /// The server refused the last URL with status 401, 403, 404 or 410, or with 400 if the URL has a query. Or it
+        /// sent a web page in place of the file; `status` is then the status of the page.
         case refused(status: Int)
         /// The URL is about to expire, or has expired.
         case expiring
     }
 
-    /// The download.
+    /// The id of the download.
     public let id: DownloadID
     /// The application's name for the download: ``DownloadRequest/key``.
     public let key: String?
@@ -62,7 +62,7 @@ public struct SourceQuery: Sendable, Hashable {
     public let metadata: DownloadRequest.Metadata?
     /// The last URL; `nil` when there was none.
     public let url: URL?
-    /// Why a URL is needed.
+    /// The reason why a URL is needed.
     public let reason: Reason
 
     /// Makes a query, for testing a provider without a downloader.

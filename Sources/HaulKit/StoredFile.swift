@@ -1,6 +1,6 @@
 public import Foundation
 
-/// The state of a finished file, compared with what its download recorded.
+/// The state of a finished file, compared with the record of its download.
 public enum FileState: String, Sendable, Hashable, Codable, CaseIterable {
     /// The path has the same file, with the same size and modification time.
     case unchanged
@@ -14,16 +14,17 @@ public enum FileState: String, Sendable, Hashable, Codable, CaseIterable {
 public struct StoredFile: Sendable, Hashable, Identifiable {
     /// The download that the file came from.
     public let id: DownloadID
-    /// Absolute path of the file when it was finished.
+    /// Absolute path of the file, as the record has it.
     public let path: String
-    /// Length in bytes when it was finished.
+    /// Length of the file in bytes when its download was completed.
     public let bytes: Int64
-    /// When the download was completed.
+    /// When the download was completed; `nil` if the record does not say.
     public let finishedAt: Date?
     /// The state of the file when this value was made.
     public let state: FileState
 
-    /// A stored file for tests and previews; a downloader makes its own. Nothing is checked. `bytes` is its length in bytes.
+    /// A stored file for tests and previews; a downloader makes its own. Nothing is checked. `bytes` is the length of
+    /// the file.
     public init(
         id: DownloadID = DownloadID(),
         path: String,
@@ -47,13 +48,14 @@ public struct StoredBytes: Sendable, Hashable {
     public let finished: Int64
     /// Number of unfinished downloads that have received bytes.
     public let unfinishedFiles: Int
-    /// Bytes of unfinished files; each counts with its complete length, which is reserved on disk.
+    /// Bytes of unfinished files. Each file counts with its complete length, which is reserved on disk; while the
+    /// length is unknown, with its received bytes.
     public let unfinished: Int64
     /// Bytes of all files, finished and unfinished.
     public var total: Int64 { finished.addingClamped(unfinished) }
 
-    /// A disk usage for tests and previews; a downloader makes its own. Nothing is checked. `finished` and `unfinished` are in
-    /// bytes.
+    /// A disk usage for tests and previews; a downloader makes its own. Nothing is checked. `finished` and `unfinished`
+    /// are in bytes.
     public init(finishedFiles: Int, finished: Int64, unfinishedFiles: Int, unfinished: Int64) {
         self.finishedFiles = finishedFiles
         self.finished = finished
@@ -68,7 +70,7 @@ public struct CacheRemoval: Sendable, Hashable {
     public struct Left: Sendable, Hashable {
         /// Why a file was kept.
         public enum Reason: Sendable, Hashable {
-            /// The file is not, or no longer, the one that was downloaded: it is not Haul's to delete.
+            /// The path has another file, or the file was modified: Haul may not delete it.
             case changed
             /// The file could not be examined or deleted.
             case failed(DownloadError)
@@ -85,7 +87,7 @@ public struct CacheRemoval: Sendable, Hashable {
         }
     }
 
-    /// Files whose records are removed; the files too, where that was requested.
+    /// Files whose records were removed. The files were deleted too, if the call asked for that.
     public internal(set) var removed: [StoredFile] = []
     /// Files that were kept, with their records.
     public internal(set) var left: [Left] = []

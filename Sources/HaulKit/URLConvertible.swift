@@ -19,34 +19,37 @@ extension String: DownloadRequest.URLConvertible {
     /// Parses the text as a URL. Surrounding white space is ignored. Escapes stay as they are, and characters that a
     /// URL cannot hold are escaped, as browsers do: `/a%20b c` becomes `/a%20b%20c`.
     ///
-    /// - Throws: ``DownloadError`` with code ``DownloadError/Code/invalidURL``.
+    /// - Throws: ``DownloadError`` with code ``DownloadError/Code/invalidURL`` when the text is not a URL.
     public func downloadURL() throws(DownloadError) -> URL { try SpelledURL(self).url }
 }
 
-/// A URL as its text spells it: see ``HTTPURL``.
+/// A URL together with the spelling of the text that it was read from; see ``HTTPURL``.
 package struct SpelledURL: Sendable, Hashable {
     package let url: URL
     let target: String?
     let earlierSpelling: String?
 
+    /// Parses a text; surrounding white space is ignored.
+    ///
     /// - Throws: ``DownloadError`` with code ``DownloadError/Code/invalidURL``.
     package init(_ text: String) throws(DownloadError) {
         let isTrimmed = [text.utf8.first, text.utf8.last].allSatisfy { $0.map { (0x21...0x7E).contains($0) } ?? false }
         let text = isTrimmed ? text : text.trimmingCharacters(in: .whitespacesAndNewlines)
         if let address = HTTPURL(text) {
             (url, target) = (address.url, address.spelling)
-            // Foundation escapes every percent sign of a part in which anything is to be escaped.
+            // Foundation escapes every percent sign of a URL part that has anything to escape.
             earlierSpelling =
                 target == nil && text == url.absoluteString
                 ? nil : URL(string: text).map(\.absoluteString).flatMap { [url] in $0 == url.absoluteString ? nil : $0 }
             return
         }
-        // Another scheme, or none: what uses the URL says what is wrong with it.
+        // Another scheme, or none: the code that uses the URL reports the error.
         guard let url = URL(string: text), !url.isAskable else { throw DownloadError.noURL }
         (self.url, target, earlierSpelling) = (url, nil, nil)
     }
 
-    /// A line of a list as text. Bytes that are no UTF-8 are escaped one by one: a server knows what they mean.
+    /// Returns a line of a list as text. Bytes that are not UTF-8 are escaped one by one, because a server knows their
+    /// meaning.
     package static func text(_ line: ArraySlice<UInt8>) -> String {
         let escaped = FieldText.utf8(line, of: "location".utf8)
         return escaped.map { String(decoding: $0, as: UTF8.self) } ?? String(decoding: line, as: UTF8.self)
@@ -78,12 +81,16 @@ extension DownloadError {
 }
 
 extension DownloadRequest {
-    /// A request for a URL in any of the types of ``DownloadRequest/URLConvertible``, with its options, in one expression.
+    /// Makes a request with its options in one expression. The URL may be of any type of
+    /// ``DownloadRequest/URLConvertible``.
     ///
     /// ```swift
     /// let requests = try zip(links, zip(titles, tokens)).map { link, more in
     ///     try DownloadRequest(
-    ///         link, to: .folder(path: "Lessons"), headers: ["Authorization": "Bearer \(more.1)"], suggestedName: more.0
+    ///         link,
+    ///         to: .folder(path: "Lessons"),
+    ///         headers: ["Authorization": "Bearer \(more.1)"],
+    ///         suggestedName: more.0
     ///     )
     /// }
     /// ```
@@ -94,8 +101,8 @@ extension DownloadRequest {
     ///   - source: the URL.
     ///   - destination: where the file is stored.
     ///   - headers: ``DownloadRequest/headers`` by name; sent in the order of the names.
-    /// - Throws: ``DownloadError`` with code ``DownloadError/Code/invalidURL``, or ``DownloadError/Code/invalidHeader`` for a field
-    ///   that ``HeaderField/init(_:_:)`` refuses.
+    /// - Throws: ``DownloadError`` with code ``DownloadError/Code/invalidURL``, or ``DownloadError/Code/invalidHeader``
+    ///   for a field that ``HeaderField/init(_:_:)`` refuses.
     public init(
         _ source: some DownloadRequest.URLConvertible,
         to destination: Destination,
@@ -152,10 +159,12 @@ extension Downloader {
     /// ```
     ///
     /// - Parameters:
-    ///   - source: the URL, as `URL`, `String` or whatever is ``DownloadRequest/URLConvertible``.
-    ///   - folder: a path; what is not absolute begins at the current folder. The name is taken from the answer.
-    /// - Returns: its handle, at once. ``Download/result()`` waits for the file.
-    /// - Throws: ``DownloadError``, as there.
+    ///   - source: the URL, as `URL`, `String` or another ``DownloadRequest/URLConvertible``.
+    ///   - folder: path of the folder; a relative path starts at the current folder. The name of the file is taken from
+    ///     the response.
+    /// - Returns: the handle of the download, at once. ``Download/result()`` waits for the file.
+    /// - Throws: ``DownloadError``, as ``add(_:)-(DownloadRequest)``; ``DownloadError/Code/invalidURL`` when `source`
+    ///   has no URL.
     public func download(_ source: some DownloadRequest.URLConvertible, to folder: String) async throws(DownloadError)
         -> Download
     {
@@ -164,7 +173,8 @@ extension Downloader {
 
     /// Downloads a file into a folder that is given as a file URL.
     ///
-    /// - Throws: ``DownloadError``, as with a path; ``DownloadError/Code/invalidDestination`` when `folder` is no file URL.
+    /// - Throws: ``DownloadError``, as with a path; ``DownloadError/Code/invalidDestination`` when `folder` is not a
+    ///   file URL.
     public func download(_ source: some DownloadRequest.URLConvertible, to folder: URL) async throws(DownloadError)
         -> Download
     {
@@ -186,7 +196,8 @@ extension Downloader {
 
     /// Adds a download into a folder that is given as a file URL.
     ///
-    /// - Throws: ``DownloadError``, as with a path; ``DownloadError/Code/invalidDestination`` when `folder` is no file URL.
+    /// - Throws: ``DownloadError``, as with a path; ``DownloadError/Code/invalidDestination`` when `folder` is not a
+    ///   file URL.
     public func add(_ source: some DownloadRequest.URLConvertible, to folder: URL) async throws(DownloadError)
         -> Download
     {
@@ -206,7 +217,8 @@ extension Downloader {
 
     /// Adds many downloads into a folder that is given as a file URL.
     ///
-    /// - Returns: as with a path; each fails with ``DownloadError/Code/invalidDestination`` when `folder` is no file URL.
+    /// - Returns: as with a path; each fails with ``DownloadError/Code/invalidDestination`` when `folder` is not a file
+    ///   URL.
     public func add(_ sources: [any DownloadRequest.URLConvertible], to folder: URL) async -> [Result<
         Download, DownloadError
     >] {
@@ -223,8 +235,8 @@ extension Downloader {
     /// ```
     ///
     /// - Parameters:
-    ///   - files: URLs, and for each the path of its file; a relative path starts at `folder`. The order is that of the
-    ///     literal, and a URL may occur several times.
+    ///   - files: URLs, and for each the path of its file; a relative path starts at `folder`. The order of the
+    ///     downloads is that of the literal, and a URL may occur several times.
     ///   - folder: path of the folder; a relative path starts at the current folder.
     /// - Returns: as ``add(_:to:)->[Result<Download,DownloadError>]``.
     public func add(_ files: KeyValuePairs<any DownloadRequest.URLConvertible, String>, in folder: String) async
@@ -243,7 +255,7 @@ extension Downloader {
         let requests: [Result<DownloadRequest, DownloadError>] = sources.map { source, destination in
             Result { () throws(DownloadError) in try DownloadRequest(source, to: destination) }
         }
-        // What is no URL is answered below.
+        // Sources without a URL are left out here, and keep their errors below.
         var added = await add(requests.compactMap { try? $0.get() }).makeIterator()
         return requests.map { request in
             request.flatMap { _ in added.next() ?? .failure(DownloadError.isShutDown) }
