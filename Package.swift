@@ -35,7 +35,10 @@ func tool(_ name: String, _ sources: [String], _ dependencies: [Target.Dependenc
 let tools: [Target] = [
     tool(
         "HaulSimulation",
-        ["Doubles/BulkBytes.swift", "Doubles/SimulatedDisk.swift", "Doubles/SimulatedDisk+File.swift", "Lives"],
+        [
+            "Doubles/BulkBytes.swift", "Doubles/HeaderFields+Changes.swift", "Doubles/SimulatedDisk.swift",
+            "Doubles/SimulatedDisk+File.swift", "Lives",
+        ],
         [
             "CHaulSimulation",
             .product(name: "GRDB", package: "GRDB.swift"),
@@ -141,6 +144,7 @@ let package = Package(
     products: [
         // The root package gets the executable `haul` without declaring it, and a package that depends on Haul then
         // resolves no argument parser.
+        .library(name: "HaulCore", targets: ["HaulCore"]),
         .library(name: "HaulKit", targets: ["HaulKit"]),
         .library(name: "HaulDesktop", targets: ["HaulDesktop"]),
         .library(name: "HaulTesting", targets: ["HaulTesting"]),
@@ -175,10 +179,21 @@ let package = Package(
             swiftSettings: settings
         ),
         .target(name: "CHaulSimulation", path: "Tests/CHaulSimulation"),
+        // Values without effects: no socket, no file, no store, no clock, no actor.
+        .target(
+            name: "HaulCore",
+            dependencies: [
+                .product(name: "Crypto", package: "swift-crypto"),
+                .product(name: "DequeModule", package: "swift-collections"),
+                .product(name: "OrderedCollections", package: "swift-collections"),
+                .product(name: "RawStructuredFieldValues", package: "swift-http-structured-headers"),
+            ],
+            swiftSettings: settings + sanitizer
+        ),
         .target(
             name: "HaulKit",
             dependencies: [
-                "CHaulSystem",
+                "CHaulSystem", "HaulCore",
                 .product(name: "AsyncHTTPClient", package: "async-http-client"),
                 .product(name: "NIOCore", package: "swift-nio"),
                 .product(name: "NIOPosix", package: "swift-nio"),

@@ -3,6 +3,7 @@ import HaulTesting
 import NIOCore
 import Testing
 
+@testable import HaulCore
 @testable import HaulDesktop
 @testable import HaulKit
 

@@ -57,5 +57,5 @@ extension Downloader.Configuration {
 
 extension Downloader {
     /// The version of the library and of the command.
-    public static let version = "0.1.0"
+    public static let version = HaulVersion.text
 }

@@ -62,10 +62,3 @@ package struct DescriptorBudget: Sendable, Equatable {
     /// Limited, because each of these downloads also takes memory.
     private static let mostBackingOff = 1024
 }
-
-extension Int {
-    func addingClamped(_ other: Int) -> Int {
-        let (sum, isTooMuch) = addingReportingOverflow(other)
-        return isTooMuch ? .max : sum
-    }
-}

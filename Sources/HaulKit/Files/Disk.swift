@@ -101,39 +101,3 @@ struct VolumeSpace: Sendable, Hashable {
     /// Identifies the file system (`st_dev`).
     var volume: UInt64
 }
-
-/// Status of a file as the file system reports it.
-struct FileStatus: Sendable, Hashable, Codable {
-    enum Kind: String, Sendable, Codable { case file, folder, symbolicLink, other }
-    var kind: Kind
-    var size: Int64
-    /// Bytes that the file occupies on the disk, including reserved space.
-    var allocated: Int64
-    var device: UInt64
-    var inode: UInt64
-    /// Birth time in nanoseconds since 1970; 0 if the file system does not report it. Tells a new file from a deleted
-    /// one with the same inode.
-    var born: Int64 = 0
-    /// Modification time, in nanoseconds since 1970.
-    var modified: Int64
-    /// Number of names (hard links). Not stored.
-    var links: UInt64 = 1
-
-    private enum CodingKeys: String, CodingKey { case kind, size, allocated, device, inode, born, modified }
-
-    /// Whether this is a regular file with only one name, so that a write to it changes nothing else. A second name may
-    /// be the user's.
-    var isPlainFile: Bool { kind == .file && links == 1 }
-
-    /// Whether the policy `overwrite` may replace this: a file or a symbolic link. A rename replaces the link itself.
-    var isReplaceable: Bool { kind == .file || kind == .symbolicLink }
-
-    func isSameFile(as other: FileStatus) -> Bool {
-        device == other.device && inode == other.inode && born == other.born
-    }
-
-    /// Whether this is the same file with the size and the modification time of `other`.
-    func isUnchanged(since other: FileStatus) -> Bool {
-        isSameFile(as: other) && size == other.size && modified == other.modified
-    }
-}

@@ -3,7 +3,9 @@ internal import Foundation
 extension DiskError {
     /// Maps the errno of a system call to its kind; see `man 3 errno`.
     init(errno: Int32, call: String, path: String) {
-        self.init(Kind(errno: errno), errno: errno, call: call, path: path)
+        let kind = Kind(errno: errno)
+        let reason = kind == .other ? SystemCalls.describe(errno: errno) : nil
+        self.init(kind, errno: errno, reason: reason, call: call, path: path)
     }
 }
 

@@ -49,10 +49,3 @@ extension DownloadTask {
         return received == 0 ? 0 : max(record.total ?? 0, received)
     }
 }
-
-extension Int64 {
-    func addingClamped(_ other: Int64) -> Int64 {
-        let (sum, isTooLarge) = addingReportingOverflow(other)
-        return isTooLarge ? (other < 0 ? .min : .max) : sum
-    }
-}

@@ -1,5 +1,6 @@
 import Testing
 
+@testable import HaulCore
 @testable import HaulKit
 
 /// Where the number of connections settles over links of all kinds (`LinkModel`).

@@ -1,3 +1,4 @@
+@testable import HaulCore
 @testable import HaulKit
 
 /// A server and the link to it, as far as a download's number of connections has to do with them. Time goes in steps

@@ -1,5 +1,6 @@
 import Testing
 
+@testable import HaulCore
 @testable import HaulKit
 
 /// Which first connections wait for their turn at a host that refused them while it served others.

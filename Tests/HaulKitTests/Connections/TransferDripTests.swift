@@ -1,5 +1,6 @@
 import Testing
 
+@testable import HaulCore
 @testable import HaulKit
 
 /// Connections that all bring next to nothing, after one has shown what the server can do.

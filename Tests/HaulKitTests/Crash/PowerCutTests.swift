@@ -3,6 +3,7 @@ import HaulTesting
 import Synchronization
 import Testing
 
+@testable import HaulCore
 @testable import HaulKit
 
 /// The power goes at every write, sync and rename of a download in turn.

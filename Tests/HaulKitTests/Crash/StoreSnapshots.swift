@@ -1,6 +1,7 @@
 import Foundation
 import Synchronization
 
+@testable import HaulCore
 @testable import HaulKit
 
 /// The files of a store after its last commit that the disk surely has, and after each one since: any of them may be what a

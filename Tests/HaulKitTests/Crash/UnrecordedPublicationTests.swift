@@ -3,6 +3,7 @@ import HaulTesting
 import Synchronization
 import Testing
 
+@testable import HaulCore
 @testable import HaulKit
 
 /// The file got its name, and the run failed after that: its folder could not be synced.

@@ -1,5 +1,6 @@
 import Synchronization
 
+@testable import HaulCore
 @testable import HaulKit
 
 /// A clock that is set by hand, and counts how often it is read. It may go on a little at each reading.

@@ -4,6 +4,7 @@ import NIOHTTP1
 import NIOPosix
 import Synchronization
 
+@testable import HaulCore
 @testable import HaulKit
 
 /// A server without a network: each request is answered by a script, its body fed through the real back-pressure.
@@ -75,7 +76,7 @@ final class ScriptedTransport: SourceReading {
     ) async -> TransportError? {
         let head = ResponseHead(
             status: answer.status,
-            headers: HTTPHeaders(answer.headers),
+            headers: HeaderFields(answer.headers),
             url: request.url,
             requested: request.url
         )

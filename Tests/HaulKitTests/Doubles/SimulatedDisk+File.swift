@@ -1,6 +1,7 @@
 import NIOCore
 import Synchronization
 
+@testable import HaulCore
 @testable import HaulKit
 
 extension SimulatedDisk {

@@ -1,6 +1,7 @@
 import NIOCore
 import Synchronization
 
+@testable import HaulCore
 @testable import HaulKit
 
 /// A disk in memory that forgets like a real one: what was not synced may be lost, in part or whole, when the power goes.

@@ -2,6 +2,7 @@ import Foundation
 import HaulTesting
 import Testing
 
+@testable import HaulCore
 @testable import HaulKit
 
 /// What a reader of a whole downloader that has stopped costs, and what it hears when it reads on.

@@ -1,6 +1,7 @@
 import HaulTesting
 import Testing
 
+@testable import HaulCore
 @testable import HaulKit
 
 struct HubRegistryTests {

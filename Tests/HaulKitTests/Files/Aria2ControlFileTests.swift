@@ -1,5 +1,6 @@
 import Testing
 
+@testable import HaulCore
 @testable import HaulKit
 
 /// The control files of aria2.

@@ -1,5 +1,6 @@
 import Testing
 
+@testable import HaulCore
 @testable import HaulKit
 
 /// Taking over a partial file that somebody else is just done with.

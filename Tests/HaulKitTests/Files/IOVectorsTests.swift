@@ -2,6 +2,7 @@ import Foundation
 import NIOCore
 import Testing
 
+@testable import HaulCore
 @testable import HaulKit
 
 struct IOVectorsTests {

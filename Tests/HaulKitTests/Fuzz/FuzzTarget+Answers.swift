@@ -3,6 +3,7 @@ import NIOCore
 import NIOEmbedded
 import NIOHTTP1
 
+@testable import HaulCore
 @testable import HaulKit
 
 /// The bytes of answers, as they come over a connection.
@@ -96,7 +97,12 @@ private struct Heard: Equatable {
             let status = Int(answer.head.status.code)
             if !(200...999).contains(status) { return "status \(status)" }
             guard let url = URL(string: "http://a.example/") else { continue }
-            let head = ResponseHead(status: status, headers: answer.head.headers, url: url, requested: url)
+            let head = ResponseHead(
+                status: status,
+                headers: HeaderFields(answer.head.headers),
+                url: url,
+                requested: url
+            )
             if status == 204 || status == 304 {
                 if !answer.body.isEmpty || answer.end != .inBytes { return "a body of a \(status)" }
             } else if let length = head.contentLength {
@@ -186,7 +192,7 @@ private struct RawHead {
     func wrong(_ answer: Heard.Answer) -> String? {
         let length = ResponseHead(
             status: 200,
-            headers: answer.head.headers,
+            headers: HeaderFields(answer.head.headers),
             url: URL(fileURLWithPath: "/"),
             requested: URL(fileURLWithPath: "/")
         ).contentLength

@@ -1,6 +1,7 @@
 import Foundation
 import NIOHTTP1
 
+@testable import HaulCore
 @testable import HaulKit
 
 /// Fields of responses.
@@ -119,7 +120,7 @@ extension FuzzTarget {
         for status in [200, 203, 206, 416, 412, 503] {
             let head = ResponseHead(
                 status: status,
-                headers: fields,
+                headers: HeaderFields(fields),
                 url: text.utf8.count % 2 == 0 ? url : other,
                 requested: url
             )

@@ -1,6 +1,7 @@
 import Foundation
 import NIOHTTP1
 
+@testable import HaulCore
 @testable import HaulKit
 
 /// Whether bytes may be joined: by rules that are written down here a second time, in the plainest way.
@@ -27,7 +28,7 @@ extension FuzzTarget {
                     fields.add(name: String(parts[0]), value: parts[1].trimmingCharacters(in: .whitespaces))
                 }
             }
-            let head = ResponseHead(status: status, headers: fields, url: url, requested: url)
+            let head = ResponseHead(status: status, headers: HeaderFields(fields), url: url, requested: url)
             for total: Int64? in [100, nil] {
                 for named in [tagged, dated, weak, unnamed] {
                     if let wrong = wrong(head, Resource(total: total, validator: named)) { return wrong }

@@ -1,5 +1,6 @@
 import Foundation
 
+@testable import HaulCore
 @testable import HaulKit
 
 /// Columns of the store, which another version or a hand may have written.

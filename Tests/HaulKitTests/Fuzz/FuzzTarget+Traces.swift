@@ -1,5 +1,6 @@
 import Foundation
 
+@testable import HaulCore
 @testable import HaulKit
 
 /// Traces of `haul get --trace`, which come with bug reports.

@@ -1,3 +1,4 @@
+@testable import HaulCore
 @testable import HaulKit
 
 /// What other programs say of their unfinished files.

@@ -1,5 +1,6 @@
 import Foundation
 
+@testable import HaulCore
 @testable import HaulKit
 
 /// A parser that reads bytes from outside, and what has to hold of it for any bytes.

@@ -1,3 +1,4 @@
+@testable import HaulCore
 @testable import HaulKit
 
 /// Makes inputs from seeds: the same number gives the same input.

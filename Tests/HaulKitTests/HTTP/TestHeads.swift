@@ -1,6 +1,6 @@
 import Foundation
-import NIOHTTP1
 
+@testable import HaulCore
 @testable import HaulKit
 
 /// A URL written out in a test.
@@ -16,7 +16,7 @@ extension ResponseHead {
     ) -> ResponseHead {
         ResponseHead(
             status: status,
-            headers: HTTPHeaders(fields.map { ($0.key, $0.value) }),
+            headers: HeaderFields(fields.map { ($0.key, $0.value) }),
             url: link(url),
             requested: link(asked)
         )

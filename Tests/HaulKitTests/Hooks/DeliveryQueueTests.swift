@@ -1,6 +1,7 @@
 import Synchronization
 import Testing
 
+@testable import HaulCore
 @testable import HaulKit
 
 /// The line in which deliveries wait.

@@ -4,6 +4,7 @@ import Logging
 import Synchronization
 import Testing
 
+@testable import HaulCore
 @testable import HaulKit
 
 /// A clock that stands still until it is told that all waits are over.

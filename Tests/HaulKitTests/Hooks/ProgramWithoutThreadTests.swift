@@ -3,6 +3,7 @@ import HaulTesting
 import Synchronization
 import Testing
 
+@testable import HaulCore
 @testable import HaulKit
 
 /// Programs where the system has no more threads: they fail, and nothing waits for a thread that is not there.

@@ -1,6 +1,7 @@
 import Foundation
 import Testing
 
+@testable import HaulCore
 @testable import HaulKit
 
 /// Signing and retrying deliveries.

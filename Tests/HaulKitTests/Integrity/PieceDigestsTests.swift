@@ -1,6 +1,7 @@
 import NIOCore
 import Testing
 
+@testable import HaulCore
 @testable import HaulKit
 
 /// Pieces of 100 bytes in a file of 250.

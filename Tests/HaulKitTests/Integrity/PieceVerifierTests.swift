@@ -1,5 +1,6 @@
 import Testing
 
+@testable import HaulCore
 @testable import HaulKit
 
 /// Pieces of 10 bytes in a file of 35, brought by sources 0 and 1.

@@ -1,5 +1,6 @@
 import Foundation
 
+@testable import HaulCore
 @testable import HaulKit
 
 /// One life of a few downloads: servers that lie, processes that are killed, power that goes, users who move files about;

@@ -1,5 +1,6 @@
 import Foundation
 
+@testable import HaulCore
 @testable import HaulKit
 
 /// One process of a life: a downloader over the life's disk, network and one of its stores.

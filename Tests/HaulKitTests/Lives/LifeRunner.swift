@@ -1,6 +1,7 @@
 import Foundation
 import Synchronization
 
+@testable import HaulCore
 @testable import HaulKit
 
 /// Many lives, on a few threads.

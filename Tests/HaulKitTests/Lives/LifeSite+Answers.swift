@@ -1,6 +1,6 @@
 import Foundation
-import NIOHTTP1
 
+@testable import HaulCore
 @testable import HaulKit
 
 /// The grammar of what a site answers: the truth, and a few dozen ways of not telling it.
@@ -24,7 +24,7 @@ extension LifeSite {
     // MARK: Pieces of answers
 
     func head(_ status: Int, _ fields: [(String, String)]) -> ResponseHead {
-        ResponseHead(status: status, headers: HTTPHeaders(fields), url: url, requested: url)
+        ResponseHead(status: status, headers: HeaderFields(fields), url: url, requested: url)
     }
 
     func status(_ status: Int, _ fields: [(String, String)] = []) -> LifeAnswer {

@@ -1,7 +1,7 @@
 import Foundation
 import NIOCore
-import NIOHTTP1
 
+@testable import HaulCore
 @testable import HaulKit
 
 /// A server of one file, which lies as the life's seed says until it becomes honest.
@@ -237,7 +237,7 @@ final class LifeSite: @unchecked Sendable {
         }
         world.trace(
             "site \(number) asked for \(request.firstByte)-\(request.end.map { "\($0)" } ?? "") \(request.condition): "
-                + "\(answer.head.map { "\($0.status) \($0.headers.map { "\($0.name): \($0.value)" })" } ?? "no answer"), "
+                + "\(answer.head.map { "\($0.status) \($0.headers.lines.map { "\($0.name): \($0.value)" })" } ?? "no answer"), "
                 + "\(answer.body.count) bytes, then \(answer.failure.map { "\($0.kind)" } ?? "a good end")"
         )
         return answer

@@ -1,6 +1,7 @@
 import Foundation
 import GRDB
 
+@testable import HaulCore
 @testable import HaulKit
 
 /// Pages of the store that are damaged while no process has it open; the next one opens what can be read.

@@ -1,5 +1,6 @@
 import GRDB
 
+@testable import HaulCore
 @testable import HaulKit
 
 /// The database of one store: in memory, used for one life after another, and brought back to an earlier commit when the

@@ -1,7 +1,7 @@
 import Foundation
 import NIOCore
-import NIOHTTP1
 
+@testable import HaulCore
 @testable import HaulKit
 
 /// The network as one process of a life sees it.

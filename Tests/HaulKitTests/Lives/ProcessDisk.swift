@@ -1,5 +1,6 @@
 import NIOCore
 
+@testable import HaulCore
 @testable import HaulKit
 
 /// The disk as one process of a life sees it: it ends with the process, in the middle of an operation where that is wanted.

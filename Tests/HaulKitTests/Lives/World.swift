@@ -3,6 +3,7 @@ import DequeModule
 import Foundation
 import NIOCore
 
+@testable import HaulCore
 @testable import HaulKit
 
 /// The time and the order of everything in one life: jobs of the concurrency runtime, calls that would block, what happens

@@ -2,6 +2,7 @@ import Foundation
 import HaulTesting
 import Testing
 
+@testable import HaulCore
 @testable import HaulKit
 
 /// What a downloader that was shut down, or let go of, still does: nothing, since its store may be another's by now.

@@ -2,6 +2,7 @@ import Foundation
 import HaulTesting
 import Testing
 
+@testable import HaulCore
 @testable import HaulKit
 
 /// A download that waits before its next attempt, and the others of the queue meanwhile. Time moves by hand.

@@ -2,6 +2,7 @@ import Foundation
 import HaulTesting
 import Testing
 
+@testable import HaulCore
 @testable import HaulKit
 
 /// What listeners of a downloader and of its groups hear of additions, removals and changes in bulk; and when a group ends.

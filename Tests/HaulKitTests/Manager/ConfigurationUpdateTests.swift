@@ -5,6 +5,7 @@ import Logging
 import Synchronization
 import Testing
 
+@testable import HaulCore
 @testable import HaulKit
 
 /// Settings that are changed while the downloader runs, read back, and remembered.

@@ -3,6 +3,7 @@ import HaulTesting
 import Synchronization
 import Testing
 
+@testable import HaulCore
 @testable import HaulKit
 
 /// Downloads that wait here and are run by another process, which has the same store, before they get a slot.

@@ -2,6 +2,7 @@ import Foundation
 import HaulTesting
 import Testing
 
+@testable import HaulCore
 @testable import HaulKit
 
 /// Pauses of the whole downloader that nobody asked for, and their ends: no network, one that costs, hours that are over.

@@ -2,6 +2,7 @@ import Foundation
 import HaulTesting
 import Testing
 
+@testable import HaulCore
 @testable import HaulKit
 
 /// Who goes first, as a downloader carries it out: over a store, one slot, and a server that writes down who asked.

@@ -2,6 +2,7 @@ import Foundation
 import HaulTesting
 import Testing
 
+@testable import HaulCore
 @testable import HaulKit
 
 /// Pausing, resuming, cancelling and removing many at once, whether they run, wait in memory or lie in the store.

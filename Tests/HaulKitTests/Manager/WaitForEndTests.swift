@@ -1,6 +1,7 @@
 import HaulTesting
 import Testing
 
+@testable import HaulCore
 @testable import HaulKit
 
 /// Waiting for the end of a run, and what becomes of the download when the task that waits is cancelled.

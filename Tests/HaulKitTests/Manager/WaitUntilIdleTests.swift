@@ -2,6 +2,7 @@ import Foundation
 import HaulTesting
 import Testing
 
+@testable import HaulCore
 @testable import HaulKit
 
 /// Waiting until everything, or a group, has come to rest; and the event that says so.

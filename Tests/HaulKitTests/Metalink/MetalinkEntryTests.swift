@@ -1,6 +1,7 @@
 import Foundation
 import Testing
 
+@testable import HaulCore
 @testable import HaulKit
 
 /// One entry that cannot be used beside others that can.

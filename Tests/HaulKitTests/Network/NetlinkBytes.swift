@@ -1,3 +1,4 @@
+@testable import HaulCore
 @testable import HaulKit
 
 /// Messages as the kernel writes them (rtnetlink(7)).

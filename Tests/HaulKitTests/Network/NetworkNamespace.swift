@@ -2,6 +2,7 @@ import Foundation
 import HaulTesting
 import Synchronization
 
+@testable import HaulCore
 @testable import HaulKit
 
 /// Two network namespaces with a cable between them: `near` in the first, `far` in the second. Needs root.

@@ -1,5 +1,6 @@
 import Testing
 
+@testable import HaulCore
 @testable import HaulKit
 
 /// Random histories of a queue, each step beside a plain model of it and under the promises that hold for any history.

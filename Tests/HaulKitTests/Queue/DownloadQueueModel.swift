@@ -1,5 +1,6 @@
 import Foundation
 
+@testable import HaulCore
 @testable import HaulKit
 
 /// What ``DownloadQueue`` shall do, said plainly: every slot is handed out by looking at all that wait and that run.

@@ -3,6 +3,7 @@ import NIOCore
 import NIOPosix
 import Synchronization
 
+@testable import HaulCore
 @testable import HaulKit
 
 /// A protocol beside HTTP: `memory:NAME` reads a file that a test put into it.

@@ -4,6 +4,7 @@ import NIOCore
 import Synchronization
 import Testing
 
+@testable import HaulCore
 @testable import HaulKit
 
 /// A second protocol through the whole engine.

@@ -1,6 +1,6 @@
-import NIOHTTP1
 import Testing
 
+@testable import HaulCore
 @testable import HaulKit
 
 /// Answers with status 206.

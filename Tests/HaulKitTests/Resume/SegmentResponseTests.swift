@@ -1,7 +1,7 @@
 import Foundation
-import NIOHTTP1
 import Testing
 
+@testable import HaulCore
 @testable import HaulKit
 
 /// The answer to `Range: bytes=100-199` of a file of 1000 bytes with the tag `"a"`.
@@ -21,7 +21,7 @@ struct SegmentResponseTests {
         tag: String? = "\"a\""
     ) -> String {
         let url = link("http://h.example/f.iso")
-        let head = ResponseHead(status: status, headers: HTTPHeaders(headers), url: url, requested: url)
+        let head = ResponseHead(status: status, headers: HeaderFields(headers), url: url, requested: url)
         return switch SegmentResponse.judge(head, to: question(provable: provable, tag: tag), isMirror: isMirror) {
         case .accept: "accept"
         case .changed: "changed"
@@ -147,7 +147,7 @@ struct SegmentResponseTests {
         question.known?.redirectedTo = link("http://h.example/v1/f.iso")
         let head = ResponseHead(
             status: 206,
-            headers: HTTPHeaders([Self.range, Self.tag]),
+            headers: HeaderFields([Self.range, Self.tag]),
             url: link(url),
             requested: link("http://h.example/f.iso")
         )

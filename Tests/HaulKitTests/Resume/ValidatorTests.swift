@@ -2,6 +2,7 @@ import Foundation
 import NIOHTTP1
 import Testing
 
+@testable import HaulCore
 @testable import HaulKit
 
 struct ValidatorTests {

@@ -1,3 +1,4 @@
+@testable import HaulCore
 @testable import HaulKit
 
 /// The bytes of a control file as aria2 writes it.

@@ -1,3 +1,4 @@
+@testable import HaulCore
 @testable import HaulKit
 
 extension Downloader {

@@ -1,5 +1,6 @@
 import HaulTesting
 
+@testable import HaulCore
 @testable import HaulKit
 
 extension TestContent {

@@ -1,6 +1,7 @@
 import HaulTesting
 import NIOCore
 
+@testable import HaulCore
 @testable import HaulKit
 
 extension Downloader.Configuration {

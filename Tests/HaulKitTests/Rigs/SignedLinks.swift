@@ -2,6 +2,7 @@ import Foundation
 import HaulTesting
 import Synchronization
 
+@testable import HaulCore
 @testable import HaulKit
 
 /// A server whose links live for a while only, and an application that knows how to make them.

@@ -1,6 +1,7 @@
 import Foundation
 import HaulTesting
 
+@testable import HaulCore
 @testable import HaulKit
 
 /// A downloader between a server that is played and a simulated disk: no socket, and only the store on a real disk.

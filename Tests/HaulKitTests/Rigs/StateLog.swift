@@ -1,3 +1,4 @@
+@testable import HaulCore
 @testable import HaulKit
 
 /// Every change of state of a download, from now on.

@@ -2,6 +2,7 @@ import Foundation
 import GRDB
 import Testing
 
+@testable import HaulCore
 @testable import HaulKit
 
 /// The texts that are written by hand must be what the library reads.

@@ -4,6 +4,7 @@ import HaulTesting
 import Synchronization
 import Testing
 
+@testable import HaulCore
 @testable import HaulKit
 
 /// Commits that the disk is to keep, and a disk that takes its time, or fails.

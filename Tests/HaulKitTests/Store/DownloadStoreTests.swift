@@ -4,6 +4,7 @@ import HaulTesting
 import Synchronization
 import Testing
 
+@testable import HaulCore
 @testable import HaulKit
 
 struct DownloadStoreTests {

@@ -4,6 +4,7 @@ import HaulTesting
 import Synchronization
 import Testing
 
+@testable import HaulCore
 @testable import HaulKit
 
 /// A store that another program keeps locked for good.

@@ -3,6 +3,7 @@ import GRDB
 import HaulTesting
 import Testing
 
+@testable import HaulCore
 @testable import HaulKit
 
 /// A folder that the system gives another path between two runs, as it does with an application's container.

@@ -4,6 +4,7 @@ import HaulTesting
 import Synchronization
 import Testing
 
+@testable import HaulCore
 @testable import HaulKit
 
 /// Rows that a later version wrote, or that somebody edited: none ends the process, hides another or is believed.

@@ -3,6 +3,7 @@ import GRDB
 import HaulTesting
 import Testing
 
+@testable import HaulCore
 @testable import HaulKit
 
 /// Stores whose files are damaged while nobody has them open: each opens, with everything that can be read.

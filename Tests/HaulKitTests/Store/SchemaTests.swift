@@ -3,6 +3,7 @@ import GRDB
 import HaulTesting
 import Testing
 
+@testable import HaulCore
 @testable import HaulKit
 
 /// Stores that an earlier version wrote.

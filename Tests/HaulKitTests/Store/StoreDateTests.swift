@@ -2,6 +2,7 @@ import Foundation
 import GRDB
 import Testing
 
+@testable import HaulCore
 @testable import HaulKit
 
 struct StoreDateTests {

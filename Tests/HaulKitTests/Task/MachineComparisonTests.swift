@@ -1,6 +1,6 @@
-import NIOHTTP1
 import Testing
 
+@testable import HaulCore
 @testable import HaulKit
 
 /// Resuming over a version that only bytes can vouch for.

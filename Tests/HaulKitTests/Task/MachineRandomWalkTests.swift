@@ -1,6 +1,7 @@
 import Foundation
 import Testing
 
+@testable import HaulCore
 @testable import HaulKit
 
 /// Lives of downloads in a hostile world, some hundred thousand events of them. A failure names its seed.

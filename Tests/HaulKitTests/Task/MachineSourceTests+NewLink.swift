@@ -1,7 +1,7 @@
 import Foundation
-import NIOHTTP1
 import Testing
 
+@testable import HaulCore
 @testable import HaulKit
 
 /// What becomes of the received bytes under another link, and links that come unasked.

@@ -1,7 +1,7 @@
 import Foundation
-import NIOHTTP1
 import Testing
 
+@testable import HaulCore
 @testable import HaulKit
 
 /// Links that expire: when the application is asked, and what becomes of what is here.

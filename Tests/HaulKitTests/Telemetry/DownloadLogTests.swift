@@ -3,6 +3,7 @@ import Logging
 import Synchronization
 import Testing
 
+@testable import HaulCore
 @testable import HaulKit
 
 /// The log lines of a downloader.

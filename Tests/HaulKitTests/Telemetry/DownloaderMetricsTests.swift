@@ -3,6 +3,7 @@ import HaulTesting
 import MetricsTestKit
 import Testing
 
+@testable import HaulCore
 @testable import HaulKit
 
 struct DownloaderMetricsTests {

@@ -3,6 +3,7 @@ import ServiceLifecycle
 import ServiceLifecycleTestKit
 import Testing
 
+@testable import HaulCore
 @testable import HaulKit
 
 struct DownloaderServiceTests {

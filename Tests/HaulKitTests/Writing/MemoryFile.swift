@@ -1,6 +1,7 @@
 import NIOCore
 import Synchronization
 
+@testable import HaulCore
 @testable import HaulKit
 
 /// A file in memory, which can be made to fail, and to wait before each write.

@@ -1,6 +1,7 @@
 import NIOCore
 import Testing
 
+@testable import HaulCore
 @testable import HaulKit
 
 /// A partial file that another program cuts while it is being written.

@@ -3,6 +3,7 @@ import NIOPosix
 import Synchronization
 import Testing
 
+@testable import HaulCore
 @testable import HaulKit
 
 /// The sink under a speed limit whose clock is set by hand: it asks again every 20 ms, and gets what that clock allows.

@@ -3,6 +3,7 @@ import NIOCore
 import NIOPosix
 import Testing
 
+@testable import HaulCore
 @testable import HaulKit
 
 struct SegmentSinkTests {

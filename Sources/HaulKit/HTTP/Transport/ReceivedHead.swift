@@ -25,7 +25,7 @@ struct ReceivedHead: Sendable, Equatable {
         guard let first = lines.next() else { throw Self.malformed("no status line") }
         (version, status) = try Self.statusLine(first)
         headers = try Self.fields(&lines)
-        framing = BodyFraming(headers)
+        framing = BodyFraming(HeaderFields(headers))
         normaliseFraming()
     }
 

@@ -141,7 +141,7 @@ final class ResponseDelegate: HTTPClientResponseDelegate {
         if detour != nil { return discardBody(of: head, task) }
         let answer = ResponseHead(
             status: Int(head.status.code),
-            headers: head.headers,
+            headers: HeaderFields(head.headers),
             url: url,
             requested: requested,
             credentials: credentials

@@ -4,6 +4,13 @@ internal import NIOSSL
 
 /// Distinguishes failures of proxies from those of the servers behind them.
 extension TransportError {
+    /// Returns this failure as a failure of the proxy, before it reached a server.
+    func of(_ proxy: ProxySettings.Proxy) -> TransportError {
+        var error = self
+        error.proxy = proxy.description
+        return error
+    }
+
     /// Converts an error of the client for a request over `way`.
     ///
     /// - Parameter isConnected: whether the connection was made.

@@ -2,6 +2,7 @@ import Foundation
 import HaulTesting
 import Testing
 
+@testable import HaulCore
 @testable import HaulKit
 
 /// A downloader that a program lets go of without shutting it down, and opens again.

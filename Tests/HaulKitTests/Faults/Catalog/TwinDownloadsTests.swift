@@ -2,6 +2,7 @@ import Foundation
 import HaulTesting
 import Testing
 
+@testable import HaulCore
 @testable import HaulKit
 
 /// Two processes of one store that were given the same URLs. Two downloaders share no memory that matters, and a lock is one of its

@@ -2,6 +2,7 @@ import Foundation
 import HaulTesting
 import Testing
 
+@testable import HaulCore
 @testable import HaulKit
 
 /// Line 14: two processes and one file. Two downloaders share no memory that matters, and a lock is one of its opening.

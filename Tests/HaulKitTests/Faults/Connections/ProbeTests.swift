@@ -3,6 +3,7 @@ import HaulTesting
 import Synchronization
 import Testing
 
+@testable import HaulCore
 @testable import HaulKit
 
 /// What a server says of a file before it is downloaded.

@@ -1,6 +1,7 @@
 import HaulTesting
 import Testing
 
+@testable import HaulCore
 @testable import HaulKit
 
 /// Servers that want fewer connections than we would open: the first one carries on, and nobody is pestered.

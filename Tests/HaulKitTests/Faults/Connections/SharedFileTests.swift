@@ -1,6 +1,7 @@
 import HaulTesting
 import Testing
 
+@testable import HaulCore
 @testable import HaulKit
 
 /// Several connections a file: whether there may be any, and what they ask for.

@@ -2,6 +2,7 @@ import Foundation
 import HaulTesting
 import Testing
 
+@testable import HaulCore
 @testable import HaulKit
 
 /// Line 15, as far as a real disk can be made to fail. Its other half is told by a simulated disk.

@@ -2,6 +2,7 @@ import Foundation
 import HaulTesting
 import Testing
 
+@testable import HaulCore
 @testable import HaulKit
 
 /// Subfolders that a Metalink names: none of them leads out of the folder by a symbolic link.

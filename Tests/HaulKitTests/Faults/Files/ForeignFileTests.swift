@@ -3,6 +3,7 @@ import HaulTesting
 import Synchronization
 import Testing
 
+@testable import HaulCore
 @testable import HaulKit
 
 /// What is not Haul's at the place of a partial file is neither written, published nor deleted.

@@ -3,6 +3,7 @@ import GRDB
 import HaulTesting
 import Testing
 
+@testable import HaulCore
 @testable import HaulKit
 
 /// A file found under the final name counts as this download's only where that is certain.

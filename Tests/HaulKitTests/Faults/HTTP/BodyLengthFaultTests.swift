@@ -1,6 +1,7 @@
 import HaulTesting
 import Testing
 
+@testable import HaulCore
 @testable import HaulKit
 
 /// Lines 5 and 6: bodies that are longer, shorter or of no length at all.

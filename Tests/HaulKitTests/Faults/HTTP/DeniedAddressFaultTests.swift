@@ -1,6 +1,7 @@
 import HaulTesting
 import Testing
 
+@testable import HaulCore
 @testable import HaulKit
 
 /// Addresses that downloads may not connect to: of a URL, behind a name, at a redirect, of a mirror.

@@ -3,6 +3,7 @@ import HaulTesting
 import Synchronization
 import Testing
 
+@testable import HaulCore
 @testable import HaulKit
 
 /// Answers that the layers below hold to be impossible. None ends the process, from wherever it comes.

@@ -3,6 +3,7 @@ import HaulTesting
 import Synchronization
 import Testing
 
+@testable import HaulCore
 @testable import HaulKit
 
 /// Connections that a server ends after an answer, just when the next question comes (RFC 9112 §9.3.1).

@@ -1,6 +1,7 @@
 import HaulTesting
 import Testing
 
+@testable import HaulCore
 @testable import HaulKit
 
 /// Answers that are hardly HTTP, or not at all: each is an error or the right file, and never a trap.

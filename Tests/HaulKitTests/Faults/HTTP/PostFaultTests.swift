@@ -2,6 +2,7 @@ import Foundation
 import HaulTesting
 import Testing
 
+@testable import HaulCore
 @testable import HaulKit
 
 /// Files that a server makes for a body that was posted to it.

@@ -1,6 +1,7 @@
 import HaulTesting
 import Testing
 
+@testable import HaulCore
 @testable import HaulKit
 
 /// Which transfer codings mark the end of a body, and which are no answer at all (RFC 9112 §6, §7).

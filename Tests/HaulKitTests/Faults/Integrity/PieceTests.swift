@@ -2,6 +2,7 @@ import HaulTesting
 import Synchronization
 import Testing
 
+@testable import HaulCore
 @testable import HaulKit
 
 /// Digests of pieces: what is wrong is found at once, fetched again alone, and held against who sent it.

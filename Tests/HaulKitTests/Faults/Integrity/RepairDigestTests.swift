@@ -2,6 +2,7 @@ import Foundation
 import HaulTesting
 import Testing
 
+@testable import HaulCore
 @testable import HaulKit
 
 /// Repairs whose pieces and whole digest do not agree, and what a repair leaves behind.

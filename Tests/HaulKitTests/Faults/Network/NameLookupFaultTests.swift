@@ -4,6 +4,7 @@ import HaulTesting
 import Synchronization
 import Testing
 
+@testable import HaulCore
 @testable import HaulKit
 
 /// Downloads from hosts of which some have names that no server of names answers for, on loopback.

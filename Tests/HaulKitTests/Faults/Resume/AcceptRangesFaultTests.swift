@@ -1,6 +1,7 @@
 import HaulTesting
 import Testing
 
+@testable import HaulCore
 @testable import HaulKit
 
 /// Lines 7 and 8: what a server says about its ranges, and content codings that nobody asked for.

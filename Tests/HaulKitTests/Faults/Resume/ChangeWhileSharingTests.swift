@@ -1,6 +1,7 @@
 import HaulTesting
 import Testing
 
+@testable import HaulCore
 @testable import HaulKit
 
 /// The file changes at the server while several connections bring it: what is finished is one version, never two.

@@ -1,6 +1,7 @@
 import HaulTesting
 import Testing
 
+@testable import HaulCore
 @testable import HaulKit
 
 /// Between two answers the file is replaced by one of the same length that agrees with it in stretches, at servers that do not

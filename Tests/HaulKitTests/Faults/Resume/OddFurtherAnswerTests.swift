@@ -1,6 +1,7 @@
 import HaulTesting
 import Testing
 
+@testable import HaulCore
 @testable import HaulKit
 
 /// Servers that answer a further connection with something else than the stretch that was asked for: nothing of it gets

@@ -1,6 +1,7 @@
 import HaulTesting
 import Testing
 
+@testable import HaulCore
 @testable import HaulKit
 
 /// One URL that redirects to different files, whose names for their versions are the same: no file is made of both.

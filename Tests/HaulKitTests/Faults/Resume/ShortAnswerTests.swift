@@ -1,6 +1,7 @@
 import HaulTesting
 import Testing
 
+@testable import HaulCore
 @testable import HaulKit
 
 /// A server that ends each answer soon: what had come of it before the file was ready is kept.

@@ -2,6 +2,7 @@ import Foundation
 import HaulTesting
 import Testing
 
+@testable import HaulCore
 @testable import HaulKit
 
 /// What a failed or finished run leaves: bytes to go on with, and nothing that is still open.

@@ -2,6 +2,7 @@ import Foundation
 import HaulTesting
 import Testing
 
+@testable import HaulCore
 @testable import HaulKit
 
 /// Downloads that are recorded while a server misbehaves: the trace can be replayed and has no secret.

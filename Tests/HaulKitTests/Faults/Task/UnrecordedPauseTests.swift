@@ -3,6 +3,7 @@ import GRDB
 import HaulTesting
 import Testing
 
+@testable import HaulCore
 @testable import HaulKit
 
 /// A store that cannot record a pause, as on a full disk.

@@ -2,6 +2,7 @@ import Foundation
 import HaulTesting
 import Testing
 
+@testable import HaulCore
 @testable import HaulKit
 
 /// What a SIGKILL costs hangs on what the store has been told. Whatever the rhythm of the server, everything that has

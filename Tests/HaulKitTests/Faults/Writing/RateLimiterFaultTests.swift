@@ -1,6 +1,7 @@
 import HaulTesting
 import Testing
 
+@testable import HaulCore
 @testable import HaulKit
 
 /// Downloads that are held back on purpose, which is nobody's fault.

@@ -1,6 +1,7 @@
 import NIOCore
 import Testing
 
+@testable import HaulCore
 @testable import HaulKit
 
 /// Publishing several files at once, where one of them does not go as the others.

@@ -1,5 +1,6 @@
 import Testing
 
+@testable import HaulCore
 @testable import HaulKit
 
 /// Which names are looked up at the same time.

@@ -1,10 +1,10 @@
-import NIOHTTP1
 import Testing
 
+@testable import HaulCore
 @testable import HaulKit
 
 struct BodyFramingTests {
-    private func framing(_ fields: (String, String)...) -> BodyFraming { BodyFraming(HTTPHeaders(fields)) }
+    private func framing(_ fields: (String, String)...) -> BodyFraming { BodyFraming(HeaderFields(fields)) }
 
     private func isMalformed(_ framing: BodyFraming) -> Bool {
         if case .malformed = framing { true } else { false }

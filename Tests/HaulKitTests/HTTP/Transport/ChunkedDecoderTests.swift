@@ -1,6 +1,7 @@
 import NIOCore
 import Testing
 
+@testable import HaulCore
 @testable import HaulKit
 
 struct ChunkedDecoderTests {

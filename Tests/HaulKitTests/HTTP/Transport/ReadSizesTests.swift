@@ -2,6 +2,7 @@ import NIOCore
 import Synchronization
 import Testing
 
+@testable import HaulCore
 @testable import HaulKit
 
 struct ReadSizesTests {

@@ -2,6 +2,7 @@ import NIOCore
 import NIOHTTP1
 import Testing
 
+@testable import HaulCore
 @testable import HaulKit
 
 struct ReceivedHeadTests {

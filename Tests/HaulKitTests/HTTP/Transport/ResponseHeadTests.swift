@@ -1,12 +1,12 @@
-import NIOHTTP1
 import Testing
 
+@testable import HaulCore
 @testable import HaulKit
 
 struct ResponseHeadTests {
     private func head(_ fields: [(String, String)]) -> ResponseHead {
         var head = ResponseHead.answer(200)
-        head.headers = HTTPHeaders(fields)
+        head.headers = HeaderFields(fields)
         return head
     }
 

@@ -3,6 +3,7 @@ import NIOCore
 import NIOSSL
 import Testing
 
+@testable import HaulCore
 @testable import HaulKit
 
 /// Failures of TLS have words of our own, without the places in the library's sources.

@@ -1,5 +1,6 @@
 import Foundation
 
+@testable import HaulCore
 @testable import HaulKit
 
 /// Everything that a store has, in a form that does not depend on its tables: two versions of Haul that read the same

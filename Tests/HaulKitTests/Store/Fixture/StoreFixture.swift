@@ -1,6 +1,7 @@
 import Foundation
 import Testing
 
+@testable import HaulCore
 @testable import HaulKit
 
 /// A state folder of this version with downloads of every kind: `Tests/Fixtures` has one of each earlier version whose

@@ -4,6 +4,7 @@ import HaulTesting
 import Synchronization
 import Testing
 
+@testable import HaulCore
 @testable import HaulKit
 
 /// State folders that earlier versions wrote, one for each version of the tables: see ``StoreFixture``.

@@ -1,6 +1,6 @@
 import Foundation
-import NIOHTTP1
 
+@testable import HaulCore
 @testable import HaulKit
 
 /// A machine and the short ways to each of its states.

@@ -1,5 +1,6 @@
 import Foundation
 
+@testable import HaulCore
 @testable import HaulKit
 
 /// The application's part: links, good and bad ones, when it is asked and unasked.

@@ -1,3 +1,4 @@
+@testable import HaulCore
 @testable import HaulKit
 
 /// What the engine does with the file, one step after another.

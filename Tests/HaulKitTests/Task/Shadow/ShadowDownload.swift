@@ -1,5 +1,6 @@
 import Foundation
 
+@testable import HaulCore
 @testable import HaulKit
 
 /// A machine and the smallest world that it can live in: a file, servers, connections. Every action is applied to the world,

@@ -1,3 +1,4 @@
+@testable import HaulCore
 @testable import HaulKit
 
 /// A partial file that knows of every byte which version of the remote file it came from.

@@ -1,6 +1,6 @@
 import Foundation
-import NIOHTTP1
 
+@testable import HaulCore
 @testable import HaulKit
 
 /// What the servers say.
@@ -95,7 +95,7 @@ extension ShadowServer {
     func head(_ status: Int, _ version: Version?, _ more: [String: String] = [:], from: String? = nil)
         -> ResponseHead
     {
-        var headers = HTTPHeaders(more.sorted { $0.key < $1.key }.map { ($0.key, $0.value) })
+        var headers = HeaderFields(more.sorted { $0.key < $1.key }.map { ($0.key, $0.value) })
         if let tag = version?.tag { headers.replaceOrAdd(name: "ETag", value: tag) }
         if let date = version?.date {
             headers.replaceOrAdd(name: "Last-Modified", value: date)

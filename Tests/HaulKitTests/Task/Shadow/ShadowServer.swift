@@ -1,5 +1,6 @@
 import Foundation
 
+@testable import HaulCore
 @testable import HaulKit
 
 /// The servers of a download: one whose file changes under it, and its mirrors, some of which have another file. They answer

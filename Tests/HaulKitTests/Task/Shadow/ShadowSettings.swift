@@ -1,3 +1,4 @@
+@testable import HaulCore
 @testable import HaulKit
 
 /// What the user of a shadow download wants of it, drawn by lot.

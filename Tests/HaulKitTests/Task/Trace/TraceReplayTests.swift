@@ -1,6 +1,7 @@
 import Foundation
 import Testing
 
+@testable import HaulCore
 @testable import HaulKit
 
 /// Traces that `haul get --trace` recorded against the fault server (`TraceCommandTests`): a machine of today takes the

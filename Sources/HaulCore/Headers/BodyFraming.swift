@@ -1,0 +1,53 @@
+/// How a response marks the end of its body (RFC 9112 §6.3).
+package enum BodyFraming: Sendable, Equatable {
+    case length(Int64)
+    case chunked
+    /// The body ends with the connection, so nothing proves that the body is complete.
+    case untilClose
+    /// The fields contradict each other, or name a coding that Haul does not read. The text describes the fault.
+    case malformed(String)
+
+    package init(_ headers: HeaderFields) {
+        let codings = headers.elements(of: "Transfer-Encoding").map { $0.lowercased() }
+        switch codings {
+        // `identity` was once a legal name for no coding (RFC 2616 §3.6), so a length beside it counts.
+        case [], ["identity"]: self = Self.length(headers["Content-Length"])
+        // Overrides a length. Two chunked layers, or another coding below `chunked`, would not give the bytes of a
+        // file.
+        case ["chunked"]: self = .chunked
+        default: self = .malformed("a transfer coding that Haul does not read: \(Self.quoted(codings))")
+        }
+    }
+
+    private static func length(_ values: [String]) -> BodyFraming {
+        var length: Int64?
+        for text in values {
+            let members = HeaderFields.elements(text)
+            let numbers = members.compactMap { $0.utf8.allSatisfy { (48...57).contains($0) } ? Int64($0) : nil }
+            guard let value = numbers.first, numbers.count == members.count else {
+                return .malformed(
+                    members.contains(where: isTooLong)
+                        ? "a length of more bytes than any file has: \(quoted([text]))"
+                        : "a length that is no number: \(quoted([text]))"
+                )
+            }
+            // Careless intermediaries repeat the length. Equal lengths may be taken for one (RFC 9112 §6.3).
+            guard numbers.allSatisfy({ $0 == length ?? value }) else {
+                return .malformed("two lengths that differ: \(quoted(values))")
+            }
+            length = value
+        }
+        return length.map { .length($0) } ?? .untilClose
+    }
+
+    /// Whether the text has digits only, but exceeds 64 bits.
+    private static func isTooLong(_ text: String) -> Bool {
+        text.utf8.allSatisfy { (48...57).contains($0) } && Int64(text) == nil
+    }
+
+    /// Cuts foreign text to the length that a line of a message can hold.
+    private static func quoted(_ members: [String]) -> String {
+        let text = members.joined(separator: ", ").unicodeScalars.filter { $0.properties.generalCategory != .control }
+        return String(String.UnicodeScalarView(text.prefix(60)))
+    }
+}

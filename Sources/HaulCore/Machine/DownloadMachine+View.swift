@@ -1,0 +1,54 @@
+/// Properties for other types, besides ``state``, ``hold``, ``settings``, ``resource``, ``persisted`` and ``sources``.
+/// Only the machine changes their values.
+extension DownloadMachine {
+    package var isTransferring: Bool {
+        if case .transferring = state { return true }
+        return false
+    }
+
+    /// Whether all bytes have arrived and only work on the disk remains.
+    package var isComplete: Bool { state == .verifying || state == .publishing }
+
+    /// Whether the next event may open additional connections. If so, the caller passes ``Surroundings`` with it.
+    package var needsSurroundings: Bool {
+        switch state {
+        case .preparing(_, let preparation, _):
+            settings.pieces != nil || preparation.resource.total ?? .max > settings.limits.smallestPiece
+        case .transferring: true
+        default: false
+        }
+    }
+
+    /// Whether an additional connection found no free connection slot.
+    package var wantsConnectionSlot: Bool { transfer.wantsConnectionSlot }
+
+    /// Whether several connections share the file.
+    package var isShared: Bool { transfer.isShared }
+
+    /// Whether `timer` is the current timer.
+    package func isWaiting(for timer: TimerID) -> Bool { timer.number == timers }
+
+    /// Returns the state of each connection that brings bytes.
+    package func connections(at now: Instant) -> [DownloadSnapshot.Connection] {
+        transfer.active.filter { $0.value.isFlowing }.sorted { $0.key.number < $1.key.number }.map { id, connection in
+            let remainingRange = transfer.plan?.segments[id]?.remainingRange ?? persisted.prefix..<persisted.prefix
+            return .init(
+                host: connection.origin.host,
+                remainingRange: remainingRange,
+                bytesPerSecond: connection.bytesPerSecond(at: now)
+            )
+        }
+    }
+
+    /// Returns the number of connections to a host.
+    package func connections(to host: Origin) -> Int { transfer.active.values.count { $0.origin == host } }
+
+    /// Returns the number of connections to a host that brought bytes within the last 10 s.
+    package func flowingConnections(to host: Origin, at now: Instant) -> Int {
+        transfer.active.values.count {
+            $0.origin == host && $0.isFlowing && now - $0.lastByte < Self.longestPauseOfProgress
+        }
+    }
+
+    private static let longestPauseOfProgress: Duration = .seconds(10)
+}

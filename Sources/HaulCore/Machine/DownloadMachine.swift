@@ -1,0 +1,183 @@
+internal import Foundation
+
+/// The life of one download as a value. It makes every decision and has no effect.
+///
+/// `handle` takes an event and returns the actions to perform. The machine has no clock, no tasks and no random source
+/// but its own seed, so a life can be logged, replayed, fuzzed and compared. A late event changes nothing and returns
+/// no action, so the timing of the network can never trap the process. `docs/design.md` has the table of states.
+///
+/// Only the machine's own files (`DownloadMachine+…`) write its stored properties. Other types read them.
+package struct DownloadMachine: Sendable, Equatable {
+    package var settings: Settings
+    package var state: State
+    /// What answers said of the representation; `nil` before the first answer and after all bytes were dropped.
+    package var resource: Resource?
+    package var persisted: PersistedRanges
+    package var patience: RetryBudget
+    /// Whether the bytes came from another URL than the current one.
+    package var isFromReplacedSource: Bool
+
+    package enum Wish: Sendable, Equatable {
+        case run, pause, cancel, yield
+        case hold(HoldReason)
+    }
+    /// Wish that came during a step that must not be interrupted.
+    var wish = Wish.run
+    /// Hold reason while a hold pauses the download; `nil` in every other state and after a pause by the user.
+    package var hold: HoldReason?
+    /// Number of bytes when the current attempt began.
+    var countAtOpen: Int64 = 0
+    var rangesAreBroken = false
+    var asksPlain = false
+    var dropsWhatIsThere = false
+    /// Whether the file was closed for the wait. The disk is then inspected again after the wait.
+    var recoversAfterRest = false
+    package var sources: SourceSelector
+    package var transfer = Transfer()
+    /// Comparison of blocks before a resume of a version without a strong validator.
+    var comparison: VersionComparison
+    /// What other downloads have learned about the host.
+    package var host = KnownHost()
+    package var timers = 0
+    /// Seed of the machine's random numbers.
+    package let seed: UInt64
+
+    /// - Parameters:
+    ///   - resource: the version that an earlier run learned.
+    ///   - persisted: the ranges of an earlier run. They count only after the file has been inspected.
+    package init(
+        _ settings: Settings,
+        state: State = .queued,
+        resource: Resource? = nil,
+        persisted: PersistedRanges = .zero,
+        hold: HoldReason? = nil,
+        seed: UInt64,
+        isFromReplacedSource: Bool = false
+    ) {
+        self.settings = settings
+        self.state = state
+        self.resource = resource
+        self.persisted = persisted
+        if state == .paused { self.hold = hold }
+        self.seed = seed
+        self.isFromReplacedSource = isFromReplacedSource
+        self.patience = RetryBudget(seed: seed)
+        comparison = VersionComparison(seed: seed)
+        sources = SourceSelector(settings.url, target: settings.target, mirrors: settings.mirrors)
+        link = ExpiringURL(settings)
+    }
+
+    // MARK: What the user wants
+
+    /// Replaces the settings between two runs. During a run nothing changes.
+    package mutating func retarget(_ settings: Settings, isFromReplacedSource: Bool) {
+        switch state {
+        case .queued, .paused, .failed:
+            self.settings = settings
+            let earlier = link
+            sources = SourceSelector(settings.url, target: settings.target, mirrors: settings.mirrors)
+            link = ExpiringURL(settings, after: earlier)
+            if isFromReplacedSource { self.isFromReplacedSource = true }
+        default: break
+        }
+    }
+
+    /// Adopts the stored version while the disk is being inspected.
+    package mutating func takeOver(_ stored: StoredVersion) {
+        guard state == .inspectingDisk else { return }
+        let place = resource?.place
+        resource = stored.resource
+        if let isRepair = stored.isRepair { settings.isRepair = isRepair }
+        // The store may not have the place of a link that came a moment ago.
+        if self.resource?.place == nil { self.resource?.place = place }
+    }
+
+    package mutating func resume() -> [Action] {
+        switch state {
+        case .paused, .failed:
+            hold = nil
+            state = .queued
+            patience.renew()
+            sources.renew()
+            link.forgiveRefusal()
+            return [.report]
+        default:
+            switch wish {
+            case .pause: wish = .run
+            // The hold may already have stopped the current step. The download is queued after the step and starts
+            // again at once.
+            case .hold: wish = .yield
+            case .run, .cancel, .yield: break
+            }
+            return []
+        }
+    }
+
+    package mutating func stop(_ wish: Wish) -> [Action] {
+        switch state {
+        case .queued, .awaitingURL, .choosing: return settle(wish)
+        case .connecting(let id, _), .comparing(let id, _): return [.close(id)] + settle(wish)
+        case .transferring: return transfer.closeAll() + settle(wish)
+        case .backingOff: return [.cancelTimer(TimerID(number: timers))] + settle(wish)
+        case .verifying: return [.cancelVerification] + settle(wish)
+        case .paused where wish == .pause && hold != nil:
+            hold = nil
+            return [.report]
+        case .paused, .failed: return wish == .cancel ? settle(wish) : []
+        case .inspectingDisk, .publishing:
+            // These short steps must not be interrupted. The wish is kept until the step is done, and a file that is
+            // being published is about to be complete.
+            keep(wish)
+            return []
+        case .preparing(let id, let preparation, let ended):
+            keep(wish)
+            guard ended == nil else { return [] }
+            state = .preparing(id, preparation, ended: .failed(TransportError(.connectionLost), nil))
+            return [.close(id)]
+        case .completed, .cancelled: return []
+        }
+    }
+
+    /// Keeps a wish until the current step is done. A cancellation stays, even if the whole downloader is told to pause
+    /// before that.
+    package mutating func keep(_ wish: Wish) {
+        switch (self.wish, wish) {
+        case (.cancel, _), (.pause, .yield), (.pause, .hold), (.hold, .yield), (.hold, .hold): break
+        default: self.wish = wish
+        }
+    }
+
+    /// Begins an attempt with the inspection of the disk.
+    package mutating func recover() -> [Action] {
+        recoversAfterRest = false
+        state = .inspectingDisk
+        return [.recover, .report]
+    }
+
+    /// Stops the download as wished. Does nothing for `.run`.
+    package mutating func settle(_ wish: Wish) -> [Action] {
+        self.wish = .run
+        hold = nil
+        switch wish {
+        case .run: return []
+        case .hold(let reason):
+            hold = reason
+            state = .paused
+            return link.stopAsking() + [.checkpoint, .releaseFile, .report]
+        case .pause:
+            state = .paused
+            return link.stopAsking() + [.checkpoint, .releaseFile, .report]
+        case .yield:
+            state = .queued
+            return link.stopAsking() + [.checkpoint, .releaseFile, .report]
+        case .cancel:
+            state = .cancelled
+            return link.stopAsking() + [.discardPartial, .releaseFile, .report]
+        }
+    }
+
+    /// Ends a short step. A wish of the user that came meanwhile takes precedence over `next`.
+    mutating func settleOr(_ next: (inout DownloadMachine) -> [Action]) -> [Action] {
+        wish == .run ? next(&self) : settle(wish)
+    }
+}

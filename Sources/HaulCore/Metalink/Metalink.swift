@@ -1,0 +1,162 @@
+public import Foundation
+
+/// The files that a Metalink document describes: names, sizes, digests and sources.
+///
+/// Reads Metalink 4 (RFC 5854, `application/metalink4+xml`) and the older Metalink 3 (`application/metalink+xml`).
+public struct Metalink: Sendable, Hashable {
+    /// One file, with at least one source.
+    public struct File: Sendable, Hashable {
+        /// A relative path, perhaps with subfolders. Each part of the path is safe to create.
+        public var name: String
+        /// Length in bytes; `nil` when the document does not state it.
+        public var size: Int64?
+        /// The strongest digest of the whole file among those that Haul can compute.
+        public var checksum: DownloadRequest.Checksum?
+        /// The strongest piece digests among those that Haul can compute. If ``size`` is known, they cover the whole
+        /// file.
+        public var pieces: PieceHashes?
+        /// `http` and `https` only, best first: by priority, then in the order of the document. At least one, at most
+        /// ``Metalink/maximumSources``.
+        public var sources: [Source]
+
+        package init(
+            name: String,
+            size: Int64? = nil,
+            checksum: DownloadRequest.Checksum? = nil,
+            pieces: PieceHashes? = nil,
+            sources: [Source]
+        ) {
+            self.name = name
+            self.size = size
+            self.checksum = checksum
+            self.pieces = pieces
+            self.sources = sources
+        }
+    }
+
+    /// A URL of the whole file.
+    public struct Source: Sendable, Hashable, Codable {
+        /// The lowest priority. A source without a stated priority has it (RFC 5854 §4.2.16.1).
+        public static let lowestPriority = 999_999
+
+        /// An absolute URL.
+        public var url: URL {
+            didSet { if url != oldValue { target = nil } }
+        }
+        /// Spelling of path and query where ``url`` does not preserve it; see ``HTTPURL``.
+        package var target: String?
+        /// 1 is the best, ``lowestPriority`` the worst.
+        public var priority: Int
+        /// The country of the server: an ISO 3166-1 code of two letters, in lower case.
+        public var location: String?
+
+        /// Makes a source.
+        ///
+        /// - Parameters:
+        ///   - url: an absolute `http` or `https` URL.
+        ///   - priority: from 1, the best, to ``lowestPriority``, the default.
+        ///   - location: see ``location``.
+        public init(_ url: URL, priority: Int = lowestPriority, location: String? = nil) {
+            self.url = url
+            self.priority = priority
+            self.location = location
+        }
+
+        package init(_ source: SpelledURL, priority: Int = lowestPriority) {
+            self.init(source.url, priority: priority)
+            target = source.target
+        }
+
+        private enum CodingKeys: String, CodingKey { case url, target, priority, location }
+
+        /// Decodes what ``encode(to:)`` wrote.
+        ///
+        /// - Throws: `DecodingError`.
+        public init(from decoder: any Decoder) throws {
+            let values = try decoder.container(keyedBy: CodingKeys.self)
+            self.init(
+                try values.decode(CodedURL.self, forKey: .url).url,
+                priority: try values.decode(Int.self, forKey: .priority),
+                location: try values.decodeIfPresent(String.self, forKey: .location)
+            )
+            target = try values.decodeIfPresent(String.self, forKey: .target)
+        }
+
+        /// Encodes the source; without ``Swift/CodingUserInfoKey/keepsSecrets`` the URL is masked.
+        ///
+        /// - Throws: `EncodingError`.
+        public func encode(to encoder: any Encoder) throws {
+            var values = encoder.container(keyedBy: CodingKeys.self)
+            try values.encode(CodedURL(url), forKey: .url)
+            if encoder.keepsSecrets { try values.encodeIfPresent(target, forKey: .target) }
+            try values.encode(priority, forKey: .priority)
+            try values.encodeIfPresent(location, forKey: .location)
+        }
+
+        package init(_ address: HTTPURL, priority: Int = lowestPriority, location: String? = nil) {
+            self.init(address.url, priority: priority, location: location)
+            target = address.spelling
+        }
+    }
+
+    /// Largest number of sources kept for a file; those of lower priority are dropped.
+    public static let maximumSources = 256
+
+    /// At least one file, in the order of the document; names are unique.
+    public var files: [File]
+    /// One sentence for each file that was left out and each check that was ignored, in the order of the document; at
+    /// most 20.
+    public private(set) var remarks: [String]
+
+    /// Parses a document.
+    ///
+    /// Unknown elements, URLs of other schemes and digests of unknown algorithms are ignored. A known but invalid
+    /// element (a digest, a size, a set of pieces) is ignored if another digest, or the digests of all pieces, still
+    /// prove the whole file. Otherwise the file is left out, so that a mistake in the document removes no check. A file
+    /// without an `http` or `https` URL, or with a name that leaves its folder, is also left out. ``remarks`` lists the
+    /// ignored invalid elements and the files left out.
+    ///
+    /// - Throws: ``DownloadError`` with code ``DownloadError/Code/invalidMetalink`` for a document that describes no
+    ///   usable file, names a file twice, is not well-formed, has a document type declaration, is larger than 16 MiB,
+    ///   or has an unsupported encoding. UTF-8 and UTF-16 are supported. If the document declares them, so are ASCII,
+    ///   the ISO-8859 and Windows families, EUC-JP, Shift_JIS and EUC-KR.
+    public init(_ data: Data) throws(DownloadError) {
+        try self.init(data, limits: Limits())
+    }
+
+    package init(_ bytes: [UInt8]) throws(DownloadError) { try self.init(Data(bytes), limits: Limits()) }
+
+    package init(_ data: Data, limits: Limits) throws(DownloadError) {
+        (files, remarks) = try MetalinkParser.contents(of: try MetalinkDocument(data, limits: limits), limits: limits)
+    }
+
+    /// Largest size of a document, in bytes.
+    package static let maximumBytes = Limits().documentBytes
+
+    /// Bounds on the parts of a document.
+    package struct Limits: Sendable, Hashable {
+
+        package init() {}
+        var documentBytes = 16 << 20
+        /// Bytes from one `<` to the next: an element's tag with its text, or a comment. The parser's time grows with
+        /// the square of the number of attributes in a tag.
+        var elementBytes = 64 << 10
+        /// Nesting depth of elements.
+        package var depth = 32
+        package var attributes = 64
+        /// Namespace declarations in scope at one time.
+        var namespaces = 64
+        package var files = 10_000
+        /// Pieces of all files together.
+        package var pieces = 4_000_000
+    }
+}
+
+extension DownloadError {
+    package static let metalinkTooLarge = invalidMetalink("it is larger than \(Metalink.maximumBytes >> 20) MiB")
+
+    /// - Parameter reason: a clause that ends the sentence.
+    package static func invalidMetalink(_ reason: String, cause: String? = nil) -> DownloadError {
+        DownloadError(.invalidMetalink, "This Metalink document cannot be used: \(reason).", cause: cause)
+    }
+}

@@ -1,0 +1,49 @@
+public import Foundation
+
+/// The texts of `localizedDescription` and of alerts, in English.
+extension DownloadError: LocalizedError {
+    /// ``message``, without ``cause``.
+    public var errorDescription: String? { message }
+
+    /// Advice for the user; `nil` if no general advice fits.
+    public var recoverySuggestion: String? {
+        switch code {
+        case .invalidURL, .unsupportedScheme: "Use a URL that begins with http:// or https://."
+        case .invalidChecksum: "Write the checksum as algorithm and hexadecimal digits: sha256:9f86d0…"
+        case .invalidDestination, .nameTooLong: "Choose another file name."
+        case .nameNotResolved, .connectionFailed, .connectionLost, .timedOut:
+            "Check the network connection, then resume the download."
+        case .proxyFailed: "Check the proxy settings, then resume the download."
+        case .unexpectedWebPage: "Sign in to the network or to the site, then resume the download."
+        case .refusedByServer: Self.recovery(fromStatus: status)
+        case .contentChanged: "Remove the download and add it again to fetch the new version."
+        case .diskFull: "Free disk space, then resume the download."
+        case .permissionDenied, .readOnly: "Choose a folder that can be written to, or change its permissions."
+        case .tooManyOpenFiles: "Run fewer downloads at once, or raise the limit of open files."
+        case .fileExists: "Choose another file name, or a conflict policy that allows the existing file."
+        case .inUse: "Wait until the other download or process has finished."
+        case .checksumMismatch: "Check the expected checksum, or download the file from another source."
+        case .addressDenied: "Allow the address in the settings, or use another server."
+        case .invalidHeader, .invalidMetalink, .tlsFailed, .tooManyRedirects, .insecureRedirect, .malformedResponse,
+            .sourceFailed,
+            .diskFailed, .alreadyAdded, .storeFailed, .notFound, .cancelled, .waitCancelled, .shutDown, .internalFault:
+            nil
+        }
+    }
+
+    private static func recovery(fromStatus status: Int?) -> String? {
+        switch status ?? 0 {
+        case 401, 403: "Check the credentials, or get a new link."
+        case 404, 410: "Check the URL."
+        case 429, 500...: "Try again later."
+        default: nil
+        }
+    }
+}
+
+extension DownloadError {
+    /// Makes the error for an ID that the store does not have.
+    package static func notFound(_ id: DownloadID) -> DownloadError {
+        DownloadError(.notFound, "There is no download with the ID \(id).")
+    }
+}

@@ -1,0 +1,22 @@
+/// Interface or local address from which connections are made.
+///
+/// The binding sets the local address of a connection; the system chooses the route of its packets. If two networks
+/// each have a default route, the system needs a rule by source address to use the other network.
+public enum NetworkBinding: Sendable, Hashable, CustomStringConvertible {
+    /// The interface with this name, such as `eth1` or `tun0`. A connection uses the addresses that the interface has
+    /// when the connection is made.
+    case interface(String)
+    /// The interface with this address, IPv4 or IPv6.
+    case localAddress(String)
+
+    /// Reads an IP address as ``localAddress(_:)``, and any other text as ``interface(_:)``.
+    public init(_ text: String) { self = IPAddress(text) == nil ? .interface(text) : .localAddress(text) }
+
+    /// The name of the interface, or the address.
+    public var description: String {
+        switch self {
+        case .interface(let name): name
+        case .localAddress(let address): address
+        }
+    }
+}

@@ -1,0 +1,102 @@
+/// The state of the machine's network at one moment.
+public struct NetworkStatus: Sendable, Hashable {
+    /// A network interface of this machine.
+    public struct Interface: Sendable, Hashable {
+        /// Name of the interface, such as `eth0`.
+        public var name: String
+        /// The system's number of the interface.
+        public var index: Int
+        /// Whether the interface is switched on.
+        public var isUp: Bool
+        /// Whether the interface has a link (cable plugged in, associated with an access point), so that a packet sent
+        /// to it would leave.
+        public var hasCarrier: Bool
+        /// Whether the interface leads only to this machine.
+        public var isLoopback: Bool
+        /// The interface's own addresses in canonical notation, without those that cannot be used yet.
+        public var addresses: [String]
+
+        /// Describes an interface, for a ``NetworkMonitor`` of the application or of a test.
+        public init(
+            name: String,
+            index: Int,
+            isUp: Bool = true,
+            hasCarrier: Bool = true,
+            isLoopback: Bool = false,
+            addresses: [String] = []
+        ) {
+            self.name = name
+            self.index = index
+            self.isUp = isUp
+            self.hasCarrier = hasCarrier
+            self.isLoopback = isLoopback
+            self.addresses = addresses
+        }
+    }
+
+    /// The interfaces, ordered by number; `nil` when the system does not report them.
+    public var interfaces: [Interface]?
+    /// Whether the network is metered (traffic is paid for); `nil` when this is not known.
+    public var isMetered: Bool?
+    /// Whether there is a default route; `nil` when the system does not report it.
+    public var hasDefaultRoute: Bool?
+
+    /// A status without any known value. Counts as online.
+    public static let unknown = NetworkStatus()
+
+    /// Describes a network, for a ``NetworkMonitor`` of the application or of a test. `nil` means that a value is not
+    /// known.
+    public init(interfaces: [Interface]? = nil, isMetered: Bool? = nil, hasDefaultRoute: Bool? = nil) {
+        self.interfaces = interfaces
+        self.isMetered = isMetered
+        self.hasDefaultRoute = hasDefaultRoute
+    }
+
+    /// Returns whether a download from another machine can connect at all; `true` if ``interfaces`` is `nil`.
+    ///
+    /// Without a binding, an interface other than loopback must be up and have a carrier and an address. An IPv6
+    /// link-local address alone does not count, since every interface has such an address. A default route is not
+    /// required, because the server may be in the local network.
+    ///
+    /// With a binding, the named interface, or the interface with the address, must be up and have a carrier and an
+    /// address.
+    public func isOnline(via binding: NetworkBinding? = nil) -> Bool {
+        guard let interfaces else { return true }
+        switch binding {
+        case nil:
+            return interfaces.contains { $0.isReady && !$0.isLoopback && $0.addresses.contains(where: Self.leadsAway) }
+        case .interface(let name):
+            return interfaces.contains { $0.isReady && $0.name == name && !$0.addresses.isEmpty }
+        case .localAddress(let text):
+            guard let address = IPAddress(text) else { return false }
+            // All loopback addresses belong to the loopback interface, which lists only one of them.
+            if address.isLoopback { return interfaces.contains { $0.isReady && $0.isLoopback } }
+            return interfaces.contains { $0.isReady && $0.addresses.contains { IPAddress($0) == address } }
+        }
+    }
+
+    /// Returns whether a download from `host` can connect at all, as ``isOnline(via:)`` does. This machine itself can
+    /// always be reached.
+    ///
+    /// - Parameters:
+    ///   - host: a name or an address. An IPv6 address may have brackets.
+    ///   - binding: the interface or address to connect from.
+    public func isOnline(for host: String, via binding: NetworkBinding? = nil) -> Bool {
+        Self.isThisMachine(host) || isOnline(via: binding)
+    }
+
+    /// Returns whether `host` is `localhost` or a name below it (RFC 6761 §6.3), or an address in 127.0.0.0/8 or ::1.
+    package static func isThisMachine(_ host: String) -> Bool {
+        var name = host.lowercased()[...]
+        if name.hasPrefix("["), name.hasSuffix("]") { name = name.dropFirst().dropLast() }
+        if let address = IPAddress(String(name)) { return address.isLoopback }
+        if name.hasSuffix(".") { name = name.dropLast() }
+        return name == "localhost" || name.hasSuffix(".localhost")
+    }
+
+    private static func leadsAway(_ text: String) -> Bool { IPAddress(text).map { !$0.isVersion6LinkLocal } ?? true }
+}
+
+extension NetworkStatus.Interface {
+    fileprivate var isReady: Bool { isUp && hasCarrier }
+}

@@ -1,0 +1,53 @@
+internal import Foundation
+
+/// Formats sizes, speeds and times for the library and the command.
+package enum QuantityText {
+    /// Three significant digits and a decimal unit: `0 B`, `999 B`, `1.00 kB`, `48.3 MB`.
+    package static func bytes(_ count: Int64) -> String {
+        let (number, unit) = scaled(Double(count))
+        return "\(number) \(unit)"
+    }
+
+    /// `1.20/2.80 GB`: both numbers are in the unit of `total`.
+    package static func bytes(_ count: Int64, of total: Int64) -> String {
+        let (number, unit) = scaled(Double(total))
+        guard let scale = units.first(where: { $0.name == unit })?.scale else { return bytes(count) }
+        return "\(digits(Double(count) / scale, isWhole: scale == 1))/\(number) \(unit)"
+    }
+
+    package static func bytes(_ count: Int64, of total: Int64?) -> String {
+        total.map { bytes(count, of: $0) } ?? bytes(count)
+    }
+
+    /// `48.3 MB/s`. A speed above the range of `Int64` is shown as the largest `Int64`, one below it or NaN as 0.
+    package static func speed(_ bytesPerSecond: Double) -> String {
+        bytes(Int64(exactly: bytesPerSecond.rounded(.towardZero)) ?? (bytesPerSecond > 0 ? .max : 0)) + "/s"
+    }
+
+    /// `0:34`, `12:05`, `3:07:12`, `4d 7h`.
+    package static func time(_ duration: Duration) -> String {
+        let seconds = Int(min(max(duration / .seconds(1), 0), 1e9).rounded(.up))
+        let (days, hours, minutes) = (seconds / 86400, seconds / 3600 % 24, seconds / 60 % 60)
+        if days > 0 { return "\(days)d \(hours)h" }
+        if hours > 0 { return "\(hours):\(two(minutes)):\(two(seconds % 60))" }
+        return "\(minutes):\(two(seconds % 60))"
+    }
+
+    private static let units: [(name: String, scale: Double)] = [
+        ("B", 1), ("kB", 1e3), ("MB", 1e6), ("GB", 1e9), ("TB", 1e12), ("PB", 1e15), ("EB", 1e18),
+    ]
+
+    private static func scaled(_ value: Double) -> (String, String) {
+        // 999.5 of a unit would print as 1000, so the value gets the next unit.
+        let unit = units.first { value < $0.scale * 999.5 } ?? units[units.count - 1]
+        return (digits(value / unit.scale, isWhole: unit.scale == 1), unit.name)
+    }
+
+    private static func digits(_ value: Double, isWhole: Bool) -> String {
+        if isWhole { return String(Int(value)) }
+        let places = value < 9.995 ? 2 : value < 99.95 ? 1 : 0
+        return String(format: "%.\(places)f", value)
+    }
+
+    private static func two(_ number: Int) -> String { number < 10 ? "0\(number)" : "\(number)" }
+}

@@ -1,0 +1,103 @@
+public import Foundation
+
+/// The state of a finished file, compared with the record of its download.
+public enum FileState: String, Sendable, Hashable, Codable, CaseIterable {
+    /// The path has the same file, with the same size and modification time.
+    case unchanged
+    /// The path has another file, or the file was modified.
+    case changed
+    /// The path has no file.
+    case missing
+}
+
+/// A finished file that the store has a record of.
+public struct StoredFile: Sendable, Hashable, Identifiable {
+    /// The download that the file came from.
+    public let id: DownloadID
+    /// Absolute path of the file, as the record has it.
+    public let path: String
+    /// Length of the file in bytes when its download was completed.
+    public let bytes: Int64
+    /// When the download was completed; `nil` if the record does not say.
+    public let finishedAt: Date?
+    /// The state of the file when this value was made.
+    public let state: FileState
+
+    /// A stored file for tests and previews; a downloader makes its own. Nothing is checked. `bytes` is the length of
+    /// the file.
+    public init(
+        id: DownloadID = DownloadID(),
+        path: String,
+        bytes: Int64,
+        finishedAt: Date? = nil,
+        state: FileState = .unchanged
+    ) {
+        self.id = id
+        self.path = path
+        self.bytes = bytes
+        self.finishedAt = finishedAt
+        self.state = state
+    }
+}
+
+/// Disk usage of a downloader's files, by its records.
+public struct StoredBytes: Sendable, Hashable {
+    /// Number of completed downloads.
+    public let finishedFiles: Int
+    /// Bytes of finished files.
+    public let finished: Int64
+    /// Number of unfinished downloads that have received bytes.
+    public let unfinishedFiles: Int
+    /// Bytes of unfinished files. Each file counts with its complete length, which is reserved on disk; while the
+    /// length is unknown, with its received bytes.
+    public let unfinished: Int64
+    /// Bytes of all files, finished and unfinished.
+    public var total: Int64 { finished.addingClamped(unfinished) }
+
+    /// A disk usage for tests and previews; a downloader makes its own. Nothing is checked. `finished` and `unfinished`
+    /// are in bytes.
+    public init(finishedFiles: Int, finished: Int64, unfinishedFiles: Int, unfinished: Int64) {
+        self.finishedFiles = finishedFiles
+        self.finished = finished
+        self.unfinishedFiles = unfinishedFiles
+        self.unfinished = unfinished
+    }
+}
+
+/// The result of removing finished files.
+public struct CacheRemoval: Sendable, Hashable {
+    /// A file that was kept, together with its record.
+    public struct Left: Sendable, Hashable {
+        /// Why a file was kept.
+        public enum Reason: Sendable, Hashable {
+            /// The path has another file, or the file was modified: Haul may not delete it.
+            case changed
+            /// The file could not be examined or deleted.
+            case failed(DownloadError)
+        }
+        /// The file that was kept.
+        public let file: StoredFile
+        /// Why it was kept.
+        public let reason: Reason
+
+        /// A kept file for tests and previews.
+        public init(file: StoredFile, reason: Reason) {
+            self.file = file
+            self.reason = reason
+        }
+    }
+
+    /// Files whose records were removed. The files were deleted too, if the call asked for that.
+    public package(set) var removed: [StoredFile] = []
+    /// Files that were kept, with their records.
+    public package(set) var left: [Left] = []
+    /// Bytes of the deleted files.
+    public package(set) var freedBytes: Int64 = 0
+
+    /// A result for tests and previews; a downloader makes its own. Nothing is checked. `freedBytes` is in bytes.
+    public init(removed: [StoredFile] = [], left: [Left] = [], freedBytes: Int64 = 0) {
+        self.removed = removed
+        self.left = left
+        self.freedBytes = freedBytes
+    }
+}

@@ -1,0 +1,130 @@
+/// A request for a range, with its condition and with what is known about the answer.
+package struct RangeRequest: Sendable, Equatable, Codable {
+    /// The condition under which the server sends the range.
+    package enum Condition: Sendable, Equatable, Codable {
+        case none
+        /// Requests the range if this is still the version, else the whole (RFC 9110 §13.1.5).
+        case ifRange(String)
+        /// Requests the range if this is still the tag, else 412 and no body (RFC 9110 §13.1.1).
+        case ifMatch(String)
+        /// Requests the range if nothing has changed since this date, else 412 and no body (RFC 9110 §13.1.4).
+        case ifUnmodifiedSince(String)
+
+        /// The header field of the condition; `nil` if there is no condition.
+        package var field: (name: String, value: String)? {
+            switch self {
+            case .none: nil
+            case .ifRange(let value): ("If-Range", value)
+            case .ifMatch(let value): ("If-Match", value)
+            case .ifUnmodifiedSince(let value): ("If-Unmodified-Since", value)
+            }
+        }
+    }
+
+    /// Index of the source that is asked; 0 is the download's own URL.
+    package var source = 0
+    /// Number of the link that the request is made over.
+    package var link = 0
+    /// Offset of the first wanted byte.
+    package var offset: Int64
+    /// Offset behind the last wanted byte; `nil` for all bytes that follow. A request from byte 0 without an end asks
+    /// for no range.
+    package var end: Int64?
+    /// Number of bytes before `offset` that are requested again and compared with those on disk.
+    package var overlap: Int64
+    package var condition: Condition
+    /// What earlier answers said; `nil` for the first request and if everything starts over.
+    package var known: Resource?
+    /// The terms for joining the answer to what is on disk.
+    var terms = JoinTerms()
+    /// Whether only a block on disk is requested for a comparison: `overlap` bytes, and nothing after them.
+    var isComparison = false
+    /// Whether blocks from all over the file have just been compared with this source.
+    var isCompared = false
+
+    package static let whole = RangeRequest(offset: 0, overlap: 0, condition: .none, known: nil)
+
+    /// Offset of the first requested byte.
+    package var first: Int64 { offset - overlap }
+    /// Whether the request continues something on disk.
+    package var goesOn: Bool { offset > 0 || end != nil }
+    /// Whether the request carries a Range header.
+    var sendsRange: Bool { first > 0 || end != nil }
+    /// Whether only a comparison of bytes can show that an answer is of the version on disk, whatever the answer says.
+    var needsComparison: Bool {
+        guard goesOn, !terms.hasDigest, let known else { return false }
+        return !known.validator.isStrong || terms.source != .sameURL
+    }
+
+    /// The validator ladder: returns the request that continues `resource` at `offset`.
+    ///
+    /// - Parameters:
+    ///   - end: offset at which bytes follow that are on disk already.
+    ///   - resumesUnverified: whether to request a range although the server names no version at all.
+    ///   - isPlain: whether to leave out the condition, for servers that answer conditional ranges wrongly.
+    static func resuming(
+        _ resource: Resource,
+        at offset: Int64,
+        until end: Int64? = nil,
+        resumesUnverified: Bool,
+        isPlain: Bool = false,
+        _ terms: JoinTerms = JoinTerms()
+    ) -> RangeRequest {
+        let overlap = min(offset, overlapLength)
+        var question = RangeRequest(
+            offset: offset,
+            end: end,
+            overlap: overlap,
+            condition: .none,
+            known: resource,
+            terms: terms
+        )
+        guard question.goesOn, resource.hasUsableRanges, resource.contentCoding == nil else { return .whole }
+        let validator = resource.validator
+        guard terms.source == .sameURL else { return validator.isEmpty && !resumesUnverified ? .whole : question }
+        if let tag = validator.strongTag {
+            // If the length is not known, the file may end at `offset`. A plain request that begins before `offset`
+            // gets an answer that names the version.
+            question.overlap = isPlain && resource.total == nil ? overlap : 0
+            question.condition = isPlain ? .none : .ifRange(tag.text)
+        } else if let date = validator.lastModified, validator.lastModifiedIsStrong, validator.entityTag == nil {
+            question.condition = isPlain ? .none : .ifRange(date)
+        } else if validator.isEmpty && !resumesUnverified {
+            return .whole
+        }
+        return question
+    }
+
+    /// Returns the request of an additional connection: one range, and only of this version. A change of the version
+    /// then costs an answer without a body, not a whole file (RFC 9110 §13.2.2).
+    package static func further(_ range: Range<Int64>, of resource: Resource, isPlain: Bool) -> RangeRequest {
+        var question = RangeRequest(
+            offset: range.lowerBound,
+            end: range.upperBound,
+            overlap: 0,
+            condition: .none,
+            known: resource
+        )
+        if isPlain { return question }
+        if let tag = resource.validator.strongTag {
+            question.condition = .ifMatch(tag.text)
+        } else if let date = resource.validator.lastModified, resource.validator.isStrong {
+            question.condition = .ifUnmodifiedSince(date)
+        }
+        return question
+    }
+
+    /// Returns the request for one block on disk, which is compared before `question` is sent.
+    package static func comparing(_ block: Range<Int64>, before question: RangeRequest) -> RangeRequest {
+        var asked = question
+        asked.offset = block.upperBound
+        asked.end = block.upperBound
+        asked.overlap = block.upperBound - block.lowerBound
+        asked.condition = .none
+        asked.isComparison = true
+        return asked
+    }
+
+    /// Number of bytes right before the first missing one that are compared if no strong tag vouches for them.
+    static let overlapLength: Int64 = 16 * 1024
+}

@@ -1,0 +1,80 @@
+package import Foundation
+
+/// Facts about the representation that is being downloaded, from the answers so far.
+package struct Resource: Sendable, Hashable, Codable {
+    /// Complete length in bytes; `nil` until a server gave it or the body ended.
+    package var total: Int64?
+    package var validator: Validator
+    package var contentType: String?
+    /// A content coding that came unasked. Bytes are kept as sent, and ranges of them cannot be relied on.
+    package var contentCoding: String?
+    /// `false` once the server has shown that its ranges cannot be trusted.
+    package var hasUsableRanges: Bool
+    /// Whether the server advises against range requests (RFC 9110 §14.3); `nil` means `false`. The rest of a file is
+    /// requested all the same, which costs nothing. But no working connection is cut short for an additional one, which
+    /// will likely not work.
+    var advisesAgainstRanges: Bool?
+    /// `false` if only the closing of the connection marked the end, so that nothing proves that the body is whole.
+    package var isFramed: Bool
+    /// Whether the bytes on disk come from another program and have not been compared with a server's yet; `nil` means
+    /// `false`.
+    var isUnproved: Bool?
+    /// The digest that the server announced (`Repr-Digest`, RFC 9530).
+    package var digest: DownloadRequest.Checksum?
+    /// Whether a mirror announced the digest, for its own file. It then proves nothing about bytes of another source.
+    /// `nil` means `false`.
+    var isDigestOfMirror: Bool?
+    /// The mirror that these facts come from; `nil` if they come from the download's own URL.
+    package var mirror: URL?
+    /// The URL that these facts come from, without query and user info. Set if the application names links; `nil` if it
+    /// never did.
+    package var place: URL?
+    /// The URL that redirects led to for the bytes on disk, without user info; `nil` if there was no redirect.
+    package var redirectedTo: URL?
+
+    package init(total: Int64?, validator: Validator = Validator()) {
+        self.total = total
+        self.validator = validator
+        self.hasUsableRanges = true
+        self.isFramed = true
+    }
+
+    /// Reads the head of a 200 answer.
+    package init(whole head: ResponseHead) {
+        let length = head.contentLength
+        self.init(total: length, validator: Validator(head))
+        contentType = head.mediaType
+        contentCoding = head.contentCoding
+        if head.headers.first(name: "Accept-Ranges")?.lowercased() == "none" { advisesAgainstRanges = true }
+        isFramed = length != nil || head.isFramed
+        digest = head.digest
+        redirectedTo = head.redirectedTo
+    }
+
+    /// Returns the resource of a file that another program has begun.
+    ///
+    /// - Parameter total: complete length, if the other program knew it.
+    package static func unproved(total: Int64?) -> Resource {
+        var resource = Resource(total: total)
+        resource.isUnproved = true
+        return resource
+    }
+
+    /// Returns the resource after bytes of this answer were found to join those on disk. The bytes on disk are then of
+    /// the version that the answer names. If the answer names none, bytes are compared before each resume.
+    func proved(by head: ResponseHead) -> Resource {
+        var resource = self
+        resource.validator = Validator(head)
+        resource.isUnproved = resource.validator.isEmpty ? true : nil
+        resource.contentType = head.mediaType
+        return resource
+    }
+
+    /// Returns whether an answer to a request for the same URL comes from the resource of the bytes on disk: whether
+    /// redirects lead to the same place. Another host or path is another resource, whose tag may be the same by chance
+    /// (RFC 9110 §8.8.1).
+    func isServed(by head: ResponseHead) -> Bool {
+        if redirectedTo == nil, !head.isRedirected { return true }
+        return (redirectedTo ?? head.requested).isSamePlace(as: head.url)
+    }
+}

@@ -1,0 +1,308 @@
+/// Decides how many connections a download should have, judged only by their total speed (RFC 6249 §7). The controller
+/// doubles the number while that clearly helps, then tries one more now and then. Each connection has to pay for itself
+/// (the penalty of Falcon, TPDS 34(8) 2023), because it costs the server something and takes a share of the link from
+/// others.
+package struct ConnectionController: Sendable, Equatable {
+    /// Wanted number of connections. Surplus connections are not replaced when they end, but none is cut off.
+    package private(set) var target: Int
+    private let ceiling: Int
+    private let start: Int
+    private var host: LearnedHostLimit
+    private var phase: Phase = .growing
+    /// Measurement of the present count; `nil` until the connections to be measured flow.
+    private var window: FlowWindow?
+    /// When `target` was set; `nil` before the first tick.
+    private var aimedAt: Instant?
+    /// Samples of the last two seconds, oldest first.
+    private var recent: [Sample] = []
+    private var climbWait = Self.firstClimbWait
+    /// The largest number of connections that was clearly faster than half as many.
+    package private(set) var worthwhile = 1
+    /// Whether the link was seen to be idle between two bursts of the server.
+    private var isBursting = false
+
+    private enum Phase: Sendable, Equatable {
+        /// Measures the speed of the present count, to double the count.
+        case growing
+        case trying(Trial)
+        case settled(Settled)
+    }
+
+    private struct Trial: Sendable, Equatable {
+        enum Kind: Sendable, Equatable { case doubling, secondThought, climb }
+        let kind: Kind
+        /// The count before the trial, and its speed in bytes per second.
+        let count: Int
+        let speed: Double
+        /// Whether `speed` was measured for too short a time to see past the bursts of a server that sends in bursts.
+        let isBrief: Bool
+    }
+
+    private struct Settled: Sendable, Equatable {
+        var nextClimb: Instant
+        /// Moving average of the speed of this count, in bytes per second; `nil` before the first measurement.
+        var speed: Double?
+        /// A higher count that did not seem to help, and its speed.
+        var rejected: Rejected?
+    }
+
+    private struct Rejected: Sendable, Equatable {
+        let count: Int
+        let speed: Double
+    }
+
+    private struct Sample: Sendable, Equatable {
+        let received: Int64
+        let at: Instant
+    }
+
+    private static let patience: Duration = .milliseconds(1500)
+    /// Wait for surplus connections to end after `target` was lowered. After that the measurement includes them.
+    private static let runningOut: Duration = .seconds(5)
+    /// The shortest windows that can show a clear gain, a gain, and the absence of a gain. A server may send in bursts
+    /// a second apart.
+    private static let windows: (clear: Duration, gain: Duration, none: Duration) =
+        (.milliseconds(400), .milliseconds(800), .milliseconds(1200))
+    /// The shortest window for small differences, which need time to show.
+    private static let settledWindow: Duration = .seconds(2)
+    /// Remaining seconds of a file below which it gains nothing from another connection.
+    private static let horizon = 3.0
+    /// The largest count that is doubled again when the speed has clearly changed.
+    private static let few = 4
+    private static let firstClimbWait: Duration = .seconds(3)
+    private static let longestClimbWait: Duration = .seconds(30)
+
+    /// - Parameters:
+    ///   - ceiling: largest number of connections.
+    ///   - start: first target; more than 1 if the user named a number or the host has rewarded more connections
+    ///     before.
+    ///   - knownLimit: largest number of connections that the host was seen to allow before; `nil` if unknown.
+    package init(ceiling: Int, start: Int = 1, knownLimit: Int? = nil) {
+        self.ceiling = min(max(ceiling, 1), LearnedHostLimit.sane)
+        host = LearnedHostLimit(known: knownLimit)
+        self.start = min(max(start, 1), self.ceiling, host.limit ?? .max)
+        target = self.start
+    }
+
+    /// Largest number of connections that the host was seen to allow, for later downloads; `nil` if unknown.
+    package var learnedLimit: Int? { host.limit }
+
+    /// Returns whether another connection may be opened now. `count` includes the connections that wait for an answer.
+    package func mayOpen(count: Int, at now: Instant) -> Bool {
+        count < target && host.mayOpen(count: count, sure: start, at: now)
+    }
+
+    /// Notes that an additional connection was refused (429, 503, reset, refused) while `flowing` others got bytes.
+    /// Until `retryAfter` or a pause has passed, no more than `flowing` connections are opened.
+    package mutating func refused(flowing: Int, retryAfter: Duration?, at now: Instant) {
+        host.refused(flowing: flowing, retryAfter: retryAfter, at: now)
+        window = nil
+        guard target > most else { return }
+        aim(at: most, at: now)
+        settle(at: now)
+    }
+
+    /// Measures the speed and adjusts `target`. The caller calls this about five times a second while there are
+    /// connections.
+    /// - Parameters:
+    ///   - received: bytes of the file that have arrived.
+    ///   - flowing: connections that get bytes.
+    ///   - opening: connections that wait for their first answer.
+    ///   - missing: bytes of the file still to come.
+    package mutating func tick(received: Int64, flowing: Int, opening: Int, missing: Int64, at now: Instant) {
+        if let last = recent.last, now <= last.at { return }
+        let received = max(received, 0)
+        if aimedAt == nil { aimedAt = now }
+        followHost(flowing: flowing, at: now)
+        measure(received: received, flowing: flowing, at: now)
+        remember(received: received, at: now)
+        guard let window else { return }
+        if window.isIdling { isBursting = true }
+        let pace = min(window.bytesPerSecond, recentSpeed)
+        decide(window, isWorthMore: pace > 0 && Double(missing) > pace * Self.horizon, at: now)
+    }
+
+    // MARK: Measuring
+
+    private mutating func measure(received: Int64, flowing: Int, at now: Instant) {
+        guard flowing > 0 else {
+            window = nil
+            return
+        }
+        if window != nil {
+            if window?.add(received: received, at: now) != true { window = nil }
+            return
+        }
+        guard isReady(flowing: flowing, at: now) else { return }
+        // Counts the bytes since the last tick from that tick on, because the first bytes arrive fast.
+        if let last = recent.last, let aimedAt, last.at >= aimedAt, last.received <= received,
+            now - last.at < .milliseconds(350)
+        {
+            window = FlowWindow(received: last.received, at: last.at)
+            _ = window?.add(received: received, at: now)
+        } else {
+            window = FlowWindow(received: received, at: now)
+        }
+    }
+
+    /// Returns whether the wanted number of connections flows, or is not waited for any longer.
+    private func isReady(flowing: Int, at now: Instant) -> Bool {
+        // After a step back, surplus connections still flow. Their speed is not that of `target` connections.
+        if case .settled = phase, flowing > target, let aimedAt { return now - aimedAt >= Self.runningOut }
+        guard let aimedAt, flowing < target else { return true }
+        return now - aimedAt >= Self.patience
+    }
+
+    private mutating func remember(received: Int64, at now: Instant) {
+        if let last = recent.last, received < last.received { recent.removeAll() }
+        // Frequent ticks must not make a long list.
+        if recent.count >= 2, now - recent[recent.count - 2].at < .milliseconds(100) { recent.removeLast() }
+        recent.append(Sample(received: received, at: now))
+        while recent.count > 2, now - recent[1].at >= .seconds(2) { recent.removeFirst() }
+    }
+
+    /// Bytes per second over the last two seconds.
+    private var recentSpeed: Double {
+        guard let first = recent.first, let last = recent.last, last.at > first.at else { return 0 }
+        return Double(last.received - first.received) / (last.at - first.at).seconds
+    }
+
+    // MARK: Deciding
+
+    private mutating func decide(_ window: FlowWindow, isWorthMore: Bool, at now: Instant) {
+        switch phase {
+        case .growing:
+            guard target < most else { return settle(at: now) }
+            if isWorthMore, window.duration >= Self.windows.clear {
+                double(window, at: now)
+            } else if window.duration >= Self.settledWindow {
+                self.window = nil
+            }
+        case .trying(let trial) where trial.kind == .climb:
+            judgeClimb(trial, window, at: now)
+        case .trying(let trial):
+            judgeDoubling(trial, window, isWorthMore: isWorthMore, at: now)
+        case .settled(let settled):
+            reconsider(settled, window, isWorthMore: isWorthMore, at: now)
+        }
+    }
+
+    private mutating func double(_ window: FlowWindow, at now: Instant) {
+        let isBrief = window.duration < Self.windows.none
+        attempt(.doubling, to: 2 * target, from: window.bytesPerSecond, isBrief: isBrief, at: now)
+    }
+
+    private mutating func judgeDoubling(_ trial: Trial, _ window: FlowWindow, isWorthMore: Bool, at now: Instant) {
+        guard window.duration >= Self.windows.clear else { return }
+        let gain = window.bytesPerSecond / trial.speed - 1
+        let needed = Self.gainNeeded(from: trial.count, to: target)
+        let isProven = gain >= needed * 5 / 3 || (gain >= needed && window.duration >= Self.windows.gain)
+        if isProven {
+            phase = .growing
+            worthwhile = max(worthwhile, target)
+            return decide(window, isWorthMore: isWorthMore, at: now)
+        }
+        if window.isIdling, target < most, isWorthMore {
+            // Nothing is proven, but more connections are possible. Doubles again and compares with the same earlier
+            // count.
+            return aim(at: min(2 * target, most), at: now)
+        }
+        guard window.duration >= Self.windows.none else { return }
+        // The earlier speed may have been a burst, because servers let a new connection have more at first. Too many
+        // connections do less harm than too few, so this count becomes the measure for the next doubling.
+        if trial.isBrief, isWorthMore, target < most {
+            return attempt(.doubling, to: 2 * target, from: window.bytesPerSecond, at: now)
+        }
+        if trial.isBrief, isBursting { return settle(at: now) }
+        let rejected = Rejected(count: target, speed: window.bytesPerSecond)
+        aim(at: trial.count, at: now)
+        settle(speed: trial.speed, rejected: trial.kind == .doubling ? rejected : nil, at: now)
+    }
+
+    private mutating func judgeClimb(_ trial: Trial, _ window: FlowWindow, at now: Instant) {
+        guard window.duration >= Self.settledWindow else { return }
+        host.endProbe(at: now)
+        let speed = window.bytesPerSecond
+        let gain = speed / trial.speed - 1
+        guard gain >= Self.gainNeeded(from: trial.count, to: target) else {
+            climbWait = min(climbWait * 2, Self.longestClimbWait)
+            aim(at: trial.count, at: now)
+            return settle(speed: trial.speed, at: now)
+        }
+        climbWait = Self.firstClimbWait
+        let isWholeShare = gain * Double(trial.count) >= 0.75
+        if isWholeShare, trial.count <= Self.few, 2 * target <= most {
+            // The added connection brought about as much as each earlier one, so several more are possible.
+            phase = .growing
+            self.window = nil
+        } else {
+            settle(speed: speed, at: now)
+        }
+    }
+
+    private mutating func reconsider(_ settled: Settled, _ window: FlowWindow, isWorthMore: Bool, at now: Instant) {
+        guard window.duration >= Self.settledWindow else { return }
+        let speed = window.bytesPerSecond
+        self.window = nil
+        var next = settled
+        next.rejected = nil
+        next.speed = settled.speed.map { $0 + (speed - $0) / 4 } ?? speed
+        phase = .settled(next)
+        guard isWorthMore else { return }
+        if let rejected = settled.rejected, rejected.count <= most,
+            rejected.speed >= speed * (1 + Self.gainNeeded(from: target, to: rejected.count))
+        {
+            // The step back cost speed: the speed that the higher count was compared with was the first burst of a
+            // server.
+            return attempt(.secondThought, to: rejected.count, from: speed, at: now)
+        }
+        if let before = settled.speed, speed >= before * 1.5, target <= Self.few, target < most {
+            // The link became faster.
+            return attempt(.doubling, to: 2 * target, from: speed, at: now)
+        }
+        guard now >= settled.nextClimb else { return }
+        if target >= most, target < ceiling, host.mayProbe(at: now) { host.beginProbe() }
+        if target < most { attempt(.climb, to: target + 1, from: speed, at: now) }
+    }
+
+    /// Returns the gain that a higher count must bring, as a share of the speed of the lower count. A doubling must
+    /// bring 30 %, and one more connection its share of that. Less than 3 % cannot be told from noise.
+    private static func gainNeeded(from count: Int, to more: Int) -> Double {
+        min(max(0.3 * Double(more - count) / Double(count), 0.03), 0.3)
+    }
+
+    // MARK: Changing
+
+    /// Largest number of connections allowed now.
+    private var most: Int { min(ceiling, host.most ?? ceiling) }
+
+    private mutating func attempt(
+        _ kind: Trial.Kind,
+        to count: Int,
+        from speed: Double,
+        isBrief: Bool = false,
+        at now: Instant
+    ) {
+        phase = .trying(Trial(kind: kind, count: target, speed: speed, isBrief: isBrief))
+        aim(at: min(count, most), at: now)
+    }
+
+    private mutating func settle(speed: Double? = nil, rejected: Rejected? = nil, at now: Instant) {
+        phase = .settled(Settled(nextClimb: now + climbWait, speed: speed, rejected: rejected))
+        window = nil
+    }
+
+    private mutating func aim(at count: Int, at now: Instant) {
+        target = max(count, 1)
+        aimedAt = now
+        window = nil
+    }
+
+    /// Raises `target` if the host's limit held it back and the host turns out to allow more.
+    private mutating func followHost(flowing: Int, at now: Instant) {
+        let before = host.limit
+        host.tick(flowing: flowing, at: now)
+        guard let before, let limit = host.limit, limit > before, target == before else { return }
+        aim(at: min(limit, ceiling), at: now)
+    }
+}

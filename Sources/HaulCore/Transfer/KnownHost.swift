@@ -1,0 +1,24 @@
+/// Facts that earlier downloads have learned about the connections of a host.
+package struct KnownHost: Sendable, Equatable, Codable {
+    /// Largest number of connections that the host was seen to allow; `nil` if it refused none.
+    package var limit: Int?
+    /// The largest number of connections that was clearly faster than half as many; `nil` if none was within the last
+    /// hour.
+    package var worthwhile: Int?
+
+    package init(limit: Int? = nil, worthwhile: Int? = nil) {
+        self.limit = limit
+        self.worthwhile = worthwhile
+    }
+
+    /// Maximum number of connections that a large file begins with.
+    private static let mostAtOnce = 4
+    /// A smaller file is done before the number of its connections matters.
+    private static let leastBytes: Int64 = 32 << 20
+
+    /// Returns how many connections to begin with: half of the number that was worthwhile for another file.
+    package func start(missing bytes: Int64) -> Int {
+        guard let worthwhile, bytes >= Self.leastBytes else { return 1 }
+        return max(1, min(worthwhile / 2, Self.mostAtOnce))
+    }
+}

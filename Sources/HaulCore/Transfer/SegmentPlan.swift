@@ -1,0 +1,289 @@
+/// Assigns the bytes of a file of known length to connections.
+///
+/// Each byte has landed, is owed by a connection, or is unassigned. No two connections owe the same byte, except for
+/// hedges (see `hedge`), which request the rest of another segment a second time. Segments are cut only when a
+/// connection is free to take a part. Cutting as late as possible lets all connections end together, however their
+/// speeds differ.
+///
+/// The cost of a step does not depend on the size of the file. It grows with the number of connections and, if the step
+/// looks for gaps, with the number of separate received ranges.
+package struct SegmentPlan: Sendable, Equatable {
+    package typealias ConnectionID = DownloadMachine.ConnectionID
+
+    /// Usual time from a request to its first byte.
+    static let usualRequestTime: Duration = .milliseconds(100)
+
+    /// Length of the file in bytes.
+    package let total: Int64
+    package private(set) var receivedRanges: ByteSet
+    package private(set) var segments: [ConnectionID: Segment] = [:]
+    /// Bytes that were requested a second time: those that came twice, and those that still may.
+    private(set) var duplicateBytes: Int64 = 0
+    /// Ends of the segments whose last part was requested a second time. It is not requested a third time.
+    private var tails: Set<Int64> = []
+    private let split: SegmentSplit
+
+    /// - Parameters:
+    ///   - receivedRanges: bytes that are there already. Those outside the file are ignored.
+    ///   - smallestPiece: no segment is cut into parts shorter than this many bytes.
+    ///   - alignment: segments are cut at multiples of this only.
+    package init(total: Int64, receivedRanges: ByteSet, smallestPiece: Int64 = 256 << 10, alignment: Int64 = 1) {
+        self.total = max(total, 0)
+        let file = RangeSet(0..<self.total)
+        self.receivedRanges = receivedRanges.intersection(file)
+        split = SegmentSplit(smallestPiece: smallestPiece, alignment: alignment)
+    }
+
+    // MARK: What is where
+
+    package var isComplete: Bool {
+        total == 0 || (receivedRanges.ranges.count == 1 && receivedRanges.ranges.first == 0..<total)
+    }
+
+    /// Bytes that have not landed.
+    package var missing: ByteSet { RangeSet(0..<total).subtracting(receivedRanges) }
+
+    /// Bytes that have neither landed nor are owed.
+    var unassigned: ByteSet { missing.subtracting(RangeSet(segments.values.map(\.remainingRange))) }
+
+    /// The first range that has neither landed nor is owed. A first or only connection asks for it.
+    var firstGap: Range<Int64>? {
+        let remainingRange = segments.values.map(\.remainingRange).sorted { $0.lowerBound < $1.lowerBound }
+        var coveredTo: Int64 = 0
+        var next = remainingRange.startIndex
+        /// Moves past the segments before `limit`. Returns the gap before the next one or before `limit`, if there is
+        /// one.
+        func gap(before limit: Int64) -> Range<Int64>? {
+            while next < remainingRange.endIndex, remainingRange[next].lowerBound < limit {
+                if remainingRange[next].lowerBound > coveredTo { return coveredTo..<remainingRange[next].lowerBound }
+                coveredTo = max(coveredTo, remainingRange[next].upperBound)
+                next += 1
+            }
+            return coveredTo < limit ? coveredTo..<limit : nil
+        }
+        for piece in receivedRanges.ranges {
+            if let gap = gap(before: piece.lowerBound) { return gap }
+            coveredTo = max(coveredTo, piece.upperBound)
+        }
+        return gap(before: total)
+    }
+
+    // MARK: Giving out
+
+    /// Gives a range to a connection that has none.
+    /// - Returns: `false` if the range is not unassigned or the connection is not free. Nothing changes then.
+    package mutating func assign(_ range: Range<Int64>, to id: ConnectionID) -> Bool {
+        guard segments[id] == nil, !range.isEmpty, range.lowerBound >= 0, range.upperBound <= total,
+            !receivedRanges.intersects(range), !segments.values.contains(where: { $0.remainingRange.overlaps(range) })
+        else { return false }
+        give(range, to: id, isHedge: false)
+        return true
+    }
+
+    /// Gives a free connection the first gap. If there is none, cuts the segment with the most time left and gives its
+    /// last part.
+    /// - Parameters:
+    ///   - speeds: bytes per second. A connection without an entry counts with the mean of the others. This applies to
+    ///     `id` too, unless the caller knows better from the mirror that it will ask.
+    ///   - most: maximum number of bytes of a gap to give. The range may be a little shorter, so that the rest is not
+    ///     shorter than the smallest piece.
+    ///   - requestTime: time to the first byte of a new request. A segment that will be done sooner stays whole.
+    /// - Returns: `nil` if nothing is worth a request of its own.
+    package mutating func claim(
+        for id: ConnectionID,
+        speeds: [ConnectionID: Double],
+        most: Int64? = nil,
+        requestTime: Duration = usualRequestTime
+    ) -> Claim? {
+        guard segments[id] == nil else { return nil }
+        if let gap = firstGap {
+            let range = gap.lowerBound..<cut(gap, to: most)
+            give(range, to: id, isHedge: false)
+            return Claim(range: range, narrowed: nil, isHedge: false)
+        }
+        let speeds = SegmentSpeeds(speeds)
+        let latency = requestTime.seconds
+        var best: (victim: ConnectionID, point: Int64, seconds: Double)?
+        for (victim, segment) in segments
+        where !segment.isHedge && !isHedged(segment) && !receivedRanges.intersects(segment.remainingRange) {
+            let seconds = speeds.seconds(segment.remaining, by: victim)
+            guard speeds.of(victim) == nil || seconds > latency,
+                let point = split.point(in: segment.remainingRange, victim: speeds.of(victim), taker: speeds.of(id))
+            else { continue }
+            if let best, !comesFirst((victim, seconds), (best.victim, best.seconds)) { continue }
+            best = (victim, point, seconds)
+        }
+        guard let best, let end = segments[best.victim]?.end else { return nil }
+        segments[best.victim]?.end = best.point
+        give(best.point..<end, to: id, isHedge: false)
+        return Claim(
+            range: best.point..<end,
+            narrowed: Narrowing(id: best.victim, newEnd: best.point),
+            isHedge: false
+        )
+    }
+
+    /// Requests the rest of the slowest segment a second time, near the end of the file. The first connection to have
+    /// it wins.
+    ///
+    /// A hedge is worth it if it needs at most two thirds of the time that the first connection still needs. That is
+    /// not so if both are as fast. Then the hedge takes only the last part of the rest: the part that it would have
+    /// first if the rest were long enough to be cut. The same bytes are requested twice at most.
+    ///
+    /// All hedges of a file together request at most 1 % of its bytes. In a small file they may request as many bytes
+    /// as the longest segment that cannot be cut. A connection that stands still can thus be replaced in a file of any
+    /// size.
+    /// - Returns: `nil` if a hedge is not worth it, if too many bytes have been requested twice, or if bytes are
+    ///   unassigned.
+    mutating func hedge(
+        for id: ConnectionID,
+        speeds: [ConnectionID: Double],
+        requestTime: Duration = usualRequestTime
+    ) -> Claim? {
+        guard segments[id] == nil, firstGap == nil, speeds[id] != 0 else { return nil }
+        let speeds = SegmentSpeeds(speeds)
+        let latency = requestTime.seconds
+        let allowance = max(total / 100, split.longestUncut) - duplicateBytes
+        // If both connections are fast, their hedges get half of the 1 %. The rest is for connections that stand still.
+        let allowanceForTails = total / 200 - duplicateBytes
+        var best: (range: Range<Int64>, victim: ConnectionID, seconds: Double)?
+        for (victim, segment) in segments where !segment.isHedge && !isHedged(segment) {
+            let rest = receivedRanges.firstMissing(in: segment.remainingRange)..<segment.end
+            let seconds = speeds.seconds(segment.remaining, by: victim)
+            guard !rest.isEmpty, let speed = speeds.of(victim) else { continue }
+            func isWorth(_ range: Range<Int64>) -> Bool {
+                let count = range.upperBound - range.lowerBound
+                return count <= allowance
+                    && (speed == 0 || (latency + speeds.seconds(count, by: id)) * 1.5 <= seconds)
+            }
+            var range: Range<Int64>?
+            if isWorth(rest) {
+                range = rest
+            } else if !tails.contains(segment.end),
+                let tail = split.tail(of: rest, victim: speed, taker: speeds.of(id)),
+                isWorth(tail), tail.upperBound - tail.lowerBound <= allowanceForTails
+            {
+                range = tail
+            }
+            guard let range else { continue }
+            if let best, !comesFirst((victim, seconds), (best.victim, best.seconds)) { continue }
+            best = (range, victim, seconds)
+        }
+        guard let best else { return nil }
+        if best.range.lowerBound > segments[best.victim]?.position ?? 0 { tails.insert(best.range.upperBound) }
+        duplicateBytes += best.range.upperBound - best.range.lowerBound
+        give(best.range, to: id, isHedge: true)
+        return Claim(range: best.range, narrowed: nil, isHedge: true)
+    }
+
+    // MARK: What happens to it
+
+    /// Notes that the bytes of the connection's segment before `position` have landed. Ignores bytes beyond the segment
+    /// and a position that was reached before.
+    /// - Returns: the connections that owe nothing any more and have lost their segment, in the order of their numbers.
+    ///   These are `id`, the connection that it was a hedge of, and its own hedge.
+    package mutating func advance(_ id: ConnectionID, to position: Int64) -> [ConnectionID] {
+        guard let segment = segments[id], position > segment.position else { return [] }
+        let reached = min(position, segment.end)
+        receivedRanges.insert(contentsOf: segment.position..<reached)
+        segments[id]?.position = reached
+        // Segments that share bytes have the same end: a hedge takes all the rest, and neither is cut from then on.
+        let done = segments.filter {
+            $0.value.end == segment.end && receivedRanges.firstMissing(in: $0.value.remainingRange) == segment.end
+        }
+        for id in done.keys { release(id) }
+        return done.keys.sorted { $0.number < $1.number }
+    }
+
+    /// Takes over bytes that have landed outside of segments. A connection that was cut short may have brought a little
+    /// more.
+    mutating func absorb(_ written: ByteSet) {
+        receivedRanges.formUnion(written.intersection(ByteSet(0..<total)))
+    }
+
+    /// Limits the new segment of a connection to `count` bytes. The rest becomes unassigned.
+    package mutating func trim(_ id: ConnectionID, to count: Int64) {
+        guard let segment = segments[id], !segment.isHedge, segment.remaining > max(1, count) else { return }
+        segments[id]?.end = segment.position + max(1, count)
+    }
+
+    /// Extends the segment of a connection over the unassigned bytes behind it, at most to `reach`.
+    ///
+    /// - Returns: the new end of the segment; `nil` if it stays as it was.
+    mutating func extend(_ id: ConnectionID, to reach: Int64) -> Int64? {
+        guard let segment = segments[id], !segment.isHedge, !isHedged(segment) else { return nil }
+        let remainingRange = segments.values.filter { $0.position >= segment.end }.map(\.position)
+        let here = receivedRanges.ranges.filter { $0.upperBound > segment.end }.map { max($0.lowerBound, segment.end) }
+        let end = min(reach, total, remainingRange.min() ?? total, here.min() ?? total)
+        guard end > segment.end,
+            !segments.contains(where: { $0.key != id && $0.value.remainingRange.overlaps(segment.end..<end) })
+        else { return nil }
+        segments[id]?.end = end
+        return end
+    }
+
+    /// Removes the segment of a connection that is gone. Its bytes are unassigned again, unless a hedge owes them too.
+    package mutating func release(_ id: ConnectionID) {
+        guard let segment = segments.removeValue(forKey: id) else { return }
+        // If one of two connections that share bytes is gone, none of these bytes come twice any more.
+        if let (_, other) = segments.first(where: { $0.value.end == segment.end }), segment.isHedge || other.isHedge {
+            let (hedge, main) = segment.isHedge ? (segment, other) : (other, segment)
+            // The other connection brings again what this one has brought, unless it owes nothing any more.
+            let ends = receivedRanges.firstMissing(in: other.remainingRange) == other.end
+            let reached = ends ? min(hedge.position, main.position) : segment.position
+            duplicateBytes -= hedge.end - max(hedge.start, reached)
+        }
+        promoteHedge(endingAt: segment.end)
+    }
+
+    /// Marks wrong bytes as missing again. A connection that has not reached them yet will bring them. Those behind its
+    /// position are unassigned.
+    package mutating func forget(_ range: Range<Int64>) {
+        let inside = range.clamped(to: 0..<total)
+        if !inside.isEmpty { receivedRanges.remove(contentsOf: inside) }
+    }
+
+    // MARK: Inner workings
+
+    private mutating func give(_ range: Range<Int64>, to id: ConnectionID, isHedge: Bool) {
+        segments[id] = Segment(
+            start: range.lowerBound,
+            position: range.lowerBound,
+            end: range.upperBound,
+            isHedge: isHedge
+        )
+    }
+
+    private func isHedged(_ segment: Segment) -> Bool {
+        segments.values.contains { $0.isHedge && $0.end == segment.end }
+    }
+
+    /// Makes a hedge an ordinary segment if the connection that it repeated is gone.
+    private mutating func promoteHedge(endingAt end: Int64) {
+        let sharing = segments.filter { $0.value.end == end }
+        guard sharing.count == 1, let id = sharing.keys.first else { return }
+        segments[id]?.isHedge = false
+    }
+
+    /// Returns where to cut a gap that is longer than `most`. If the rest were shorter than the smallest piece, the cut
+    /// comes earlier by the difference.
+    private func cut(_ gap: Range<Int64>, to most: Int64?) -> Int64 {
+        let length = gap.upperBound - gap.lowerBound
+        guard let most, max(most, 1) < length else { return gap.upperBound }
+        let end = gap.lowerBound + max(most, 1)
+        let spared = gap.upperBound - min(split.smallestPiece, length)
+        let uncrumbed = spared - gap.lowerBound >= split.smallestPiece ? min(end, spared) : end
+        let aligned = uncrumbed - uncrumbed % split.alignment
+        return aligned > gap.lowerBound ? aligned : uncrumbed
+    }
+
+    /// Orders by the most time left. A tie goes to the longer segment, then to the older connection, so that equal
+    /// plans decide equally.
+    private func comesFirst(_ left: (id: ConnectionID, seconds: Double), _ right: (id: ConnectionID, seconds: Double))
+        -> Bool
+    {
+        if left.seconds != right.seconds { return left.seconds > right.seconds }
+        let lengths = (segments[left.id]?.remaining ?? 0, segments[right.id]?.remaining ?? 0)
+        return lengths.0 != lengths.1 ? lengths.0 > lengths.1 : left.id.number < right.id.number
+    }
+}

@@ -1,0 +1,85 @@
+/// A token bucket for bytes that have already arrived. Bytes that arrive too soon are owed, and paid for in the order
+/// of arrival.
+package struct TokenBucket: Sendable, Equatable {
+    /// Tokens that accrue in a second, one for each byte; `nil` for no limit, and no count.
+    package private(set) var bytesPerSecond: Int64?
+    /// Bytes taken in all, modulo 2⁶⁴. This is the place in the queue of the byte that was taken last.
+    package private(set) var taken: Int64 = 0
+    /// Longest time without traffic for which tokens accumulate.
+    private let burst: Duration
+    /// Tokens left at `since`; negative while bytes are owed. Begins at 0, so that the first seconds are no faster.
+    private var balance = 0.0
+    private var since: Instant
+
+    /// Longest wait that is returned.
+    private static let longestWait = Duration.seconds(86_400)
+
+    /// - Parameter bytesPerSecond: the limit; `nil`, 0 or a negative number for no limit.
+    package init(bytesPerSecond: Int64?, burst: Duration = .milliseconds(200), at now: Instant) {
+        self.bytesPerSecond = Self.rate(bytesPerSecond)
+        self.burst = max(burst, .zero)
+        since = now
+    }
+
+    /// Takes the tokens for arrived bytes, even if there are too few.
+    ///
+    /// - Returns: the time until the balance is even again, if no more is taken.
+    package mutating func take(_ bytes: Int64, at now: Instant) -> Duration {
+        guard bytesPerSecond != nil else { return .zero }
+        settle(at: now)
+        balance -= Double(max(bytes, 0))
+        taken &+= max(bytes, 0)
+        return wait(upTo: taken, at: now)
+    }
+
+    /// Refunds tokens that were taken and will not be used. Earlier places may be paid for sooner because of the
+    /// refund.
+    package mutating func refund(_ bytes: Int64, at now: Instant) {
+        guard bytesPerSecond != nil else { return }
+        settle(at: now)
+        balance = min(balance + Double(max(bytes, 0)), mostTokens)
+    }
+
+    /// Changes the rate. Owed bytes stay owed, and are paid for at the new rate. No limit cancels the debt.
+    package mutating func setRate(_ bytesPerSecond: Int64?, at now: Instant) {
+        settle(at: now)
+        self.bytesPerSecond = Self.rate(bytesPerSecond)
+        balance = self.bytesPerSecond == nil ? 0 : min(balance, mostTokens)
+    }
+
+    /// Returns the unpaid bytes up to `place`, which is an earlier value of `taken`. Bytes behind `place` do not count.
+    package func owed(upTo place: Int64, at now: Instant) -> Int64 {
+        Int64(exactly: exactlyOwed(upTo: place, at: now).rounded(.up)) ?? .max
+    }
+
+    /// Returns the time until all bytes up to `place` are paid for; at most a day.
+    package func wait(upTo place: Int64, at now: Instant) -> Duration {
+        guard let bytesPerSecond else { return .zero }
+        let seconds = exactlyOwed(upTo: place, at: now) / Double(bytesPerSecond)
+        guard seconds < Self.longestWait.seconds else { return Self.longestWait }
+        return .nanoseconds(Int64((seconds * 1e9).rounded(.up)))
+    }
+
+    private func exactlyOwed(upTo place: Int64, at now: Instant) -> Double {
+        let owed = -tokens(at: now) - Double(taken &- place)
+        // Less than a thousandth of a byte is a rounding error.
+        return owed < 0.001 ? 0 : owed
+    }
+
+    private func tokens(at now: Instant) -> Double {
+        guard let bytesPerSecond else { return 0 }
+        return min(balance + max((now - since).seconds, 0) * Double(bytesPerSecond), mostTokens)
+    }
+
+    private mutating func settle(at now: Instant) {
+        balance = tokens(at: now)
+        // `now` may be earlier than `since`. The time between the two must not earn tokens twice.
+        since = max(since, now)
+    }
+
+    private var mostTokens: Double { Double(bytesPerSecond ?? 0) * burst.seconds }
+
+    private static func rate(_ bytesPerSecond: Int64?) -> Int64? {
+        bytesPerSecond.flatMap { $0 > 0 ? $0 : nil }
+    }
+}

@@ -1,0 +1,153 @@
+/// Takes over what is on disk, and lets connections go.
+extension Transfer {
+    package var outcome: Outcome {
+        guard let plan else { return active.isEmpty ? .noConnections : .goesOn }
+        if plan.isComplete, active.isEmpty {
+            guard let pieces, !pieces.isDone else { return .complete }
+            return pieces.isChecking ? .goesOn : .noConnections
+        }
+        return active.isEmpty ? .noConnections : .goesOn
+    }
+
+    /// Takes over what is on disk: positions, speeds, complete pieces, and connections that owe nothing any more.
+    mutating func absorb(_ persisted: PersistedRanges, _ sources: inout SourceSelector, at now: Instant) -> [Action] {
+        guard var plan else {
+            for id in active.keys { active[id]?.record(persisted.prefix, advanced: true, at: now) }
+            return []
+        }
+        for (id, segment) in plan.segments {
+            let position = persisted.written.firstMissing(in: segment.remainingRange)
+            let hasAdvanced = position > segment.position
+            // Bytes that land before the answer come from another connection, which had received them before it was cut
+            // short.
+            if hasAdvanced, let connection = active[id], connection.isFlowing {
+                pieces?.note(segment.position..<position, from: connection.source)
+                stumbles = 0
+            }
+            if hasAdvanced, id == uncompared { noteCompared() }
+            active[id]?.record(position, advanced: hasAdvanced, at: now)
+            _ = plan.advance(id, to: position)
+            if let connection = active[id], connection.isFlowing {
+                if let speed = connection.measuredSpeed(at: now) { sources.note(speed, of: connection.source) }
+            }
+        }
+        plan.absorb(persisted.written)
+        for id in active.keys where plan.segments[id] == nil && active[id]?.doneSince == nil {
+            active[id]?.doneSince = now
+        }
+        self.plan = plan
+        return (pieces?.complete(persisted.written) ?? []).map { .checkPiece($0) }
+    }
+
+    /// Closes the connections that owe nothing any more and would not end by themselves.
+    mutating func closeDone(at now: Instant) -> [Action] {
+        guard let plan else { return [] }
+        var actions: [Action] = []
+        for id in openIDs {
+            guard let connection = active[id] else { continue }
+            // The bytes that the first connection repeats are compared. Only this shows that a complete file is the
+            // server's.
+            guard plan.segments[id] == nil || plan.isComplete, id != uncompared else { continue }
+            let isLate = connection.doneSince.map { now - $0 > Self.graceToEnd } ?? false
+            if connection.isShortened || !connection.isFlowing || isLate { actions += drop(id) }
+        }
+        return actions
+    }
+
+    /// Time for a body to end after its last wanted byte has arrived. Its connection can then be used again.
+    static let graceToEnd = Duration.milliseconds(500)
+
+    package mutating func drop(_ id: ConnectionID) -> [Action] {
+        plan?.release(id)
+        guard let connection = active.removeValue(forKey: id) else { return [] }
+        return [.close(id)] + (connection.isFlowing ? [] : giveBack())
+    }
+
+    /// Closes the connections over the old link of the first source that have no answer or have gone quiet. A fresh
+    /// link has come, and their bytes are requested over it.
+    mutating func dropIdle(at now: Instant) -> [Action] {
+        var actions: [Action] = []
+        for id in openIDs {
+            guard let connection = active[id], connection.source == 0 else { continue }
+            // A connection that a speed limit holds back is not quiet.
+            if !connection.isFlowing || !isHeldBack && now - connection.lastByte > Self.longestLull {
+                actions += drop(id)
+            }
+        }
+        return actions
+    }
+
+    private static let longestLull = Duration.seconds(1)
+
+    /// Notes that the first source has another link. Connections that bring bytes over the old link continue.
+    mutating func linkReplaced(isForeign: Bool, at now: Instant) {
+        isHomeForeign = isForeign
+        isHomeBarred = false
+        // Earlier requests may have failed because the old link had expired.
+        stumbles = 0
+        quietUntil = now
+    }
+
+    /// Returns whether a source has to show that it has the same file as the one on disk.
+    func isForeign(_ source: Int, _ sources: SourceSelector) -> Bool {
+        sources.isMirror(source) || isHomeForeign && source == 0
+    }
+
+    /// Gives the bytes of a connection that closed before its answer back to the connection that was cut short for it.
+    /// A server that serves only one connection is thus asked for nothing twice.
+    package mutating func giveBack() -> [Action] {
+        guard var plan else { return [] }
+        var actions: [Action] = []
+        for id in openIDs {
+            guard let connection = active[id], connection.isShortened, let end = plan.extend(id, to: connection.reach)
+            else { continue }
+            active[id]?.isShortened = end < connection.reach
+            active[id]?.doneSince = nil
+            actions.append(.shorten(id, to: end))
+        }
+        self.plan = plan
+        return actions
+    }
+
+    /// Whether the file is so short that no part of it is worth a connection of its own.
+    var isTooShortToShare: Bool {
+        guard let plan, pieces == nil else { return false }
+        return plan.total <= terms.limits.smallestPiece
+    }
+
+    /// Ends the plan if the only connection has ended and every byte is on disk.
+    ///
+    /// - Returns: `false` if that is not so. Nothing changes then.
+    package mutating func isDone(with id: ConnectionID, _ persisted: PersistedRanges) -> Bool {
+        guard active.count == 1, active[id] != nil, pieces == nil, uncompared == nil, let plan,
+            persisted.written.containsAll(of: 0..<plan.total)
+        else { return false }
+        active = [:]
+        self.plan = nil
+        stumbles = 0
+        return true
+    }
+
+    package mutating func forget(_ range: Range<Int64>) -> [Action] {
+        plan?.forget(range)
+        return [.forget(range)]
+    }
+
+    mutating func keepToOne() {
+        isSolitary = true
+        controller = ConnectionController(ceiling: 1)
+    }
+
+    package mutating func refused(_ retryAfter: Duration?, at now: Instant) -> [Action] {
+        let before = controller.learnedLimit
+        controller.refused(flowing: active.values.count { $0.isFlowing }, retryAfter: retryAfter, at: now)
+        guard let limit = controller.learnedLimit, limit != before else { return [] }
+        return [.learnLimit(limit)]
+    }
+
+    mutating func stumble(at now: Instant) {
+        stumbles += 1
+        let wait = Duration.milliseconds(100 << min(stumbles, 7))
+        quietUntil = max(quietUntil, now + wait)
+    }
+}

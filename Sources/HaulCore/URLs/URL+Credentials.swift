@@ -1,0 +1,21 @@
+package import Foundation
+
+extension URL {
+    package func withoutUserInfo() -> URL {
+        guard user != nil || password != nil, var parts = URLComponents(url: self, resolvingAgainstBaseURL: true) else {
+            return self
+        }
+        parts.user = nil
+        parts.password = nil
+        return parts.url ?? self
+    }
+
+    /// The user info as `user:password` (RFC 7617). Bytes, because escapes may stand for text of any encoding.
+    package var credentials: [UInt8]? {
+        guard let user = user(percentEncoded: true) else { return nil }
+        let decoded = [user, password(percentEncoded: true) ?? ""].map { text in
+            FileName.percentDecoded(Array(text.utf8)[...]) ?? Array(text.utf8)
+        }
+        return decoded[0] + [UInt8(ascii: ":")] + decoded[1]
+    }
+}

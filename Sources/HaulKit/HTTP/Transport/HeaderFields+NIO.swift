@@ -1,0 +1,15 @@
+internal import Foundation
+internal import NIOHTTP1
+
+extension HeaderFields {
+    init(_ headers: HTTPHeaders) {
+        self.init(headers.map { ($0.name, $0.value) })
+    }
+}
+
+extension HTTPHeaders {
+    /// Returns the delay from `now` that the first `Retry-After` field asks for; `nil` if it is missing or unreadable.
+    func retryAfter(now: Date) -> Duration? {
+        first(name: "Retry-After").flatMap { RetryAfterHeader.delay($0, now: now) }
+    }
+}
