@@ -3,7 +3,7 @@ import Testing
 @testable import HaulCore
 @testable import HaulKit
 
-/// Where the number of connections settles over links of all kinds (`LinkModel`).
+/// The number of connections that `ConnectionController` settles on, over many kinds of links (`LinkModel`).
 struct ConnectionControllerTests {
     private func run(
         _ link: LinkModel,
@@ -43,7 +43,7 @@ struct ConnectionControllerTests {
         let simulation = run(LinkModel(total: 50e6))
         #expect(simulation.controller.target <= 3)
         #expect(simulation.flowing.allSatisfy { $0.count <= 4 })
-        // Asking again costs little, and less as time passes.
+        // The controller tries another connection ever less often.
         #expect(simulation.requests <= 10)
     }
 
@@ -173,7 +173,7 @@ struct ConnectionControllerTests {
         #expect(simulation.controller.target == 8)
         #expect(!simulation.controller.mayOpen(count: 6, at: at))
         #expect(simulation.controller.mayOpen(count: 6, at: at + .seconds(2)))
-        // It happens again: what worked works no longer.
+        // A second refusal lowers the limit to the number that was flowing.
         simulation.controller.refused(flowing: 6, retryAfter: nil, at: at + .seconds(2))
         #expect(simulation.controller.learnedLimit == 6)
         #expect(simulation.controller.target == 6)

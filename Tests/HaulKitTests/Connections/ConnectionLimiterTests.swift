@@ -28,7 +28,7 @@ struct ConnectionLimiterTests {
         let waiting = waiter()
         budget.wait(waiting, for: two)
         #expect(budget.nextHost == nil)
-        // What one host leaves is for whoever waits at another.
+        // A slot that `one` releases goes to the waiter for `two`, because the total of both hosts is used up.
         budget.release(one)
         #expect(budget.freeSlots(one) == 0)
         #expect(budget.next(one) == nil && budget.nextHost == two)
@@ -43,7 +43,7 @@ struct ConnectionLimiterTests {
         #expect([budget.take(one), budget.take(two)] == [true, true])
         budget.wait(waiter(), for: one)
         #expect([budget.takeBeyond(one), budget.takeBeyond(one), budget.takeBeyond(one)] == [true, true, false])
-        // Nor over all hosts.
+        // The bound on slots beyond the limits counts all hosts together.
         #expect([budget.takeBeyond(two)] == [false])
         for _ in 0..<ConnectionLimiter.mostBeyond { budget.release(one) }
         #expect(budget.isFull && budget.nextHost == nil && budget.freeSlots(one) == 0)
@@ -66,7 +66,7 @@ struct ConnectionLimiterTests {
         budget.wait(second, for: one)
         #expect(budget.next(one) == nil)
         budget.release(one)
-        // Others may not overtake those who wait.
+        // A new connection may not overtake the waiters.
         #expect(budget.take(one) == false)
         #expect(budget.next(one) == first)
         #expect(budget.next(one) == nil)
@@ -88,7 +88,7 @@ struct ConnectionLimiterTests {
         budget.forget(gone.download)
         budget.release(one)
         #expect(budget.next(one) == stays)
-        // Nobody waits for the other host any more.
+        // `forget` removed the only waiter for `two`.
         #expect(budget.take(two) == true)
     }
 

@@ -3,7 +3,7 @@ import Testing
 @testable import HaulCore
 @testable import HaulKit
 
-/// How few descriptors are shared out.
+/// Distribution of scarce file descriptors over downloads and connections.
 @Suite struct DescriptorBudgetTests {
     @Test(arguments: 0...200) func neverPromisesMoreThanThereAre(free: Int) {
         let budget = DescriptorBudget(free: free, active: 3)

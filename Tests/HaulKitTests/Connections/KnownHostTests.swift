@@ -5,7 +5,7 @@ import Testing
 @testable import HaulKit
 @testable import HaulTesting
 
-/// What is remembered of a host's connections, and what a download there begins with.
+/// Tests what is remembered of the connections to a host, and the number that a later download there begins with.
 struct KnownHostTests {
     private static let large: Int64 = 100_000_000
     private static let url = link("https://home.example/f")
@@ -16,7 +16,7 @@ struct KnownHostTests {
         #expect(KnownHost(worthwhile: worthwhile).start(missing: 1_000_000) == 1, "done before it matters")
     }
 
-    /// The connections that are asked for when the first one's body begins.
+    /// Returns how many connections the transfer opens when the body of the first one begins.
     private func opened(_ host: KnownHost, ceiling: Int = 8, start: Int = 1, missing: Int64 = large) -> Int {
         var transfer = Transfer()
         var sources = SourceSelector(Self.url, mirrors: [])

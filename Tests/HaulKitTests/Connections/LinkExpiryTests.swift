@@ -11,7 +11,7 @@ struct LinkExpiryTests {
 
     @Test(
         arguments: [
-            // 2013-05-24 00:00:00 and a day.
+            // 2013-05-24 00:00:00 plus one day.
             (
                 "X-Amz-Algorithm=AWS4-HMAC-SHA256&X-Amz-Date=20130524T000000Z&X-Amz-Expires=86400&X-Amz-Signature=a",
                 1_369_440_000
@@ -25,7 +25,7 @@ struct LinkExpiryTests {
             ("se=2030-01-01T01:00Z&sig=a", 1_893_459_600),
             ("se=2030-01-01T01:00:00.1234567%2B01:00&sig=a", 1_893_456_000),
             ("se=2029-12-31T19:00:00-05:00&sig=a", 1_893_456_000),
-            // The first of two counts.
+            // The earliest of two expiries counts.
             ("Expires=1800000000&se=2030-01-01&sig=a", 1_800_000_000),
         ] as [(String, Int64)]
     )
@@ -46,7 +46,7 @@ struct LinkExpiryTests {
         "Expires=0", "Expires=-1", "Expires=3600", "Expires=1e9", "Expires= 1700000000", "Expires=+1700000000",
         "Expires=1700000000.5", "Expires=1700000000000", "Expires=99999999999999999999999999999999999999",
         "Expires=Thu,%2001%20Dec%202030%2016:00:00%20GMT", "Expires=\u{0661}\u{0667}",
-        // Which of the two does the server look at?
+        // A parameter that comes twice: it is unknown which value the server reads.
         "Expires=1700000000&Expires=1800000000", "Expires=1700000000&expires=1700000000",
         "se=2030-01-01", "se=2030-13-01&sig=a", "se=2030-01-01T&sig=a", "se=2030-01-01T00:00:00&sig=a",
         "se=2030-01-01T00:00:00+99:00&sig=a", "se=2030-01-01T00:00:00Zjunk&sig=a", "se=1899-01-01&sig=a",
@@ -74,7 +74,7 @@ struct LinkExpiryTests {
                 words.randomElement(using: &random)
             }
             guard let url = URL(string: "https://files.example/a?" + query.joined()) else { continue }
-            // Whatever it says lies in years of four digits, so that sums with it cannot overflow.
+            // Every date read has a year of four digits, so that sums with the date cannot overflow.
             if let date = LinkExpiry.date(in: url) {
                 #expect((946_684_800..<253_402_300_800).contains(date.timeIntervalSince1970), "seed \(seed): \(url)")
             }

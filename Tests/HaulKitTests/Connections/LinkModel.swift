@@ -1,37 +1,37 @@
 @testable import HaulCore
 @testable import HaulKit
 
-/// A server and the link to it, as far as a download's number of connections has to do with them. Time goes in steps
-/// of 50 ms.
+/// Model of a server and its link, with the properties that affect the number of connections. Time advances in steps of
+/// 50 ms.
 struct LinkModel {
-    /// Bytes a second of one connection.
+    /// Bytes per second of one connection.
     var each = Double.infinity
-    /// Bytes a second of all together.
+    /// Bytes per second of all connections together.
     var total = Double.infinity
-    /// Whether a connection gets what is due to it once a second, and a second's worth at its start.
+    /// Whether a connection gets the bytes of each second at once, at the beginning of that second.
     var isBursting = false
-    /// The speed is off by up to this part, either way, and differently every 200 ms.
+    /// Largest relative deviation of the speed, up or down. The deviation changes every 200 ms.
     var noise = 0.0
-    /// More than so many at once are refused.
+    /// Largest number of simultaneous connections; the server refuses more.
     var bears = Int.max
     var retryAfter: Duration?
-    /// Seconds until a connection gets its first byte, or its refusal.
+    /// Seconds until a connection gets its first byte or its refusal.
     var latency = 0.03
-    /// Seconds after which a connection too many has finished its segment.
+    /// Seconds after which a surplus connection has finished its segment.
     var runsOut = 3.0
 }
 
-/// A download over such a link, whose connections are as many as the controller wants.
+/// A download over a `LinkModel`, with as many connections as the controller wants.
 struct LinkSimulation {
     var link: LinkModel
     var controller: ConnectionController
     let length: Double
     private(set) var receivedRanges = 0.0
     private var steps = 0
-    /// Off by so much, for 200 ms.
+    /// Factor on the speeds during the current 200 ms.
     private var deviation = 1.0
     private(set) var refusals: [Double] = []
-    /// How many got bytes at each tick.
+    /// Number of connections that got bytes, at each tick.
     private(set) var flowing: [(at: Double, count: Int)] = []
     private(set) var requests = 0
     private var connections: [Connection] = []
@@ -57,7 +57,7 @@ struct LinkSimulation {
     var now: Double { Double(steps) * Self.step }
     private var instant: Instant { Instant(sinceStart: .milliseconds(50 * steps)) }
 
-    /// When so many first got bytes at once.
+    /// Returns the first time at which at least `count` connections got bytes.
     func firstReached(_ count: Int) -> Double? { flowing.first { $0.count >= count }?.at }
 
     mutating func run(until end: Double) {
@@ -112,7 +112,7 @@ struct LinkSimulation {
                 : link.each * deviation * min(age, Self.step)
         }
         var free = link.total * deviation * Self.step
-        // Fair shares: the smallest wish first, each gets no more than an equal part of what is left.
+        // Shares fairly: in ascending order of demand, each connection gets at most an equal part of the rest.
         var left = wishes.count
         for index in wishes.indices.sorted(by: { wishes[$0] < wishes[$1] }) {
             let share = min(wishes[index], free / Double(left))

@@ -3,7 +3,7 @@ import Testing
 @testable import HaulCore
 @testable import HaulKit
 
-/// Which first connections wait for their turn at a host that refused them while it served others.
+/// First connections that wait because their host refused them while it served other downloads.
 struct RefusedConnectionsTests {
     private let one = Origin(link("http://one.example/"))
     private let two = Origin(link("http://two.example/"))

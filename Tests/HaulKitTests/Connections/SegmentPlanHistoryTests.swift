@@ -3,7 +3,7 @@ import Testing
 @testable import HaulCore
 @testable import HaulKit
 
-/// Random lives of a plan; after every step it must still account for every byte.
+/// Runs random histories of a `SegmentPlan`. After every step the plan must account for every byte.
 struct SegmentPlanHistoryTests {
     typealias ID = DownloadMachine.ConnectionID
 
@@ -23,7 +23,7 @@ struct SegmentPlanHistoryTests {
     private struct History {
         var random: SplitMix64
         var plan: SegmentPlan
-        /// What the connections really brought.
+        /// The bytes that the connections actually brought.
         var receivedRanges: RangeSet<Int64>
         let smallest: Int64
         let alignment: Int64
@@ -48,7 +48,7 @@ struct SegmentPlanHistoryTests {
             )
         }
 
-        /// A macro for each of a million facts would take longer than all the rest.
+        /// Replaces `#expect`, which would take most of the running time with a million calls.
         mutating func expect(_ holds: Bool, _ what: String) { if !holds { failures.append(what) } }
 
         mutating func newID() -> ID {
@@ -143,7 +143,7 @@ struct SegmentPlanHistoryTests {
             expect(before.subtracting(plan.segments.keys) == Set(done), "wrong ones are done")
         }
 
-        /// Nothing goes wrong any more: the file completes.
+        /// Completes the file without further failures.
         mutating func end() {
             for _ in 0..<2000 where !plan.isComplete {
                 if plan.segments.count < 4 { claim() }

@@ -24,7 +24,7 @@ struct SegmentPlanTests {
         )
     }
 
-    /// A plan whose connections, numbered from 1, have these ranges.
+    /// Makes a plan whose connections, numbered from 1, have the ranges `remainingRange`.
     private func plan(_ total: Int64, remainingRange: [Range<Int64>], alignment: Int64 = 1) -> SegmentPlan {
         var plan = plan(total, alignment: alignment)
         for (index, range) in remainingRange.enumerated() {
@@ -84,7 +84,8 @@ struct SegmentPlanTests {
 
     // MARK: Splitting
 
-    /// The victim has all of 1600 bytes, and the free connection is expected to be so fast.
+    /// Speed of the connection that owns all 1600 bytes, expected speed of the free connection, and expected end of the
+    /// first.
     @Test(
         arguments: [
             (100, 100, 800),  // equals share equally
@@ -104,7 +105,8 @@ struct SegmentPlanTests {
 
     @Test func countsOneThatWasNotMeasuredWithTheMeanOfTheOthers() {
         var plan = plan(3000, remainingRange: [0..<1000, 1000..<2000, 2000..<3000])
-        // 100 and 300 make 200: the first has most time left, and the free one is expected to be twice as fast.
+        // The mean of 100 and 300 is 200. The first connection has the most time left; the free one is expected at
+        // twice its speed.
         let claim = plan.claim(for: fourth, speeds: [first: 100, second: 300])
         #expect(claim?.narrowed == .init(id: first, newEnd: 333) || claim?.narrowed == .init(id: first, newEnd: 334))
     }
@@ -327,7 +329,7 @@ struct SegmentPlanTests {
 
     // MARK: All of it
 
-    /// Bytes a second each; how long the file takes, compared with what the sum of them could do.
+    /// Speeds in bytes per second. The file takes at most 2 % longer than at the sum of the speeds.
     @Test(
         arguments: [
             [100, 100, 100, 100], [10, 20, 50, 400], [1000, 0, 0, 1000], [0, 0, 0, 5], [300, 0.01, 30, 3],

@@ -62,7 +62,7 @@ struct SourceSelectorTests {
         #expect(book.mirror == book.url)
         #expect(book.moveOn(droppingHome: false) == true)
         #expect(host(book) == "b.example")
-        // All have failed once now: no other is better.
+        // Each source has failed once now, so none is better.
         #expect(book.moveOn(droppingHome: false) == false)
         #expect(host(book) == "b.example")
     }
@@ -101,7 +101,7 @@ struct SourceSelectorTests {
         book.note(100, of: 0)
         book.note(1000, of: 1)
         #expect(next(book, open: [0: 1, 1: 1], needsProof: false, mayShareHome: true) == 1)
-        // No mirror is given more than a few.
+        // A mirror gets only a few connections.
         #expect(next(book, open: [0: 1, 1: 50], needsProof: false, mayShareHome: true) == 0)
     }
 
@@ -121,7 +121,7 @@ struct SourceSelectorTests {
         #expect(book.discardPrimary() == true)
         #expect(book.isAlone)
         #expect(next(book, open: [0: 1], needsProof: false, mayShareHome: true) == 0)
-        // It was wrong alone, too.
+        // The whole was wrong again, this time with bytes of the primary source alone.
         #expect(book.discardPrimary() == true)
         #expect(host(book) == "a.example")
         #expect(book.discardPrimary() == false)

@@ -3,7 +3,7 @@ import Testing
 @testable import HaulCore
 @testable import HaulKit
 
-/// Further connections that the server accepts and does not answer.
+/// Additional connections that the server accepts but never answers.
 struct TransferAnswerTests {
     private static let total: Int64 = 1_000_000_000
     private static let url = link("https://home.example/f")
@@ -32,7 +32,7 @@ struct TransferAnswerTests {
         transfer.connectionSlots = [Origin(Self.url): 8]
     }
 
-    /// The first connection brings 10 MB in each second until its part is done.
+    /// Simulates `count` seconds. The first connection brings 10 MB per second until its segment is done.
     private mutating func seconds(_ count: Int) -> [(DownloadMachine.Action, Transfer.Outcome)] {
         (0..<10 * count).flatMap { _ in
             now = now + .milliseconds(100)
@@ -52,7 +52,7 @@ struct TransferAnswerTests {
         let question = try #require(transfer.active.values.first { !$0.isFlowing }?.question)
         let given = seconds(2).map(\.0)
         #expect(given.contains { if case .close = $0 { true } else { false } })
-        // The answer to the first one was to the whole file: it is not cut any more.
+        // The first request asked for the whole file, so its connection can take the range of the closed one.
         #expect(given.contains { if case .shorten(_, let end) = $0 { end > question.offset } else { false } })
         #expect(transfer.controller.learnedLimit == 1)
     }
@@ -64,7 +64,7 @@ struct TransferAnswerTests {
         #expect(transfer.active.values.count { !$0.isFlowing } == 3)
         let given = seconds(5).map(\.0)
         #expect(given.count { if case .close = $0 { true } else { false } } == 3)
-        // Their parts are the first one's again.
+        // The first connection gets the segments of the closed ones back.
         #expect(transfer.plan?.segments.values.map(\.end) == [Self.total])
     }
 
@@ -92,7 +92,7 @@ struct TransferAnswerTests {
         begin(answeredAfter: .milliseconds(20))
         _ = seconds(2)
         let question = try #require(transfer.active.values.first { !$0.isFlowing }?.question)
-        // It has everything up to what takes it two seconds.
+        // The first connection is two seconds from the end of its segment.
         persisted.written.insert(contentsOf: 0..<question.offset - 20_000_000)
         let actions = seconds(3).map(\.0)
         #expect(actions.contains { if case .shorten(_, let end) = $0 { end == Self.total } else { false } })

@@ -3,7 +3,7 @@ import Testing
 @testable import HaulCore
 @testable import HaulKit
 
-/// Connections that all bring next to nothing, after one has shown what the server can do.
+/// Connections that bring almost no bytes, after another connection has shown how fast the server is.
 struct TransferDripTests {
     private static let total: Int64 = 8_000_000
     private static let url = link("https://home.example/f")
@@ -53,10 +53,10 @@ struct TransferDripTests {
         }
     }
 
-    /// Lets time pass until every byte is here.
+    /// Simulates time until every byte has arrived, at most until `limit`.
     ///
-    /// - Parameter speed: of the connection of this number, in bytes a second.
-    /// - Returns: whether it was so within a simulated time.
+    /// - Parameter speed: returns the speed of a connection in bytes per second, by its number.
+    /// - Returns: whether every byte arrived before `limit`.
     private mutating func run(for limit: Duration, _ speed: (Int) -> Double) -> Bool {
         var carried: [DownloadMachine.ConnectionID: Double] = [:]
         while now - .start < limit {

@@ -4,7 +4,7 @@ import Testing
 @testable import HaulCore
 @testable import HaulKit
 
-/// What follows from a piece that has the wrong digest.
+/// Consequences of a piece with the wrong digest.
 struct TransferPieceTests {
     private static let content = TestContent(seed: 1, count: 1000)
     private var transfer = Transfer()
@@ -28,7 +28,7 @@ struct TransferPieceTests {
         )
     }
 
-    /// These sources bring the first piece, each of them a part, and it is wrong.
+    /// Lets each source in `brought` bring an equal part of the first piece, whose digest is then wrong.
     private mutating func bringWrong(from brought: [Int]) -> Transfer.Outcome {
         for (index, source) in brought.enumerated() {
             let part = Int64(100 / brought.count)

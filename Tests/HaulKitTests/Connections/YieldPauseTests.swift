@@ -6,7 +6,7 @@ import Testing
 struct YieldPauseTests {
     private static let host = Origin(link("https://home.example/f"))
 
-    /// Seconds between further connections, each given up as soon as it was opened.
+    /// Measures the pause before each additional connection when every one is given up as soon as it is opened.
     @Test func doublesWhileConnectionsAreGivenUpSoonAfterEachOther() {
         var (pause, now, waits): (YieldPause, Instant, [Duration]) = (YieldPause(), .start, [])
         for _ in 0..<6 {
@@ -37,7 +37,7 @@ struct YieldPauseTests {
         pause.used(Self.host, at: .start + .seconds(4))
         #expect(pause.holds(Self.host, at: .start + .milliseconds(4499)))
         #expect(!pause.holds(Self.host, at: .start + .milliseconds(4500)))
-        // The next one is as long as before all the same.
+        // The next pause is as long as it would have been without this early end.
         pause.yielded(Self.host, at: .start + .milliseconds(4600))
         pause.used(Self.host, at: .start + .milliseconds(8300))
         #expect(pause.holds(Self.host, at: .start + .milliseconds(8500)))
