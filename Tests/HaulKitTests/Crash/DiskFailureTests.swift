@@ -5,13 +5,13 @@ import Testing
 @testable import HaulCore
 @testable import HaulKit
 
-/// A disk that says no, at each kind of call and at each point of a download.
+/// A disk that fails at each kind of call, at different points of a download.
 @Suite(.timeLimit(.minutes(60)))
 struct DiskFailureTests {
     static let content = PowerCutTests.content
     static let path = "/data/file.bin"
 
-    /// One download over a simulated disk and a well-behaved server, its store in a folder of its own.
+    /// Runs one download over `disk` and a well-behaved server, with the store in `folder`.
     private func download(_ disk: SimulatedDisk, _ folder: TemporaryFolder) async throws -> Result<
         CompletedDownload, DownloadError
     > {
@@ -35,8 +35,8 @@ struct DiskFailureTests {
         return result
     }
 
-    /// The kernel reports a lost page once. Whenever that is, before or while the file is published, the file must not
-    /// appear; and after a power loss what is claimed must be there.
+    /// The kernel reports a lost page only once. After a failed sync, before or during publication, the file must not
+    /// appear under its final name. After a power loss the disk must have all claimed bytes.
     @Test(arguments: 0..<12)
     func neverPublishesAfterASyncThatFailed(_ sync: Int) async throws {
         try await TemporaryFolder.with { folder in
@@ -44,7 +44,7 @@ struct DiskFailureTests {
             disk.fail("sync", after: sync, with: .inputOutput)
             switch try await download(disk, folder) {
             case .success:
-                // There were fewer syncs than that.
+                // The download made fewer than `sync` syncs.
                 #expect(disk.content(Self.path) == Self.content)
             case .failure(let error):
                 #expect(error.code == .diskFailed)
@@ -75,7 +75,7 @@ struct DiskFailureTests {
             disk.fail(call, with: kind)
             let first = try await download(disk, folder)
             guard case .failure(let error) = first else {
-                // A folder that could not be synced once is asked again before the file counts as published.
+                // The engine repeats a failed sync of the folder before the file counts as published.
                 #expect(call == "syncFolder")
                 return
             }
@@ -88,7 +88,8 @@ struct DiskFailureTests {
         }
     }
 
-    /// The folder could not be synced once the file had its name: the file is there, and the next run says so.
+    /// The sync of the folder fails after the file got its final name. The file stays there, and the next run completes
+    /// with it.
     @Test(arguments: 0..<4)
     func findsTheFileUnderItsNameThoughTheFolderCouldNotBeSynced(_ sync: Int) async throws {
         try await TemporaryFolder.with { folder in

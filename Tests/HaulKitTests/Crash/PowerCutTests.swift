@@ -6,7 +6,7 @@ import Testing
 @testable import HaulCore
 @testable import HaulKit
 
-/// The power goes at every write, sync and rename of a download in turn.
+/// Cuts the power at each write, sync and rename of a download.
 @Suite(.timeLimit(.minutes(60)))
 struct PowerCutTests {
     static let content = TestContent(seed: 7, count: 300_000).bytes(0..<300_000)
@@ -47,7 +47,7 @@ struct PowerCutTests {
     }
 
     @Test func aFileThatChangesUnderSeveralConnectionsIsNeverMixedByACut() async throws {
-        // The first two requests see the old version, and break off.
+        // The first two requests get the old version and break off.
         try await Self.cutEverywhere("shared, changing", ends: Self.otherVersion, connections: 4) { request, number in
             guard number <= 2, request.condition.field.map({ $0.value == "\"a\"" }) ?? true, number < 1000 else {
                 return ScriptedTransport.file(Self.otherVersion, tag: "\"b\"", for: request)
@@ -60,7 +60,7 @@ struct PowerCutTests {
     }
 
     @Test func aFileThatChangesAtTheServerIsNeverMixedByACut() async throws {
-        // The first request serves the old version and breaks off; from then on the new one stands there.
+        // The first request gets the old version and breaks off; later requests get the new one.
         try await Self.cutEverywhere("changing", ends: Self.otherVersion) { request, number in
             guard number == 1, request.firstByte == 0, request.condition == .none else {
                 return ScriptedTransport.file(Self.otherVersion, tag: "\"b\"", for: request)
@@ -96,8 +96,8 @@ struct PowerCutTests {
         }
     }
 
-    /// Runs the download again and again, cutting the power one operation later each time, until one run needs no more
-    /// operations than that; after each cut, recovers and compares.
+    /// Repeats the download and cuts the power one operation later each time, until a run ends before the cut. Recovers
+    /// and compares after each cut.
     private static func cutEverywhere(
         _ name: String,
         ends expected: [UInt8],
@@ -131,13 +131,13 @@ struct PowerCutTests {
     }
 }
 
-/// One download over a simulated disk, and what a power cut leaves of its store.
+/// One download over a simulated disk, with the states of its store that a power cut may leave.
 private final class PowerCutRig: Sendable {
     private static let path = "/data/file.bin"
     private let disk: SimulatedDisk
     private let folder: TemporaryFolder
     private let old: [UInt8]?
-    /// What another program says of the old file, which is to be continued.
+    /// The aria2 control file of the old file, which the download continues.
     private let control: [UInt8]?
     private let connections: Int
     private let snapshots = StoreSnapshots()
@@ -193,7 +193,7 @@ private final class PowerCutRig: Sendable {
         ).downloader
     }
 
-    /// - Returns: whether the power went before the download had completed.
+    /// - Returns: whether the power was cut before the download completed.
     func run(
         cuttingAt operation: Int,
         _ script: @escaping @Sendable (TransportRequest, Int) -> ScriptedTransport.Answer
@@ -220,11 +220,11 @@ private final class PowerCutRig: Sendable {
         let isRestored = try random.withLock { try snapshots.restore(into: restored, choosing: &$0) }
         try #require(isRestored)
 
-        // The final name holds the old file, or nothing, or the whole right file: never a part.
+        // The final name has no file, the old file or the complete correct file, but never a part.
         if let existingFile = disk.content(Self.path) {
             #expect(existingFile == expected || existingFile == old, "wrong bytes under the final name: \(context)")
         } else if let control {
-            // It has its other name, and what is claimed of it is there.
+            // The unfinished file was renamed to its partial name, and has all claimed bytes.
             let bytes = try #require(disk.content(Self.path + ".haulpart"), "the file is gone: \(context)")
             for range in try Aria2ControlFile(control).claimed.ranges {
                 let (lower, upper) = (Int(range.lowerBound), Int(range.upperBound))
@@ -245,7 +245,7 @@ private final class PowerCutRig: Sendable {
             #expect(Int64(bytes.count) >= claimed.ranges.last?.upperBound ?? 0, "a claim ahead of the disk: \(context)")
             for range in claimed.ranges where range.upperBound <= bytes.count {
                 let stretch = bytes[Int(range.lowerBound)..<Int(range.upperBound)]
-                // Of which version they are is asked only where there is one.
+                // The claimed bytes may be of either version.
                 let versions = [PowerCutTests.content, PowerCutTests.otherVersion].map { version in
                     stretch == version[Int(range.lowerBound)..<Int(range.upperBound)]
                 }

@@ -5,7 +5,7 @@ import Testing
 @testable import HaulCore
 @testable import HaulKit
 
-/// The power goes at every operation of a renaming.
+/// Cuts the power at each operation of a rename.
 @Suite(.timeLimit(.minutes(60)))
 struct RenamePowerCutTests {
     private static let content = TestContent(seed: 7, count: 90_000).bytes(0..<90_000)
@@ -70,7 +70,7 @@ struct RenamePowerCutTests {
                 #expect(disk.paths == [path], context)
                 #expect(disk.content(path) == Self.content, context)
                 #expect(try await handle.fileState() == .unchanged, context)
-                // It is still the same download, and nothing is fetched again.
+                // The download keeps its ID and fetches nothing again.
                 let again = try await after.add(request(path))
                 #expect(again.id == download.id, context)
                 #expect(try await again.result().path == path, context)

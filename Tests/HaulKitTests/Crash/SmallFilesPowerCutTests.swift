@@ -6,7 +6,7 @@ import Testing
 @testable import HaulCore
 @testable import HaulKit
 
-/// The power goes at every operation while several small files are downloaded at once and published in groups.
+/// Cuts the power at each operation while several small files are downloaded at once and published in batches.
 @Suite(.timeLimit(.minutes(60)))
 struct SmallFilesPowerCutTests {
     @Test func smallFilesSurviveACutAtEveryOperation() async throws {
@@ -27,9 +27,9 @@ struct SmallFilesPowerCutTests {
     }
 }
 
-/// A list of small files over a simulated disk, and what a power cut leaves of its store.
+/// A list of small files over a simulated disk, with the states of its store that a power cut may leave.
 private final class SmallFilesRig: Sendable {
-    /// Two of one name, an empty one, and one whose name is taken.
+    /// Two with the same name, an empty one, one whose name is taken, and one too large for a small file.
     private static let urls = [
         "http://server.test/1/a.bin", "http://server.test/2/a.bin", "http://server.test/b.bin",
         "http://server.test/empty.bin", "http://server.test/taken.bin", "http://server.test/large.bin",
@@ -76,7 +76,7 @@ private final class SmallFilesRig: Sendable {
         ).downloader
     }
 
-    /// - Returns: whether the power went before all downloads had completed.
+    /// - Returns: whether the power was cut before all downloads completed.
     func run(cuttingAt operation: Int) async throws -> Bool {
         let downloader = try await downloader(folder("a"), isWatched: true)
         disk.cutPower(at: operation)
@@ -97,7 +97,7 @@ private final class SmallFilesRig: Sendable {
     func recover(_ context: String) async throws {
         disk.restart()
         for path in disk.paths where !path.hasSuffix(".haulpart") && path != "/data/taken.bin" {
-            // Whole under the final name, or not there. Where the answers overtook one another a name may be another's.
+            // A file under a final name is complete and belongs to that name.
             let index = try #require(
                 Self.names.firstIndex(of: String(path.dropFirst("/data/".count))),
                 "\(path) \(context)"

@@ -4,12 +4,13 @@ import Synchronization
 @testable import HaulCore
 @testable import HaulKit
 
-/// The files of a store after its last commit that the disk surely has, and after each one since: any of them may be what a
-/// power cut leaves.
+/// The files of a store after its last synced commit, and after each later commit. A power cut may leave any of these
+/// states.
 final class StoreSnapshots: Sendable {
     private let commits = Mutex<[(number: Int, files: [String: Data])]>([])
 
-    /// Called between commits, on the store's own thread, or when it has synced them.
+    /// Records the state after a commit, and drops the states before a synced one. Called on the store's own thread
+    /// between commits, or after a sync.
     func note(_ event: StoreEvent, of folder: String) {
         switch event {
         case .committed(let number):
@@ -23,9 +24,9 @@ final class StoreSnapshots: Sendable {
         }
     }
 
-    /// Lays one of them into a new folder.
+    /// Writes the files of a random state into the new folder `folder`.
     ///
-    /// - Returns: false when there is none.
+    /// - Returns: `false` if there is no state.
     func restore(into folder: String, choosing random: inout SplitMix64) throws -> Bool {
         let left = commits.withLock(\.self)
         guard !left.isEmpty else { return false }

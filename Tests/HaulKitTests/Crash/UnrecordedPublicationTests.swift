@@ -6,13 +6,13 @@ import Testing
 @testable import HaulCore
 @testable import HaulKit
 
-/// The file got its name, and the run failed after that: its folder could not be synced.
+/// Runs that fail after the file got its final name, because its folder could not be synced.
 @Suite(.timeLimit(.minutes(60)))
 struct UnrecordedPublicationTests {
     private static let content = PowerCutTests.content
     private static let path = "/data/file.bin"
 
-    /// Runs the same request once more, in a process of its own.
+    /// Runs the same request once more with a new downloader, as a later process would.
     private func run(
         _ disk: SimulatedDisk,
         _ folder: String,
@@ -46,7 +46,7 @@ struct UnrecordedPublicationTests {
         }
     }
 
-    /// Fails the first sync of a folder after the renaming.
+    /// Makes the first sync of a folder after the rename fail, then calls `test`.
     private func unrecorded(
         _ destination: Destination,
         _ test: (SimulatedDisk, String, ScriptedTransport) async throws -> Void
@@ -97,7 +97,7 @@ struct UnrecordedPublicationTests {
 }
 
 extension SimulatedDisk {
-    /// Another program writes into a file.
+    /// Changes one byte of the file, as another program would.
     fileprivate func change(_ path: String) {
         state.withLock { state in
             guard let number = state.names[path] else { return }
