@@ -5,7 +5,7 @@ enum Checkout {
     static let root = URL(fileURLWithPath: #filePath).deletingLastPathComponent()
         .appendingPathComponent("../../..").standardizedFileURL
 
-    /// The sources of the tests by the types that they declare or extend.
+    /// Returns the sources of the tests by the names of the types that they declare or extend.
     static func suites() throws -> [String: String] {
         let folder = root.appendingPathComponent("Tests")
         let files = FileManager.default.enumerator(atPath: folder.path)?.compactMap { $0 as? String } ?? []

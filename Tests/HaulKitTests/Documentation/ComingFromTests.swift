@@ -1,9 +1,9 @@
 import Foundation
 import Testing
 
-/// `docs/coming-from.md`: no row of the systems that it answers is missing, and each test that it names is there.
+/// Checks that `docs/coming-from.md` answers every row of the other systems, and that each named test exists.
 struct ComingFromTests {
-    /// How many rows each system has.
+    /// Number of rows of each system.
     private static let rows = ["T": 49, "Y": 29, "W": 22, "M": 10, "A": 6]
 
     private let text: String
@@ -12,7 +12,7 @@ struct ComingFromTests {
         text = try String(contentsOf: Checkout.root.appendingPathComponent("docs/coming-from.md"), encoding: .utf8)
     }
 
-    /// The lines of the five tables, by row.
+    /// The rows of the five tables with their cells, in the order of the document.
     private var lines: [(row: String, cells: [Substring])] {
         text.split(separator: "\n").compactMap { line in
             let cells = line.split(separator: "|").map { $0.trimmingCharacters(in: .whitespaces)[...] }

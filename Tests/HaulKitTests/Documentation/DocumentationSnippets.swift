@@ -2,9 +2,10 @@ import Foundation
 import HaulKit
 import HaulTesting
 
-/// The code blocks of `HaulKit.docc`, compiled. ``DocumentationTests`` compares them with the articles to the letter.
+/// The code blocks of `HaulKit.docc`, compiled. ``DocumentationTests`` compares them with the articles character by
+/// character.
 ///
-/// Nothing here is called. What a block needs and does not show stands outside its two marker lines.
+/// Nothing here is called. Code that a block needs but does not show is outside its two marker lines.
 enum DocumentationSnippets {
     // MARK: HaulKit
 
@@ -204,7 +205,7 @@ enum DocumentationSnippets {
         // end
     }
 
-    /// Stands for what an application knows of its links.
+    /// Stands for an application's own knowledge of its links.
     struct Course: Sendable {
         var links: [String: (url: URL, expiresAt: Date)]
 

@@ -1,7 +1,7 @@
 import Foundation
 import Testing
 
-/// The catalogue `HaulKit.docc`: every block of its articles is compiled, and every symbol that it links to is there.
+/// Checks that every code block of `HaulKit.docc` is compiled, and that every linked symbol and article exists.
 @Suite struct DocumentationTests {
     private static let here = URL(fileURLWithPath: #filePath).deletingLastPathComponent()
     private static let library = here.appendingPathComponent("../../../Sources/HaulKit").standardizedFileURL
@@ -54,12 +54,12 @@ import Testing
 
 // MARK: Articles
 
-/// A file of the catalogue.
+/// One article of the catalogue.
 private struct Article {
     let name: String
-    /// The Swift blocks, in their order, without the fences.
+    /// The Swift blocks in order, without the fences.
     private(set) var blocks: [String] = []
-    /// Blocks that do not say that they are Swift.
+    /// Fences of blocks that are not marked as Swift.
     private(set) var otherFences: [String] = []
     private var prose = ""
 
@@ -85,11 +85,11 @@ private struct Article {
                 prose += line + "\n"
             }
         }
-        // One that is never closed is compared with nothing.
+        // An unclosed block would not be compared with a snippet, so it is reported.
         if block != nil { otherFences.append("```swift") }
     }
 
-    /// What stands between double backticks.
+    /// The symbols between double backticks.
     var symbolLinks: [String] { prose.matches(of: /``([^`\s]+)``/).map { String($0.output.1) } }
 
     var articleLinks: [String] { prose.matches(of: /<doc:([^>]+)>/).map { String($0.output.1) } }
@@ -97,11 +97,11 @@ private struct Article {
 
 // MARK: Snippets
 
-/// What stands between two marker lines of `DocumentationSnippets.swift` or `DocumentationSnippets+Operation.swift`.
+/// The lines between two markers of `DocumentationSnippets.swift` or `DocumentationSnippets+Operation.swift`.
 private struct Snippet {
     let article: String
     let number: Int
-    /// Without the indentation that all its lines share.
+    /// The lines without their common indentation.
     let text: String
 
     static func all(in file: URL) throws -> [Snippet] {
@@ -140,12 +140,12 @@ private func lines(of file: URL) throws -> [Substring] {
 
 // MARK: Declarations
 
-/// What the library declares for others, by a look at the text of its sources alone.
+/// The public declarations of the library, found by reading its sources as text.
 private struct PublicDeclarations {
     fileprivate struct File {
-        /// The types that are declared or extended in it, public ones or not.
+        /// All types declared or extended in the file, public or not.
         var types: Set<String> = []
-        /// What is declared in it, cases of enumerations included.
+        /// The public names declared in the file, and the cases of its enumerations.
         var names: Set<String> = []
     }
     private var files: [File] = []
@@ -165,7 +165,9 @@ private struct PublicDeclarations {
         }
     }
 
-    /// - Parameter link: `Type`, `Type/member` or longer, each part as DocC writes it.
+    /// Returns whether the symbol of `link` is declared.
+    ///
+    /// - Parameter link: `Type`, `Type/member` or longer, each part in the notation of DocC.
     func contain(_ link: String) -> Bool {
         let parts = link.split(separator: "/").map { String($0.prefix { $0 != "(" && $0 != "-" }) }
         guard let first = parts.first, names.contains(first) else { return false }
@@ -187,14 +189,14 @@ extension PublicDeclarations.File {
             if isPublic, words[keyword] == "init" { names.insert("init") }
             guard keyword + 1 < words.count else { continue }
             if PublicDeclarations.typeKeywords.contains(words[keyword]) {
-                // `extension Outer.Inner` is one of `Inner`.
+                // `extension Outer.Inner` counts for both names.
                 types.formUnion(words[(keyword + 1)...].prefix { $0.first?.isUppercase == true })
             }
             if isPublic { names.insert(words[keyword + 1]) }
         }
     }
 
-    /// The names in `first, second(label: Type), third = 3`; none in a case of a switch.
+    /// Returns the names in `first, second(label: Type), third = 3`; none for a `case` of a `switch`.
     private static func cases(_ code: Substring) -> [String] {
         var depth = 0
         let bare = code.prefix { $0 != "=" }.filter { character in

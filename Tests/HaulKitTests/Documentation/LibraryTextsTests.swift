@@ -1,7 +1,8 @@
 import Foundation
 import Testing
 
-/// The library's texts are read by users of applications too: they name no option of the command `haul`.
+/// Checks that the library's messages name no option of the command `haul`, because users of other applications read
+/// them.
 struct LibraryTextsTests {
     @Test func nameNoOptionOfTheCommand() throws {
         let folder = Checkout.root.appendingPathComponent("Sources/HaulKit")

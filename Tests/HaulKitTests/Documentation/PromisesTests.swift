@@ -1,7 +1,7 @@
 import Foundation
 import Testing
 
-/// `docs/promises.md`: the README says the same, word for word, and each suite that it names is there.
+/// Checks that the README quotes `docs/promises.md` word for word, and that each suite named there exists.
 struct PromisesTests {
     private let promises: String
     private let readme: String
@@ -11,7 +11,7 @@ struct PromisesTests {
         readme = try String(contentsOf: Checkout.root.appendingPathComponent("README.md"), encoding: .utf8)
     }
 
-    /// Line breaks and quotation marks of Markdown do not count.
+    /// Returns the text without line breaks and quotation marks of Markdown.
     private static func plain(_ text: some StringProtocol) -> String {
         text.split(separator: "\n").map { $0.drop { "> ".contains($0) } }.joined(separator: " ")
             .replacing("**", with: "").replacing(#/ +/#, with: " ")
