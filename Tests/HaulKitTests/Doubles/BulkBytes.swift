@@ -1,8 +1,8 @@
 import Foundation
 import NIOCore
 
-/// What simulations do with many bytes at a time, by the C library: code that is built without optimisation, as tests are,
-/// would take a hundred times as long over each byte.
+/// Bulk operations of the simulations on bytes, with the functions of the C library. Tests are built without
+/// optimisation, and a loop over the bytes would take a hundred times as long there.
 extension [UInt8] {
     init(_ buffer: ByteBuffer) {
         self = buffer.withUnsafeReadableBytes { bytes in
@@ -13,7 +13,7 @@ extension [UInt8] {
         }
     }
 
-    /// Whether the same bytes are there; false beyond the end of either.
+    /// Returns whether both have equal bytes in `range`; `false` if `range` ends beyond either.
     func agrees(with other: [UInt8], in range: Range<Int>) -> Bool {
         guard range.lowerBound >= 0, range.upperBound <= Swift.min(count, other.count) else { return false }
         guard !range.isEmpty else { return true }
@@ -27,7 +27,7 @@ extension [UInt8] {
 
     func isSame(as other: [UInt8]) -> Bool { count == other.count && agrees(with: other, in: 0..<count) }
 
-    /// Puts bytes there, after zeros where it is shorter than that.
+    /// Writes `bytes` at `offset`. Fills a gap before `offset` with zeros.
     mutating func overwrite(with bytes: [UInt8], at offset: Int) {
         guard !bytes.isEmpty else { return }
         if offset == count { return append(contentsOf: bytes) }
@@ -41,7 +41,7 @@ extension [UInt8] {
         }
     }
 
-    /// With zeros at the end, or without what is there.
+    /// Returns the bytes cut to `size`, or extended to `size` with zeros.
     func resized(to size: Int) -> [UInt8] {
         withUnsafeBytes { bytes in
             [UInt8](unsafeUninitializedCapacity: size) { copy, filled in
@@ -53,7 +53,7 @@ extension [UInt8] {
         }
     }
 
-    /// Other bytes everywhere in the range, by the same mask.
+    /// Combines each byte in `range` with `mask` by exclusive or.
     mutating func disguise(_ range: Range<Int>, by mask: UInt8) {
         withUnsafeMutableBytes { bytes in
             let words = UInt64(mask) &* 0x0101_0101_0101_0101

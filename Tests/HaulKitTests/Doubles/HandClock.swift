@@ -3,7 +3,7 @@ import Synchronization
 @testable import HaulCore
 @testable import HaulKit
 
-/// A clock that is set by hand, and counts how often it is read. It may go on a little at each reading.
+/// A clock that a test sets, and that counts its readings. Each reading may advance the clock by a fixed step.
 final class HandClock: Sendable {
     private let state = Mutex((now: Instant.start, readings: 0))
     private let step: Duration

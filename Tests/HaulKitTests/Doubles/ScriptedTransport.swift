@@ -7,13 +7,13 @@ import Synchronization
 @testable import HaulCore
 @testable import HaulKit
 
-/// A server without a network: each request is answered by a script, its body fed through the real back-pressure.
+/// A server without a network. A script answers each request, and the body passes through the real back-pressure.
 final class ScriptedTransport: SourceReading {
     struct Answer: Sendable {
         var status = 200
         var headers: [(String, String)] = []
         var body: [UInt8] = []
-        /// How the body ends.
+        /// The error that ends the body; `nil` for a complete body.
         var failure: TransportError?
     }
 
@@ -29,7 +29,7 @@ final class ScriptedTransport: SourceReading {
 
     var requests: [TransportRequest] { log.withLock(\.self) }
 
-    /// A well-behaved server of one file: ranges, `If-Range`, `If-Match`, a strong tag.
+    /// Answers as a well-behaved server of one file, with ranges, `If-Range`, `If-Match` and a strong tag.
     static func file(_ content: [UInt8], tag: String, for request: TransportRequest) -> Answer {
         let first = Int(request.firstByte)
         let end = min(request.end.map(Int.init) ?? content.count, content.count)

@@ -5,7 +5,6 @@ import Synchronization
 @testable import HaulKit
 
 extension SimulatedDisk {
-    /// An open file.
     final class File: DiskFile {
         let path: String
         private let disk: SimulatedDisk
@@ -68,7 +67,7 @@ extension SimulatedDisk {
             try disk.change("truncate", path) { state throws(DiskError) in
                 guard var inode = state.inodes[number] else { return }
                 inode.content = Array(inode.content.prefix(Int(length)))
-                // Lengths are journalled; the worst case for us is the one in which the old bytes are gone at once.
+                // Assumes the worst case of a journal: the new length is durable at once, and the old bytes are gone.
                 inode.durable = Array(inode.durable.prefix(Int(length)))
                 inode.unsynced = []
                 state.inodes[number] = inode

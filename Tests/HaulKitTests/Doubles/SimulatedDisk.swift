@@ -4,10 +4,10 @@ import Synchronization
 @testable import HaulCore
 @testable import HaulKit
 
-/// A disk in memory that forgets like a real one: what was not synced may be lost, in part or whole, when the power goes.
+/// A disk in memory that may lose unsynced changes, in part or completely, at a power cut.
 ///
-/// Data writes since the last sync of a file survive a power cut each by chance, torn at any byte. Names survive in the
-/// order in which they changed, up to some point: file systems journal them.
+/// Each data write since the last sync of a file survives a power cut by chance, torn at any byte. Changes of names
+/// survive in their order up to a random point, because file systems journal them.
 final class SimulatedDisk: Disk {
     struct Write {
         var offset: Int
@@ -15,7 +15,7 @@ final class SimulatedDisk: Disk {
     }
     struct Inode {
         var content: [UInt8] = []
-        /// What the platter has.
+        /// The bytes that survive a power cut for certain.
         var durable: [UInt8] = []
         var unsynced: [Write] = []
         var isLocked = false
@@ -37,7 +37,7 @@ final class SimulatedDisk: Disk {
         var boot = 1
         var free: Int64 = 1 << 40
         var total: Int64 = 1 << 41
-        /// Bytes that files may take, where they are really counted.
+        /// The size at which the disk is full; `nil` if the disk takes any amount.
         var capacity: Int64?
         var failures: [String: (after: Int, kind: DiskError.Kind)] = [:]
         var before: [String: @Sendable () -> Void] = [:]
@@ -49,7 +49,7 @@ final class SimulatedDisk: Disk {
 
     // MARK: What tests do to it
 
-    /// Lets the power go at the n-th operation that changes something, counted from now.
+    /// Cuts the power at the n-th modifying operation from now.
     func cutPower(at operation: Int) {
         state.withLock { state in
             state.operations = 0
@@ -57,17 +57,18 @@ final class SimulatedDisk: Disk {
         }
     }
 
-    /// Fails the n-th further call of this name ("write", "sync", "rename", "create", "reserve", "truncate").
+    /// Makes a later call of this name fail ("write", "sync", "rename", "create", "reserve", "truncate", "syncFolder"),
+    /// after `after` further calls that succeed.
     func fail(_ call: String, after: Int = 0, with kind: DiskError.Kind) {
         state.withLock { $0.failures[call] = (after, kind) }
     }
 
-    /// Everything succeeds from now on.
+    /// Lets all calls succeed from now on.
     func succeed() {
         state.withLock { $0.failures = [:] }
     }
 
-    /// Somebody else gives a file another name; durable at once.
+    /// Renames a file as another program would. The change is durable at once.
     func move(_ path: String, to target: String) {
         state.withLock { state in
             guard let number = state.names.removeValue(forKey: path) else { return }
@@ -78,31 +79,32 @@ final class SimulatedDisk: Disk {
         }
     }
 
-    /// What somebody else does just before the next file is locked.
+    /// Calls `work` just before the next file is locked, to act as another program.
     func beforeNextLock(_ work: @escaping @Sendable () -> Void) {
         beforeNext("lock", work)
     }
 
-    /// What somebody else does just before the next call of this name ("lock", "rename", "remove", "write").
+    /// Calls `work` just before the next call of this name ("lock", "rename", "remove", "write"), to act as another
+    /// program.
     func beforeNext(_ call: String, _ work: @escaping @Sendable () -> Void) {
         state.withLock { $0.before[call] = work }
     }
 
-    /// What it says of itself; it takes any amount all the same.
+    /// Sets the free space that the disk reports. The disk still takes any amount.
     func setFreeSpace(_ bytes: Int64, of total: Int64 = 1 << 41) {
         state.withLock { ($0.free, $0.total) = (bytes, total) }
     }
 
-    /// From now on it is full when its files have so many bytes.
+    /// Makes the disk full once its files have `bytes` bytes.
     func setCapacity(_ bytes: Int64, of total: Int64 = 1 << 41) {
         state.withLock { ($0.capacity, $0.total) = (bytes, total) }
     }
 
-    /// The power is gone: nothing can be done any more until `restart`.
+    /// Whether the power is cut. Until `restart` every operation fails.
     var isDead: Bool { state.withLock { $0.isDead } }
     var operations: Int { state.withLock { $0.operations } }
 
-    /// Brings up what the platter has, as after a power cut.
+    /// Restores the state that survives a power cut.
     func restart() {
         state.withLock { state in
             state.cutAt = nil
@@ -146,7 +148,7 @@ final class SimulatedDisk: Disk {
         }
     }
 
-    /// Gives a file a second name, as a user might.
+    /// Gives a file a second name, as a user would.
     func link(_ path: String, as other: String) {
         state.withLock { state in
             guard let number = state.names[path] else { return }
@@ -155,7 +157,7 @@ final class SimulatedDisk: Disk {
         }
     }
 
-    /// Cuts a file at once, as another program might.
+    /// Truncates a file durably, as another program would.
     func cut(_ path: String, to length: Int) {
         state.withLock { state in
             guard let number = state.names[path], var inode = state.inodes[number] else { return }
@@ -203,7 +205,8 @@ final class SimulatedDisk: Disk {
             }
             state.names[path] = nil
             state.names[target] = number
-            // Where a file system has no rename that never replaces, it is a link and an unlink: both names may be left.
+            // On a file system without a rename that never replaces, a link and an unlink replace the rename, and both
+            // names may be left.
             state.unsyncedNames.append(.set(target, number))
             state.unsyncedNames.append(.clear(path))
         }
@@ -249,7 +252,7 @@ final class SimulatedDisk: Disk {
         }
     }
 
-    /// One operation that changes something: counted, and the one at which the power may go.
+    /// Performs one modifying operation: counts the operation, and cuts the power if its turn has come.
     func change<Value>(_ call: String, _ path: String, _ body: (inout State) throws(DiskError) -> Value)
         throws(DiskError) -> Value
     {
@@ -261,7 +264,7 @@ final class SimulatedDisk: Disk {
             }
             state.operations += 1
             if state.operations == state.cutAt {
-                // Whether the operation itself still got through is chance.
+                // The interrupted operation itself takes effect by chance.
                 if state.random.next(upperBound: UInt64(2)) == 0 { _ = try? body(&state) }
                 state.isDead = true
                 throw DiskError(.inputOutput, call: "power", path: path)
@@ -296,7 +299,7 @@ final class SimulatedDisk: Disk {
 }
 
 extension Downloader {
-    /// A downloader whose files are simulated, on the real clock.
+    /// Makes a downloader with simulated files and the real clock.
     init(
         over disk: SimulatedDisk,
         _ reader: any SourceReading,
