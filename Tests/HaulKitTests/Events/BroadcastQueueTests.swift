@@ -5,7 +5,7 @@ import Testing
 @testable import HaulCore
 @testable import HaulKit
 
-/// What a reader of a whole downloader that has stopped costs, and what it hears when it reads on.
+/// Memory that a stopped reader of a whole downloader costs, and the events that the reader gets when it goes on.
 struct BroadcastQueueTests {
     private func snapshot(_ state: DownloadSnapshot.State, _ id: DownloadID = DownloadID()) -> DownloadSnapshot {
         .made(state, id: id, url: link("https://h/a"))

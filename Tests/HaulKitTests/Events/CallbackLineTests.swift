@@ -6,7 +6,7 @@ import Testing
 @testable import HaulCore
 @testable import HaulKit
 
-/// The closures of one chain are one ordered line.
+/// The closures of one chain are called in order.
 @Suite(.timeLimit(.minutes(60)))
 struct CallbackLineTests {
     private static let id = DownloadID()
@@ -15,7 +15,7 @@ struct CallbackLineTests {
         .made(state, id: Self.id, url: link("https://h/a"), receivedBytes: received)
     }
 
-    /// A line whose callbacks write down what they are told, with their number.
+    /// A log of the events that callbacks get. Each line begins with the name of the callback.
     private final class Log: Sendable {
         private let lines = Mutex<[String]>([])
         var all: [String] { lines.withLock { $0 } }
@@ -99,7 +99,7 @@ struct CallbackLineTests {
         hub.attach(line)
         let failure = DownloadOutcome.failed(DownloadError(.timedOut, "late"))
         hub.changed(snapshot(.failed), outcome: failure)
-        // Another name of a file is no other end.
+        // A rename of the finished file is not another end.
         hub.changed(snapshot(.failed), outcome: failure)
         hub.changed(snapshot(.queued))
         hub.progressed(snapshot(.transferring, 7))
@@ -150,7 +150,7 @@ struct CallbackLineTests {
         while weakHub != nil { await Task.yield() }
     }
 
-    /// A reader that takes nothing costs no more than its bound.
+    /// A reader that takes nothing costs no more than the limit of its queue.
     @Test func aSlowClosureIsToldTheLatest() async {
         let (hub, log) = (EventBroadcaster(snapshot(.queued)), Log())
         let line = CallbackLine(hub)
@@ -162,7 +162,7 @@ struct CallbackLineTests {
         hub.changed(snapshot(.cancelled), outcome: .cancelled)
         line.add(log.callback("a"))
         while log.all.last != "a end" { await Task.yield() }
-        // One more where the line had told something before the closure joined.
+        // One more if the line had reported an event before the closure was added.
         #expect(log.all.count <= EventQueue.limit + 1)
     }
 

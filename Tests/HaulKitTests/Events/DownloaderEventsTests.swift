@@ -4,12 +4,12 @@ import Testing
 @testable import HaulCore
 @testable import HaulKit
 
-/// Several iterations of one sequence of events.
+/// Several iterations over one sequence of events.
 @Suite(.timeLimit(.minutes(60)))
 struct DownloaderEventsTests {
     private let resource = FileResource(TestContent(seed: 7, count: 100).bytes(0..<100), etag: "\"a\"")
 
-    /// Adds files one after another, and waits for the end of each.
+    /// Downloads the files one after another.
     private func downloads(_ numbers: Range<Int>, _ rig: DownloaderRig) async throws {
         for number in numbers {
             try await rig.download("/\(number)") { $0.destination = .file(path: "\(rig.folder)/\(number)") }

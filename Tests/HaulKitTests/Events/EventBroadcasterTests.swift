@@ -25,7 +25,7 @@ struct EventBroadcasterTests {
         var iterator = events.makeAsyncIterator()
         hub.changed(snapshot(.transferring))
         hub.changed(snapshot(.cancelled), outcome: .cancelled)
-        // Whatever else is said belongs to another run.
+        // A change after the outcome belongs to the next run.
         hub.changed(snapshot(.queued))
         var all: [DownloadEvent] = []
         while let event = await iterator.next() { all.append(event) }
@@ -96,7 +96,7 @@ struct EventBroadcasterTests {
         let task = Task { await waiting.next() }
         task.cancel()
         #expect(await task.value == nil)
-        // Nobody listens any more, and nothing breaks.
+        // A change without a listener does no harm.
         hub.changed(snapshot(.cancelled), outcome: .cancelled)
         #expect(await waiting.next() == nil)
     }

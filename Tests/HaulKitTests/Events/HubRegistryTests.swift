@@ -31,7 +31,7 @@ struct HubRegistryTests {
         #expect(later.outcome == .cancelled)
     }
 
-    /// The last holder of one hub goes while that of the next comes, over and over.
+    /// Releases the last holder of a hub while the holder of the next hub begins, repeatedly.
     @Test func bearsHoldersThatComeAndGoAtOnce() async {
         await withTaskGroup(of: Void.self) { group in
             for _ in 0..<4 {

@@ -3,7 +3,7 @@ import HaulKit
 import HaulTesting
 import Testing
 
-/// Closures in a class of the main actor, as every user interface has them.
+/// Closures in a class of the main actor, as in user interfaces.
 @Suite(.serialized, .timeLimit(.minutes(60)))
 @MainActor
 final class MainActorCallbackTests {
@@ -37,7 +37,7 @@ final class MainActorCallbackTests {
             let failed = try await rig.downloader.add(try rig.named("failed", "missing"))
             failed.onFailure { self.messages.append($0.message) }
             [done, failed].onCompletion { self.ends += $0.count }
-            // Two chains do not wait for each other.
+            // The two chains are not ordered against each other.
             await reaches { self.ends == 3 && !self.messages.isEmpty }
             #expect(messages.count == 1)
         }
