@@ -6,7 +6,7 @@ import Testing
 /// The control files of aria2.
 @Suite("Control files of aria2")
 struct Aria2ControlFileTests {
-    /// As aria2 1.36 left it when it was killed: 40,000,000 bytes in pieces of 1 MiB, four of which were under way.
+    /// Left by a killed aria2 1.36: 40,000,000 bytes in pieces of 1 MiB, four of them unfinished.
     private static let written: [UInt8] = {
         let text = """
             000100000000000000000010000000000000 02625a00 0000000000000000 00000005 e0380e0380 00000004
@@ -75,7 +75,8 @@ struct Aria2ControlFileTests {
     @Test("refuses numbers that do not fit together, however large")
     func inconsistent() {
         var files = [ControlFileBytes(pieceLength: 0, total: 5).bytes]
-        // A length, an index, a length of bits, a number of pieces.
+        // Length of the info hash, length of a piece, total length, length of the bit field, number of unfinished
+        // pieces, index, length of a piece, length of its bits.
         for place in [6, 10, 14, 30, 39, 43, 47, 51] {
             var file = Self.written
             for index in place..<place + 4 { file[index] = 0xFF }

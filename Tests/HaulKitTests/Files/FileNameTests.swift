@@ -42,7 +42,7 @@ struct FileNameTests {
     }
 
     @Test func leavesNoNoncharacterInAName() throws {
-        // Swift takes none of them in a literal.
+        // Swift allows no noncharacter in a literal.
         for value in [0xFDD0, 0xFFFE, 0xFFFF, 0x1FFFE, 0x10FFFF] as [UInt32] {
             let scalar = try #require(Unicode.Scalar(value))
             #expect(FileName.safe("a\(scalar)b") == "ab")
@@ -233,7 +233,7 @@ struct FileNameTests {
         }
     }
 
-    /// Written from the list of promises, not from the code that keeps them.
+    /// Checks `name` against the documented promises, independently of the code that keeps them.
     private func expectSafe(_ name: String, from raw: String) throws {
         let scalars = Array(name.unicodeScalars)
         let first = try #require(scalars.first)
@@ -260,7 +260,7 @@ struct FileNameTests {
     }
 }
 
-/// Strings put together at random from a hostile alphabet: the same ones in every run with the same seed.
+/// Random strings of a hostile alphabet, the same in every run with the same seed.
 struct HostileStrings: Sequence, IteratorProtocol {
     private let alphabet: [String]
     private let longest: Int

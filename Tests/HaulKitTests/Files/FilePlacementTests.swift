@@ -3,7 +3,7 @@ import Testing
 @testable import HaulCore
 @testable import HaulKit
 
-/// Taking over a partial file that somebody else is just done with.
+/// Taking over a partial file that another process is about to finish.
 struct FilePlacementTests {
     private static let part = "/d/a.haulpart"
     private static let bytes = Array("finished by another process".utf8)
@@ -12,10 +12,10 @@ struct FilePlacementTests {
 
     init() { disk.put(Self.bytes, at: Self.part) }
 
-    /// Another process gives the file its final name between the opening and the locking of it.
+    /// Lets another process publish the file between opening and locking.
     private func publishBeforeNextLock() {
         disk.beforeNextLock { [disk] in
-            // It fails in no way that the test would not see.
+            // The test would see a failure of this rename.
             try? disk.rename(Self.part, to: "/d/a", replacing: false)
         }
     }
@@ -113,7 +113,7 @@ struct FilePlacementTests {
         #expect(disk.content(Self.part) == [])
         #expect(try !new.status().isSameFile(as: before))
         #expect(try placement.stands(new, at: Self.part))
-        // A record of another store names the old one.
+        // The record of another store still has the identity of the old file.
         old.unlock()
         new.unlock()
         #expect(try placement.reopenPart(Self.part, expecting: before, owner: nil) == nil)
@@ -165,7 +165,7 @@ struct FilePlacementTests {
     }
 
     private func swap() {
-        // Neither fails in a way that the test would not see.
+        // The test would see a failure of either step.
         try? disk.rename(Self.part, to: "/d/elsewhere", replacing: false)
         disk.put(Array("a user's".utf8), at: Self.part)
     }

@@ -6,7 +6,7 @@ import Testing
 @testable import HaulKit
 @testable import HaulTesting
 
-/// Writes of all sizes and places, through the page cache and past it.
+/// Writes of all sizes at all offsets, through the page cache and past it.
 struct PosixFileTests {
     private let folder: TemporaryFolder
 
@@ -16,7 +16,7 @@ struct PosixFileTests {
         try PosixFile(folder("f"), flags: O_RDWR | O_CREAT | O_EXCL, hasUncachedWrites: hasUncachedWrites)
     }
 
-    /// Pieces of some bytes, as buffers of different sizes.
+    /// Returns the bytes as buffers of random sizes.
     private func buffers(_ bytes: ArraySlice<UInt8>, _ random: inout SplitMix64) -> [ByteBuffer] {
         var (rest, buffers) = (bytes, [ByteBuffer]())
         while !rest.isEmpty {
@@ -39,7 +39,7 @@ struct PosixFileTests {
             starts.append(seed.isMultiple(of: 2) ? start & ~4095 : start)
         }
         starts.sort()
-        // Connections write at several places in turn.
+        // Writes in random order, as several connections do.
         for (start, end) in zip(starts, starts.dropFirst()).shuffled(using: &random) {
             try file.write(buffers(bytes[start..<end], &random), at: Int64(start))
         }
@@ -57,7 +57,7 @@ struct PosixFileTests {
         #expect(try file.read(at: 0, count: old.count) == old[..<100_001] + new + old[700_001...])
     }
 
-    /// Whether the file system of the temporary folder has direct writes.
+    /// Returns whether the file system of the temporary folder supports direct writes.
     private static func hasDirectWrites() throws -> Bool {
         let folder = try TemporaryFolder()
         let file = try PosixFile(folder("f"), flags: O_RDWR | O_CREAT | O_EXCL)

@@ -4,7 +4,7 @@ import Testing
 @testable import HaulCore
 @testable import HaulKit
 
-/// Publishing several files at once, where one of them does not go as the others.
+/// Publishing several files at once, one of which fails or is an exception.
 struct BufferedFilePlacementTests {
     private let disk = SimulatedDisk(seed: 3)
     private var group: BufferedFilePlacement {
@@ -31,7 +31,7 @@ struct BufferedFilePlacementTests {
 
     @Test func putsEachUnderItsName() {
         let all = made(group.create(jobs("a", "b", "c")))
-        // Empty until the store knows them.
+        // The partial files stay empty until the store has recorded them.
         #expect(disk.paths == ["/d/a.haulpart", "/d/b.haulpart", "/d/c.haulpart"])
         #expect(disk.content("/d/a.haulpart") == [])
         #expect(all.map(\.identity.size) == [5, 5, 5])
@@ -47,7 +47,7 @@ struct BufferedFilePlacementTests {
         let creations = group.create(jobs("a", "a"))
         let all = made(creations)
         #expect(all.map(\.name) == ["/d/a (1)"])
-        // The second finds the partial file of the first, and is left to those who look closer.
+        // The second job finds the partial file of the first, and is left to the slower path for single files.
         guard case .inTheWay = creations[1] else { return #expect(Bool(false)) }
         _ = group.publish(all)
         #expect(disk.content("/d/a") == Array("old".utf8))
