@@ -3,11 +3,11 @@ import Foundation
 @testable import HaulCore
 @testable import HaulKit
 
-/// A URL written out in a test.
+/// Returns the URL of a literal in a test.
 func link(_ text: String) -> URL { URL(string: text) ?? URL(fileURLWithPath: "/unreadable") }
 
 extension ResponseHead {
-    /// The head of an answer of `https://files.example/a.iso`.
+    /// Returns the head of an answer, by default from `https://files.example/a.iso`.
     static func answer(
         _ status: Int,
         _ fields: KeyValuePairs<String, String> = [:],

@@ -19,7 +19,7 @@ struct DigestTests {
         #expect(challenges[4].parameters == ["qop": "auth", "nonce": "x"])
     }
 
-    /// RFC 7616 §3.9.1.
+    /// The example of RFC 7616 §3.9.1.
     @Test(arguments: [
         ("MD5", "8ca523f5e9506fed4657c9700eebdbec"),
         ("SHA-256", "753927fa0e85d155564e2e272a28d1802ca10daf4496794697cf8db5856cb6c1"),
@@ -44,7 +44,7 @@ struct DigestTests {
         #expect(answer.contains("nc=00000001, qop=auth") && answer.contains("algorithm=\(algorithm)"))
     }
 
-    /// RFC 2617 §3.5 with the counts of RFC 2069 left out.
+    /// The example of RFC 2617 §3.5, without `qop` and thus without a nonce count, as in RFC 2069.
     @Test func answersAServerThatCountsNothing() throws {
         let field = "Digest realm=\"testrealm@host.com\", nonce=\"dcd98b7102dd2f0e8b11d0f600bfb0c093\""
         let challenge = try #require(DigestChallenge.best(of: read(field)))

@@ -6,7 +6,7 @@ import Testing
 @testable import HaulCore
 @testable import HaulKit
 
-/// The databases in which browsers keep their cookies.
+/// The databases of browsers' cookies.
 @Suite("Cookies of browsers' databases")
 struct CookieDatabaseTests {
     private let now = Date(timeIntervalSince1970: 1_800_000_000)
@@ -45,7 +45,7 @@ struct CookieDatabaseTests {
         let folder = try TemporaryFolder()
         let browser = try database(sql, at: folder("cookies.sqlite"))
         let before = try FileManager.default.contentsOfDirectory(atPath: folder.path).sorted()
-        // What was committed last is in the log alone.
+        // The last commit is only in the log.
         #expect(before.contains("cookies.sqlite-wal"))
         let cookies = try Cookies(contentsOf: folder("cookies.sqlite"))
         #expect(try FileManager.default.contentsOfDirectory(atPath: folder.path).sorted() == before)
@@ -85,7 +85,7 @@ struct CookieDatabaseTests {
         try database(Self.mozilla + odd, at: folder("cookies.sqlite")).close()
         let cookies = try Cookies(contentsOf: folder("cookies.sqlite"))
         #expect(cookies.field(for: link("http://a.example/"), now: now) == "n=kept")
-        // What does not say clearly that it may go without TLS does not.
+        // A cookie counts as secure unless its row clearly says otherwise.
         #expect(cookies.field(for: link("https://a.example/"), now: now) == "n=kept; k=x")
     }
 

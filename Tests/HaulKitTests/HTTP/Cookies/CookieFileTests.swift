@@ -55,7 +55,7 @@ struct CookieFileTests {
         let new = try #require(Cookie("session=new; Path=/; Secure; Domain=share.example", from: url, now: now))
         cookies.put(new, now: now)
         #expect(cookies.field(for: link("https://share.example/"), now: now) == "session=new")
-        // Neither by a host that does not name the domain, nor without TLS.
+        // Neither a host that does not name the domain nor a request without TLS replaces the cookie.
         cookies.put(try #require(Cookie("session=x; Path=/", from: url, now: now)), now: now)
         #expect(cookies.field(for: link("https://share.example/"), now: now) == "session=new")
         let plain = link("http://share.example/f")
@@ -68,7 +68,8 @@ struct CookieFileTests {
         #expect(Cookies(netscape: lines).count == 3000)
     }
 
-    /// A mark behind a separator makes another character of both, but no other bytes.
+    /// A combining mark forms another character with the separator before it, but leaves the bytes of the separator
+    /// unchanged.
     @Test func findsSeparatorsByTheirBytes() throws {
         let cookie = try #require(Cookie("a=b;\u{301}x=y; Path=/", from: link("http://h.example/"), now: now))
         #expect((cookie.name, cookie.value) == ("a", "b"))

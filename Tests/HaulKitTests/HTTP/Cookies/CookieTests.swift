@@ -11,7 +11,7 @@ struct CookieTests {
         Cookie(field, from: link(text), now: now)
     }
 
-    /// What is sent to `target` after `start` has set these.
+    /// Returns the field sent to `target` after `start` has set `fields`.
     private func sent(_ fields: [String], from start: String, to target: String, own: [String] = []) -> String? {
         var cookies = Cookies()
         for cookie in fields.compactMap({ Cookie($0, from: link(start), now: now) }) { cookies.put(cookie, now: now) }

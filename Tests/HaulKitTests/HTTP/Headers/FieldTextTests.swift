@@ -17,10 +17,10 @@ struct FieldTextTests {
     @Test func readsOtherBytesAsWindows1252() {
         #expect(text(Array("caf".utf8) + [0xE9], of: "Content-Disposition") == "café")
         #expect(text([0x93, 0x80, 0x94, 0x99], of: "X-Name") == "“€”™")
-        // Every byte has a meaning, so that none becomes U+FFFD.
+        // Every byte has a character, so none becomes U+FFFD.
         let all = text(Array(0x80...0xFF), of: "x")
         #expect(all?.unicodeScalars.count == 128 && all?.unicodeScalars.contains("\u{FFFD}") == false)
-        // A single byte that is none of UTF-8 decides for the whole value.
+        // A single byte that is invalid in UTF-8 decides for the whole value.
         #expect(text(Array("ü".utf8) + [0xFF], of: "x") == "Ã¼ÿ")
     }
 

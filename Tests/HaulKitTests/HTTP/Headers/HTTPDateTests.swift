@@ -5,7 +5,7 @@ import Testing
 @testable import HaulKit
 
 struct HTTPDateTests {
-    /// The moment of the examples in RFC 9110, 5.6.7.
+    /// The date of the examples in RFC 9110 §5.6.7.
     private let moment = Date(timeIntervalSince1970: 784_111_777)
     private let year2026 = Date(timeIntervalSince1970: 1_780_000_000)
 
@@ -43,7 +43,7 @@ struct HTTPDateTests {
         #expect(HTTPDate.parse(text) == nil)
     }
 
-    // The clock stands at 2026-05-28 20:26:40 GMT.
+    // The current time is 2026-05-28 20:26:40 GMT.
     @Test(arguments: [
         ("Thursday, 28-May-76 20:26:40 GMT", "Thu, 28 May 2076 20:26:40 GMT"),
         ("Thursday, 28-May-76 20:26:41 GMT", "Fri, 28 May 1976 20:26:41 GMT"),
@@ -84,7 +84,7 @@ struct HTTPDateTests {
             "9999",
             "08:49:37", "23:59:60", "99", ":", " GMT", "GMT", "\0", "é", "٦", "\u{301}",
         ]
-        // Of single words hardly ever a date is made.
+        // Random single words hardly ever form a date.
         let parts = [
             "Sun, 06 Nov ", "Thu, 29 Feb ", "1994", "0000", "9999", " 08:49:37 GMT", " 23:59:60 GMT",
             "Sunday, 06-Nov-", "94", "00",
@@ -97,7 +97,7 @@ struct HTTPDateTests {
         for (index, text) in texts.enumerated() {
             guard let date = HTTPDate.parse(text, now: clocks[index % clocks.count]) else { continue }
             read += 1
-            // A clock in the year 1 makes years of two digits into years before 0000, which are written as 0000.
+            // With a clock in the year 1, years of two digits become years before 0000, which are written as 0000.
             let isInRange = date.timeIntervalSince1970 >= -62_167_219_200
             #expect(HTTPDate.parse(HTTPDate.format(date)) == date || !isInRange, "\(text)")
         }

@@ -4,7 +4,7 @@ import Testing
 @testable import HaulKit
 
 struct LinkHeaderTests {
-    /// `target name=value …` for each link.
+    /// Returns `target|name=value|…` for each link.
     private func read(_ lines: String...) -> [String] {
         LinkHeader.parse(lines).map { link in
             ([link.target] + link.parameters.map { "\($0.name)=\($0.value)" }).joined(separator: "|")

@@ -24,7 +24,7 @@ struct ReprDigestTests {
         )
     }
 
-    // `{"hello": "world"}` and a line feed: RFC 9530, B.1.
+    // The digest of `{"hello": "world"}` and a line feed in RFC 9530, appendix B.1.
     @Test func readsTheExampleInTheRFC() {
         let field = "sha-256=:RK/0qy18MlBSVnWgjwz6lZEWjP/lF5HF9bvEF8FabDg=:"
         #expect(

@@ -3,7 +3,7 @@ import Testing
 @testable import HaulCore
 @testable import HaulKit
 
-/// Which names are looked up at the same time.
+/// The names that are looked up at the same time.
 struct LookupQueueTests {
     private func queue(threads: Int = 64, perDownload: Int = 8) -> LookupQueue {
         LookupQueue(.init(threads: threads, perDownload: perDownload))
@@ -43,7 +43,7 @@ struct LookupQueueTests {
         }
         #expect(started == 20)
         #expect(queue.next()?.name == "mirror0" && queue.next()?.name == "mirror1")
-        // The other eighteen threads find nothing that they may do.
+        // The other eighteen threads find no name that they may look up.
         for _ in 2..<20 { #expect(queue.next() == nil) }
         #expect(queue.threads == 2)
         #expect(queue.add("good", for: 99, of: other).startsThread)
@@ -59,7 +59,7 @@ struct LookupQueueTests {
         for number in 0..<3 { _ = queue.add("m\(number)", for: number, of: many) }
         #expect(queue.next()?.name == "m0")
         _ = queue.add("o", for: 9, of: one)
-        // A second thread, as it were: the download with one lookup under way waits for the one without.
+        // This stands for a second thread. The download with one running lookup waits for the download without one.
         #expect(queue.next()?.name == "o")
     }
 

@@ -3,7 +3,7 @@ import Testing
 @testable import HaulCore
 @testable import HaulKit
 
-/// How long the addresses of a name are used, and which of them.
+/// The addresses of a name that are used, and for how long.
 struct NameCacheTests {
     private let one = ResolvedAddress("192.0.2.1")
     private let two = ResolvedAddress("2001:db8::2")
@@ -24,7 +24,7 @@ struct NameCacheTests {
         cache.store([one, two], of: "a", at: .start)
         cache.prove(two, of: "a")
         #expect(cache.entry("a", at: .start)?.entry.addresses == [two, one])
-        // Servers of names give them in another order each time.
+        // DNS servers return the addresses in another order each time.
         cache.store([three, one, two], of: "a", at: after(60))
         #expect(cache.entry("a", at: after(60))?.entry.addresses == [two, three, one])
         #expect(cache.entry("a", at: after(60))?.entry.isProven == true)

@@ -5,12 +5,12 @@ import Testing
 @testable import HaulCore
 @testable import HaulKit
 
-/// Names that are looked up on threads of their own, of which some never get an answer.
+/// Name lookups on threads of their own, some of which never get an answer.
 @Suite(.timeLimit(.minutes(60)))
 struct NameResolverTests {
     private typealias Result = Swift.Result<NameResolver.Answer, TransportError>
 
-    /// Servers of names: those whose names begin with `silent` say nothing before ``speak()``.
+    /// DNS servers that do not answer for names beginning with `silent` until ``speak()``.
     private final class Servers: Sendable {
         private let asked = Mutex<[String]>([])
         private let silence = DispatchSemaphore(value: 0)
@@ -28,13 +28,13 @@ struct NameResolverTests {
                 ? .failure(TransportError(.nameNotResolved)) : .success([ResolvedAddress("192.0.2.1")])
         }
 
-        /// All that wait get their answer; their threads must not outlive the test.
+        /// Answers all waiting lookups, because their threads must not outlive the test.
         func speak() { for _ in 0..<silent.withLock({ $0 }) { silence.signal() } }
 
         func areAsked(_ count: Int) async { while names.count < count { await Task.yield() } }
     }
 
-    /// Timers that run out when the test says so.
+    /// Timers that expire when the test calls `runOut`.
     private final class Timers: Sendable {
         private let bodies = Mutex<[Int: @Sendable () -> Void]>([:])
         private let last = Mutex(0)
@@ -121,7 +121,7 @@ struct NameResolverTests {
         while timers.count < 1 { await Task.yield() }
         timers.runOut()
         #expect(first.result() == .failure(TransportError(.connectTimeout)))
-        // The next attempt waits for the same lookup.
+        // The next attempt waits for the running lookup of the same name.
         let second = start(names, "silent")
         #expect(timers.count == 1)
         timers.runOut()

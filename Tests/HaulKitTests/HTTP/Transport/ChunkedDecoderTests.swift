@@ -5,7 +5,7 @@ import Testing
 @testable import HaulKit
 
 struct ChunkedDecoderTests {
-    /// The body, and what follows it; nil for the body when its end did not come.
+    /// Returns the decoded body and the bytes that follow it. The body is `nil` if its end did not come.
     private func decode(_ text: String, step: Int = .max) throws -> (body: String?, rest: String) {
         var decoder = ChunkedDecoder()
         var bytes = Array(text.utf8)[...]
@@ -62,7 +62,7 @@ struct ChunkedDecoderTests {
         var read = 0
         for text in HostileStrings(of: alphabet, count: 6000, upTo: 12, seed: 5) {
             let whole = try? decode(text)
-            // It makes no difference where the pieces end in which it comes.
+            // The sizes of the received pieces make no difference.
             #expect(
                 (try? decode(text, step: 1)).map { [$0.body, $0.rest] } == whole.map { [$0.body, $0.rest] },
                 "\(text)"

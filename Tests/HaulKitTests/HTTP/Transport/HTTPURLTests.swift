@@ -5,7 +5,7 @@ import Testing
 @testable import HaulKit
 
 struct HTTPURLTests {
-    /// What is typed, what is sent, and what the URL is called.
+    /// The typed text, the target that is sent, and the resulting URL.
     @Test(arguments: [
         ("http://h/dir/caf%E9.zip", "/dir/caf%E9.zip", "http://h/dir/caf%E9.zip"),
         ("http://h/a%20b c.zip", "/a%20b%20c.zip", "http://h/a%20b%20c.zip"),
@@ -39,7 +39,7 @@ struct HTTPURLTests {
         let address = HTTPURL(text)
         #expect(address?.target == target)
         #expect(address?.url.absoluteString == url)
-        // What an application hands on as a URL is asked as it stands.
+        // A `URL` from an application is requested unchanged.
         let again = address.flatMap { HTTPURL($0.url) }
         #expect(again?.url == address?.url)
         #expect(address.flatMap { HTTPURL($0.url, target: $0.spelling) } == address)

@@ -4,7 +4,7 @@ import Testing
 @testable import HaulCore
 @testable import HaulKit
 
-/// What people and logs see of a URL holds no secret.
+/// URLs shown to people or written to logs contain no secret.
 struct MaskingTests {
     @Test(arguments: [
         ("https://h/a.iso", "https://h/a.iso"), ("https://h:8443/a%20b.iso", "https://h:8443/a%20b.iso"),
@@ -18,7 +18,7 @@ struct MaskingTests {
         #expect(link(text).masked == masked)
     }
 
-    /// Mistyped URLs, whose user info is none of the parts of a URL.
+    /// Mistyped URLs, whose user info is not recognised as a part of the URL.
     @Test(arguments: [
         "user:secret@h/f", "http//user:secret@h/f", "//user:secret@", "http:/user:secret@h:1/f", "http:user:secret@h/f",
         "://u:secret@h/", "http;//u:secret@h/x", "http:///u:secret@h/", "u:secret%40h/x", "u:secret@secret@h",
@@ -73,7 +73,7 @@ struct MaskingTests {
     }
 }
 
-/// Texts of programs and applications that repeat URLs.
+/// Texts of programs and applications that contain URLs.
 struct MaskedTextTests {
     static let url = URL(string: "https://us%20er:pass%2Fword@files.example/a?token=abc%2Bdef&n=7")
 

@@ -8,7 +8,7 @@ import Testing
 struct ReadSizesTests {
     /// Reads `bytes` bytes at `bytesPerSecond`.
     ///
-    /// - Parameter backlog: bytes that are there at each read; nil for more than any buffer holds.
+    /// - Parameter backlog: number of bytes available at each read; `nil` for more than any buffer holds.
     /// - Returns: the size of the next read.
     private func size(after bytes: Int, bytesPerSecond: Int, backlog: Int? = nil) -> Int? {
         let now = Mutex(NIODeadline.uptimeNanoseconds(1))

@@ -57,7 +57,7 @@ struct RedirectPolicyTests {
         var policy = RedirectPolicy(link("https://h/a"), allowsInsecure: false)
         for _ in 1..<RedirectPolicy.mostVisits { try policy.follow(location: "/a") }
         #expect(throws: TransportError(.tooManyRedirects)) { try policy.follow(location: "https://h/a") }
-        // Elsewhere it may still lead.
+        // A redirect to another URL is still followed.
         try policy.follow(location: "/b")
         #expect(policy.url.path() == "/b")
     }

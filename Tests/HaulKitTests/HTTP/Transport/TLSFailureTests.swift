@@ -6,7 +6,7 @@ import Testing
 @testable import HaulCore
 @testable import HaulKit
 
-/// Failures of TLS have words of our own, without the places in the library's sources.
+/// Failures of TLS get messages of Haul, without the source locations of the TLS library.
 @Suite struct TLSFailureTests {
     private static let place =
         " at /builder/checkouts/swift-nio-ssl/Sources/CNIOBoringSSL/ssl/handshake.cc:393"
