@@ -4,10 +4,10 @@ import Testing
 @testable import HaulCore
 @testable import HaulKit
 
-/// The line in which deliveries wait.
+/// The queue of deliveries.
 @Suite(.timeLimit(.minutes(60)))
 struct DeliveryQueueTests {
-    /// Holds up whoever passes until it is opened.
+    /// Suspends each caller of `pass` until `open` is called.
     private final class Gate: Sendable {
         private let stream = AsyncStream.makeStream(of: Void.self)
         func open() { stream.continuation.finish() }
@@ -65,7 +65,7 @@ struct DeliveryQueueTests {
         let seen = Mutex<[Int]>([])
         for number in 0..<3 {
             _ = lane.add {
-                // Ends by cancellation: nobody opens it.
+                // Ends only by cancellation, because no call opens the gate.
                 await gate.pass()
                 seen.withLock { $0.append(number) }
             }

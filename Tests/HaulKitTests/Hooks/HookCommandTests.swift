@@ -33,13 +33,13 @@ struct HookCommandTests {
             grep -E '^Sig(Blk|Ign)' /proc/self/status | sed s/000000018/000000000/ >> $out
             """
         )
-        // Open and not marked to be closed, as other parts of a process may have it.
+        // Opens a descriptor without `FD_CLOEXEC`, as other parts of a process may have.
         let descriptor = dup(STDERR_FILENO)
         defer { close(descriptor) }
         await script.command().run(try .sample(.started))
         let lines = try #require(script.text("out")).split(separator: "\n")
         #expect(lines.prefix(3) == ["/dev/null", "/dev/null", "/dev/null"])
-        // The fourth is the folder that is being listed.
+        // The fourth descriptor is the folder that is being listed.
         #expect(
             lines.dropFirst(3) == ["0 1 2 3 SigBlk:\t0000000000000000", "SigIgn:\t0000000000000000"]
         )
@@ -55,7 +55,7 @@ struct HookCommandTests {
 
     @Test func bearsAProgramThatCannotBeRun() async throws {
         let script = try HookScript("echo > \"$(dirname \"$0\")/out\"", firstLine: "")
-        // No interpreter is named: nobody guesses one.
+        // The script names no interpreter, and `HookCommand` assumes none.
         await script.command().run(try .sample(.started))
         #expect(script.text("out") == nil)
         try FileManager.default.removeItem(atPath: script.path)
@@ -81,7 +81,7 @@ struct HookCommandTests {
         #expect(processes.count == 2 && processes.allSatisfy(isRunning))
         clock.passTheTime()
         await run.value
-        // What it started is gone a moment after it.
+        // The program's child process ends a moment after the program.
         while processes.contains(where: isRunning) { try await Task.sleep(for: .milliseconds(5)) }
     }
 

@@ -3,7 +3,7 @@ import Testing
 @testable import HaulCore
 @testable import HaulKit
 
-/// Which changes of state are told.
+/// The changes of state that hooks are told.
 struct HookEventTrackerTests {
     private let id = DownloadID()
     private let error = DownloadError(.diskFull, "")

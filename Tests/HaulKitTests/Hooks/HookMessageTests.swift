@@ -5,7 +5,6 @@ import Testing
 @testable import HaulKit
 
 extension HookMessage {
-    /// A message of a download for tests.
     static func sample(
         _ event: HookEvent,
         _ change: (inout HookedDownload) -> Void = { _ in }
@@ -26,7 +25,7 @@ extension HookMessage {
     }
 }
 
-/// What programs and receivers are told.
+/// The contents of messages to programs and webhooks.
 struct HookMessageTests {
     private func object(_ message: HookMessage) throws -> [String: Any] {
         try #require(JSONSerialization.jsonObject(with: Data(message.json)) as? [String: Any])

@@ -7,7 +7,7 @@ import Testing
 @testable import HaulCore
 @testable import HaulKit
 
-/// A clock that stands still until it is told that all waits are over.
+/// A clock whose waits all last until `passTheTime` is called.
 struct GatedClock: Clock {
     private let gate = AsyncStream.makeStream(of: Void.self)
 
@@ -22,7 +22,7 @@ struct GatedClock: Clock {
     }
 }
 
-/// A clock that closes a file with the first wait, which is short, and then goes as any.
+/// A clock that closes `writer` at the first wait. Its waits last as long as real ones.
 struct ClosingClock: Clock {
     let writer: FileHandle
 
@@ -30,13 +30,13 @@ struct ClosingClock: Clock {
     var minimumResolution: Duration { ContinuousClock().minimumResolution }
 
     func sleep(until deadline: ContinuousClock.Instant, tolerance: Duration?) async throws {
-        // Closed already from the second wait on.
+        // Fails from the second wait on, because the file is closed.
         try? writer.close()
         try await ContinuousClock().sleep(until: deadline, tolerance: tolerance)
     }
 }
 
-/// A program of a test: a script that is run by its first line.
+/// A script that a test runs as the program of a hook.
 struct HookScript {
     let folder: TemporaryFolder
     var path: String { folder("hook") }
@@ -46,13 +46,13 @@ struct HookScript {
         try folder.makeProgram("hook", firstLine + lines)
     }
 
-    /// What it wrote into a file beside it.
+    /// Returns the text that the script wrote to the file `name` beside it.
     func text(_ name: String) -> String? {
-        // A file that is not there yet has no text.
+        // A missing file has no text.
         try? String(contentsOfFile: folder(name), encoding: .utf8)
     }
 
-    /// Returns once it has written a line into a file beside it.
+    /// Returns the first line that the script writes to the file `name` beside it, once the line is complete.
     func line(_ name: String) async throws -> String {
         while true {
             if let text = text(name), text.hasSuffix("\n") { return String(text.dropLast()) }
@@ -71,7 +71,7 @@ struct HookScript {
     }
 }
 
-/// Whether a process runs: one that has ended and waits to be reaped by somebody else does not.
+/// Returns whether a process runs. A process that has ended but was not reaped does not count.
 func isRunning(process: String) -> Bool {
     guard let status = try? String(contentsOfFile: "/proc/\(process)/stat", encoding: .utf8) else { return false }
     return status.split(separator: ")").last?.split(separator: " ").first != "Z"

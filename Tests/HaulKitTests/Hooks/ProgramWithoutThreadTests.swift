@@ -6,7 +6,7 @@ import Testing
 @testable import HaulCore
 @testable import HaulKit
 
-/// Programs where the system has no more threads: they fail, and nothing waits for a thread that is not there.
+/// Programs while the system has no more threads. They fail, and nothing waits for a thread that does not exist.
 @Suite(.timeLimit(.minutes(60)))
 struct ProgramWithoutThreadTests {
     @Test func isNotStartedWithoutAThreadThatWaitsForItsEnd() async throws {
@@ -17,7 +17,7 @@ struct ProgramWithoutThreadTests {
         #expect(script.text("out") == nil)
     }
 
-    /// - Parameter granted: how many of the three threads there are.
+    /// - Parameter granted: how many of the three threads can be started.
     @Test(arguments: 0..<3) func failsWithoutAThreadThatReadsWhatItPrints(_ granted: Int) async throws {
         let script = try HookScript("echo $$ > \"$(dirname \"$0\")/pid\"; yes")
         let asked = Mutex(0)

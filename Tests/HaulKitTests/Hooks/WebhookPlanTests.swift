@@ -6,7 +6,8 @@ import Testing
 
 /// Signing and retrying deliveries.
 struct WebhookPlanTests {
-    /// The vector was made with `printf '1700000000.{"event":"started"}' | openssl dgst -sha256 -hmac 'It is a secret'`.
+    /// The expected value comes from `printf '1700000000.{"event":"started"}'
+    /// openssl dgst -sha256 -hmac 'It is a secret'`.
     @Test func signsTimestampAndBody() throws {
         let body = Array(#"{"event":"started"}"#.utf8)
         let expected = "sha256=52cd646cb5b4b70cd9c5ae0fd4516030d3d6914efa6c1e20c7dc1eb0c39ac849"

@@ -6,10 +6,10 @@ import Testing
 @testable import HaulCore
 @testable import HaulKit
 
-/// Bringing messages to a receiver that misbehaves.
+/// Delivering messages to a receiver that misbehaves.
 @Suite(.timeLimit(.minutes(60)))
 struct WebhookTests {
-    /// A runner with one webhook, and whoever receives it.
+    /// Calls `test` with a runner that has one webhook, and with the server that receives its messages.
     private func run(
         tls: TestCertificate? = nil,
         limits change: (inout HookLimits) -> Void = { _ in },
@@ -29,7 +29,7 @@ struct WebhookTests {
         )
         var configuration = Downloader.Configuration(stateFolder: "/nowhere")
         configuration.hooks.limits.webhookRetry.base = .milliseconds(1)
-        // No machine is that busy.
+        // Longer than a busy machine needs.
         configuration.hooks.limits.webhookTime = .seconds(3600)
         change(&configuration.hooks.limits)
         let url = try #require(URL(string: server.url("/hook?token=1").replacing("://", with: "://ada:pw@")))
@@ -50,7 +50,7 @@ struct WebhookTests {
             for _ in 0..<3 { runner.tell(try .sample(.started)) }
             let lost = await runner.settleAtLast()
             #expect(lost == [UndeliveredMessages(receiver: "http://127.0.0.1:\(server.port)", count: 3)])
-            // The first one has told that the receiver takes none.
+            // The answer to the first message showed that the receiver takes none.
             #expect(server.requests.count == 1)
         }
     }
@@ -86,7 +86,7 @@ struct WebhookTests {
             for message in messages { runner.tell(message) }
             #expect(await runner.settle(within: .seconds(3600)))
             let requests = server.requests
-            // It did not ask for failures.
+            // The webhook is not subscribed to failures.
             #expect(requests.map { $0["Haul-Event"] } == ["started", "completed", "all-completed"])
             #expect(requests.map(\.body) == [messages[0], messages[2], messages[3]].map(\.json))
             #expect(Set(requests.map { $0["Haul-Delivery"] }).count == 3)
@@ -122,7 +122,7 @@ struct WebhookTests {
         try await run(
             limits: {
                 $0.webhookTime = .milliseconds(200)
-                // As many as a busy machine may need.
+                // As many attempts as a busy machine may need.
                 $0.webhookRetry.attempts = 1000
             },
             receiving: { $0.requestNumber == 1 ? TestReply([.stall]) : .empty(200, "OK") }
@@ -168,7 +168,7 @@ struct WebhookTests {
             runner.tell(try .sample(.started))
             #expect(await !runner.settle(within: .milliseconds(1)))
             await runner.finish(within: .zero)
-            // The receiver would say nothing for as long as the message may take.
+            // Without `finish` the receiver would not answer until the time limit of the message.
             #expect(await runner.settle(within: .seconds(1800)))
         }
     }
