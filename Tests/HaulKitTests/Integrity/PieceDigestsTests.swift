@@ -19,7 +19,7 @@ struct PieceDigestsTests {
 
     private func buffer(_ range: Range<Int>) -> ByteBuffer { ByteBuffer(bytes: bytes[range]) }
 
-    /// A file whose bytes are all wrong: what is right must have been hashed on the way.
+    /// A file of wrong bytes only, so that a right digest proves that the piece was hashed while it was written.
     private let wrong = MemoryFile([UInt8](repeating: 0, count: 250))
 
     @Test(arguments: [1, 7, 99, 100, 101, 250])
@@ -29,7 +29,7 @@ struct PieceDigestsTests {
             digests.update([buffer(start..<min(start + step, 250))], at: Int64(start))
         }
         for index in 0..<3 { #expect(try digests.isRight(index, in: wrong)) }
-        // Asked again it knows nothing more, and reads.
+        // The second call has no digest left and reads the wrong file.
         #expect(try !digests.isRight(0, in: wrong))
     }
 

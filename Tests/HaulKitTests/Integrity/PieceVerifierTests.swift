@@ -47,7 +47,7 @@ struct PieceVerifierTests {
         #expect(ledger.complete(ByteSet(0..<30)) == [0, 1, 2])
         #expect(ledger.checked(0, isRight: false) == .init(forgotten: [0..<10], culprit: 1, times: 1))
         #expect(ledger.checked(1, isRight: false)?.culprit == nil)
-        // Two bytes of it are from an earlier run: nobody knows whose they were.
+        // Two bytes of the piece are from an earlier run, and their source is unknown.
         #expect(ledger.checked(2, isRight: false)?.culprit == nil)
     }
 
@@ -72,12 +72,13 @@ struct PieceVerifierTests {
         #expect(ledger.discardBytes(1) == [10..<14, 25..<30])
         #expect(ledger.discardBytes(1) == [])
         #expect(ledger.discardBytes(7) == [])
-        // What it brought is missing, so that the piece is complete only with somebody else's bytes.
+        // The bytes of source 1 are missing, so the piece is complete only with bytes of another source.
         #expect(ledger.complete(ByteSet([0..<10, 14..<20])) == [])
         #expect(ledger.complete(ByteSet(0..<20)) == [1])
     }
 
-    /// Of two wrong pieces that are checked at once, the second is known to be the same source's: it is no attempt of the others.
+    /// Two wrong pieces of one source are checked at once. The second verdict still names the source after the first
+    /// one has dropped its bytes, and counts as no attempt of the others.
     @Test func remembersWhoBroughtAPieceThatIsCheckedWhileItsSourceIsConvicted() throws {
         var ledger = try ledger()
         ledger.note(0..<20, from: 1)

@@ -34,7 +34,7 @@ struct RunningDigestTests {
         #expect(digest.position == 2 && digest.finish() == self.digest(of: Array("ab".utf8)))
     }
 
-    /// Blocks of a prime length, so that no step in the code falls together with theirs.
+    /// Blocks of a prime length, so that their ends coincide with no buffer size of the code.
     private static let longBytes = Array(repeatElement(someBytes(65_521, seed: 1), count: 40).joined())
 
     @Test(arguments: 0..<10 as Range<UInt64>)
