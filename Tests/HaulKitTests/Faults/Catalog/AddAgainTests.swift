@@ -5,7 +5,7 @@ import Testing
 @testable import HaulCore
 @testable import HaulKit
 
-/// The same request again: in the same run, in a later one, and after somebody touched the file.
+/// Adding the same request again: in the same run, in a later run, and after a change of the file.
 @Suite(.serialized, .timeLimit(.minutes(60)))
 struct AddAgainTests {
     private let content = TestContent.first
@@ -53,7 +53,7 @@ struct AddAgainTests {
             let done = try await rig.download(folder)
             #expect(done.path == rig.folder + "/file (1).bin")
             #expect(try content.matches(fileAt: done.path))
-            // What somebody made of the first file is his.
+            // The changed first file belongs to the user and stays.
             #expect(try rig.text(at: rig.path) == "changed")
             #expect(rig.server.requests.count == 2)
         }
@@ -166,7 +166,7 @@ struct AddAgainTests {
                 let attributes = try FileManager.default.attributesOfItem(atPath: rig.path)
                 let time = try #require(attributes[.modificationDate] as? Date).timeIntervalSince1970
                 #expect((time == 784_111_777) == sets)
-                // The time is part of what tells whether the file is still the one that was loaded.
+                // The modification time belongs to the identity that tells whether the file is unchanged.
                 _ = try await rig.download { $0.setsModificationTime = sets }
                 #expect(rig.server.requests.count == 1)
             }

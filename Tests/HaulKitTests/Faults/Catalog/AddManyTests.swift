@@ -5,7 +5,7 @@ import Testing
 @testable import HaulCore
 @testable import HaulKit
 
-/// A list, added in one call.
+/// Lists of requests that are added in one call.
 @Suite(.serialized, .timeLimit(.minutes(60)))
 struct AddManyTests {
     private static func content(_ target: String) -> TestContent {
@@ -38,7 +38,7 @@ struct AddManyTests {
     }
 
     @Test func numbersEqualNamesInTheOrderOfTheList() async throws {
-        // Answers come in any order; the first request is answered last.
+        // The server may answer the requests in any order.
         try await DownloaderRig.run(serving: Self.serve) { rig async throws in
             let targets = ["/1/a.bin", "/2/a.bin", "/3/a.bin"]
             let added = await rig.downloader.add(try requests(rig, targets))
@@ -117,7 +117,7 @@ struct AddManyTests {
         } _: { rig async throws in
             let download = try await rig.downloader.add(try requests(rig, ["/file.bin"])[0])
             while rig.server.bodyBytesSent < 30_000 { try await Task.sleep(for: .milliseconds(5)) }
-            // Nothing of it is on the disk yet, and the answer's end will not come.
+            // The bytes are still in memory, and the answer never ends.
             try await Task.sleep(for: .milliseconds(100))
             #expect(try rig.names() == [])
             try await download.pause()

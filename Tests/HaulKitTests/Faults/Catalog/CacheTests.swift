@@ -5,7 +5,7 @@ import Testing
 @testable import HaulCore
 @testable import HaulKit
 
-/// What finished downloads left behind, on a real disk.
+/// Finished downloads and their files on a real disk.
 @Suite(.timeLimit(.minutes(60)))
 struct CacheTests {
     private let content = TestContent.first
@@ -59,7 +59,7 @@ struct CacheTests {
             #expect(try await again.result().alreadyExisted == false)
             #expect(try content.matches(fileAt: rig.folder + "/gone"))
             #expect(try await again.fileState() == .unchanged)
-            // What somebody put there is his.
+            // The file at this path was put there by the user.
             let other = try await rig.downloader.fetchAgain(downloads[2].id)
             await #expect(throws: DownloadError.self) { try await other.result() }
             #expect(try rig.text(at: rig.folder + "/changed") == "mine")

@@ -5,7 +5,7 @@ import Testing
 @testable import HaulCore
 @testable import HaulKit
 
-/// Whose a file is, when several downloads or runs lay claim to it.
+/// Ownership of a file that several downloads or runs claim.
 @Suite(.timeLimit(.minutes(60)))
 struct OwnershipTests {
     let content = TestContent(seed: 91, count: 300_000)
@@ -103,7 +103,7 @@ struct OwnershipTests {
         }
     }
 
-    /// Leaves a record that a user of the store has just begun.
+    /// Stores the record of a download that another user of the store has just begun.
     private func leave(ownedBy owner: Int64, in store: DownloadStore, _ rig: DownloaderRig) async throws {
         var record = DownloadRecord(DownloadID(), try rig.request(), createdAt: Date())
         record.ownerNumber = owner
@@ -151,7 +151,7 @@ struct OwnershipTests {
                 await download.reaches(1)
             }
             let request = try rig.request()
-            // What it wrote is known; the next one goes on once the connection has noticed.
+            // The store knows the bytes that `forgotten` wrote. `second` can go on once the old connection has ended.
             while true {
                 let second = try await Downloader(rig.configuration)
                 do throws(DownloadError) {

@@ -5,12 +5,12 @@ import Testing
 @testable import HaulCore
 @testable import HaulKit
 
-/// A downloader that a program lets go of without shutting it down, and opens again.
+/// Downloaders that a program releases without a shutdown and opens again.
 @Suite(.serialized, .timeLimit(.minutes(60)))
 struct ReleasedDownloaderTests {
     private let content = TestContent(seed: 17, count: 4_000_000)
 
-    /// Downloads a part, and lets go of downloader and handle in the middle of it.
+    /// Downloads a part, then releases the downloader and the handle.
     private func begin(_ configuration: Downloader.Configuration, _ request: DownloadRequest) async throws {
         let downloader = try await Downloader(configuration)
         let download = try await downloader.add(request)
@@ -74,7 +74,8 @@ struct ReleasedDownloaderTests {
         }
     }
 
-    /// A download that was resumed while its partial file is locked, as by a write that a released downloader has handed over.
+    /// Resumes a paused download whose partial file is locked, as it is during a write that a released downloader has
+    /// handed over.
     private func resumedWhileHeld(_ rig: DownloaderRig) async throws -> (Download, PosixFile) {
         let download = try await rig.paused(try rig.request(), at: cut)
         let held = try PosixFile(rig.path + ".haulpart", flags: O_RDWR)

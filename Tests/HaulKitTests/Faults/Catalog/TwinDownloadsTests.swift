@@ -5,8 +5,8 @@ import Testing
 @testable import HaulCore
 @testable import HaulKit
 
-/// Two processes of one store that were given the same URLs. Two downloaders share no memory that matters, and a lock is one of its
-/// opening.
+/// Two processes that share a store and add the same URLs. Two downloaders stand for them: they share no relevant
+/// memory, and a file lock belongs to one open file description.
 @Suite(.serialized, .timeLimit(.minutes(60)))
 struct TwinDownloadsTests {
     private let content = TestContent.first
@@ -42,7 +42,7 @@ struct TwinDownloadsTests {
         }
     }
 
-    /// Runs `test` with a request that waits in the first downloader until `release` is called.
+    /// Calls `test` with a request that waits in the queue of the first downloader until `release` is called.
     private func queued(
         _ rig: DownloaderRig,
         _ request: DownloadRequest,
@@ -117,10 +117,10 @@ struct TwinDownloadsTests {
     @Test func goesOnWithThePartialFileThatAnotherProcessLeftMeanwhile() async throws {
         let resource = content.resource()
         let slow = resource.silent(after: cut)
-        // The blocker's request is the first.
+        // The first request is the one for `/blocker`.
         try await run(serving: { $0.requestNumber == 2 ? slow.reply(to: $0) : resource.reply(to: $0) }) { rig in
             let request = try rig.request { $0.destination = .folder(path: rig.folder) }
-            // A record that no process owns, which both take up.
+            // No process owns this record, so both take it up.
             var paused = request
             paused.startsPaused = true
             try await rig.another { earlier async throws in _ = try await earlier.add(paused) }

@@ -5,12 +5,13 @@ import Testing
 @testable import HaulCore
 @testable import HaulKit
 
-/// Line 14: two processes and one file. Two downloaders share no memory that matters, and a lock is one of its opening.
+/// Line 14 of `docs/practice-list.md`: two processes and one file. Two downloaders stand for the processes: they share
+/// no relevant memory, and a file lock belongs to one open file description.
 @Suite(.serialized, .timeLimit(.minutes(60)))
 struct TwoDownloadersTests {
     private let content = TestContent.first
 
-    /// Runs `test` while the rig's downloader is in the middle of its file.
+    /// Calls `test` while the rig's downloader is in the middle of its file.
     private func meanwhile(
         _ request: (DownloaderRig) throws -> DownloadRequest,
         stateFolder: (DownloaderRig) -> String,
@@ -80,7 +81,7 @@ struct TwoDownloadersTests {
     @Test func startsAnewWhenThePartialFileIsAnotherOneByNow() async throws {
         try await DownloaderRig.run(serving: content.resource().silentFirst()) { rig in
             let download = try await rig.paused(try rig.request { $0.onConflict = .overwrite }, at: cut)
-            // Made while the old one is still there, so that it is another inode.
+            // Creates the new file while the old one still exists, so that the inodes differ.
             try rig.put(String(repeating: "x", count: 400_000), at: rig.root + "/other")
             #expect(rename(rig.root + "/other", rig.path + ".haulpart") == 0)
             try await download.resume()
@@ -94,7 +95,7 @@ struct TwoDownloadersTests {
         try await DownloaderRig.run(serving: content.resource().silentFirst()) { rig in
             let download = try await rig.paused(try rig.request { $0.onConflict = .overwrite }, at: cut)
             try FileManager.default.removeItem(atPath: rig.path + ".haulpart")
-            // ext4 gives a freed inode to the next file, more often than not.
+            // ext4 usually gives a freed inode to the next file.
             try rig.put(String(repeating: "x", count: 400_000), at: rig.path + ".haulpart")
             try await download.resume()
             _ = try await download.result()

@@ -4,12 +4,12 @@ import Testing
 @testable import HaulCore
 @testable import HaulKit
 
-/// Line 9: servers that do not answer, fall silent, are slow, or break off.
+/// Line 9 of `docs/practice-list.md`: servers that do not answer, fall silent, are slow, or break off.
 @Suite(.serialized, .timeLimit(.minutes(60)))
 struct ConnectionFaultTests {
     private let content = TestContent.first
 
-    /// Long enough for a busy machine to send a request and its answer.
+    /// Time in which even a busy machine sends a request and receives its answer.
     private static let patience = Duration.seconds(15)
 
     @Test func asksAgainWhenTheFirstByteDoesNotCome() async throws {
@@ -30,7 +30,7 @@ struct ConnectionFaultTests {
             serving: { _ in TestReply([.stall]) }
         ) { rig async throws in
             #expect(try await rig.failure().code == .timedOut)
-            // The first attempt and the two that a server gets which has not answered once.
+            // The first attempt and the two retries for a server that has never answered.
             #expect(rig.server.requests.count == 3)
             #expect(try rig.names().isEmpty)
         }
@@ -67,7 +67,7 @@ struct ConnectionFaultTests {
         var resource = drip.resource()
         resource.bytesPerSecond = 20
         let slow = resource
-        // Twice as long as a silence may be, but never silent.
+        // The transfer takes twice the stall timeout, but bytes keep coming.
         try await DownloaderRig.run(
             configure: { $0.connections.stallTimeout = Self.patience },
             serving: { slow.reply(to: $0) }
@@ -139,7 +139,7 @@ struct ConnectionFaultTests {
 
     @Test func breaksOffAnAnswerThatIsStillHeldBack() async throws {
         let resource = content.resource()
-        // Everything and its end arrive before the file is ready for it.
+        // The whole answer and its end arrive before the file is ready to be written.
         let tiny = TestContent(seed: 5, count: 10)
         try await DownloaderRig.run(serving: { _ in .untilClose(tiny) }) { rig async throws in
             #expect(try await rig.download().bytes == 10)

@@ -4,7 +4,7 @@ import Testing
 @testable import HaulCore
 @testable import HaulKit
 
-/// One host and many downloads: never more connections than the limit, and one for everybody.
+/// Many downloads from one host. Together they never exceed its limit, and each gets a connection.
 @Suite(.serialized, .timeLimit(.minutes(60)))
 struct ConnectionLimiterFaultTests {
     private let content = TestContent.first
@@ -43,7 +43,7 @@ struct ConnectionLimiterFaultTests {
                 configuration.connections.maxPerHost = 3
             },
             serving: { request in
-                // The first would take a minute.
+                // The first download would take more than a minute.
                 request.path == "/1" ? resource.paced(2_000).reply(to: request) : resource.reply(to: request)
             }
         ) { rig in

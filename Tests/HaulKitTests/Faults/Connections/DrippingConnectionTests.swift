@@ -4,7 +4,7 @@ import Testing
 @testable import HaulCore
 @testable import HaulKit
 
-/// Further connections that bring a byte now and then.
+/// Additional connections that bring only a byte now and then.
 @Suite(.serialized, .timeLimit(.minutes(60)))
 struct DrippingConnectionTests {
     @Test(arguments: [Set([2, 3, 4, 5]), [2, 3, 4, 6]])

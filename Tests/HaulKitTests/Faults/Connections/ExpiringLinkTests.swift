@@ -5,7 +5,7 @@ import Testing
 @testable import HaulCore
 @testable import HaulKit
 
-/// Links that die under a download, and an application that names fresh ones.
+/// Links that expire during a download, and a source provider that names new ones.
 @Suite(.serialized, .timeLimit(.minutes(60)))
 struct ExpiringLinkTests {
     private let content = TestContent(seed: 5, count: 1_200_000)
@@ -19,7 +19,7 @@ struct ExpiringLinkTests {
         let place = Place()
         try await DownloaderRig.run(
             configure: {
-                // Bodies that a link cut off count as failed attempts while this machine is busy.
+                // A body that an expired link cut off counts as a failed attempt while this machine is busy.
                 $0.retry.attempts = 60
                 $0.sources.provider = { try links.source(at: place(), $0, saysExpiry: saysExpiry) }
                 configure(&$0)
@@ -32,7 +32,7 @@ struct ExpiringLinkTests {
         )
     }
 
-    /// Bytes of two 64 KiB writes a connection may be on their way when it is closed.
+    /// Allows for two 64 KiB writes in flight on each connection that is closed.
     private func expectOnce(_ rig: DownloaderRig, connections: Int, cuts: Int) {
         let extra = rig.server.bodyBytesSent - content.count
         let inFlight = Int64(cuts * connections * 2 * 65_536)
@@ -59,7 +59,7 @@ struct ExpiringLinkTests {
         }
     }
 
-    /// Nothing but the refusal says that the link has expired.
+    /// Only the server's refusal shows that the link has expired.
     @Test(arguments: [1, 4])
     func completesWhereOnlyRefusalsTell(_ connections: Int) async throws {
         let links = SignedLinks(
@@ -76,7 +76,7 @@ struct ExpiringLinkTests {
         }
     }
 
-    /// The server names no version: what is here is kept because the last 16 KiB agree.
+    /// The server names no version. The received bytes are kept because their last 16 KiB agree.
     @Test func keepsBytesWithoutAnyValidator() async throws {
         let links = SignedLinks(content.resource(etag: nil).paced(600_000), life: .milliseconds(400), cutsBodies: true)
         try await run(links) { rig, _ in
@@ -92,7 +92,7 @@ struct ExpiringLinkTests {
             let done = try await rig.download("/file.bin?token=777") { $0.destination = .folder(path: rig.folder) }
             #expect(links.queries.map(\.reason) == [.refused(status: 404)])
             #expect(done.path == rig.path)
-            // The same request finds the same download, whatever its link is by now.
+            // The same request finds the same download, although its link has changed.
             let again = try await rig.download("/file.bin?token=777") { $0.destination = .folder(path: rig.folder) }
             #expect(again.alreadyExisted && again.id == done.id)
         }
@@ -123,7 +123,7 @@ struct ExpiringLinkTests {
         }
     }
 
-    /// It takes no notice of its task being cancelled, either.
+    /// The provider also ignores the cancellation of its task.
     @Test func waitsNoLongerThanItShouldForAnApplicationThatHangs() async throws {
         try await DownloaderRig.run(
             configure: {
@@ -220,7 +220,7 @@ struct ExpiringLinkTests {
             await rig.downloader.shutDown()
             var configuration = rig.configuration
             configuration.storage.restoration = .everything
-            // Nobody knows a URL while the first process lives.
+            // The provider names no URL while the first process lives.
             configuration.sources.provider = { _ in
                 try await Task.sleep(for: .seconds(600))
                 throw NoLesson()

@@ -4,7 +4,7 @@ import Testing
 @testable import HaulCore
 @testable import HaulKit
 
-/// Line 10: links that work once, and links that expire.
+/// Line 10 of `docs/practice-list.md`: links that work once, and links that expire.
 @Suite(.serialized, .timeLimit(.minutes(60)))
 struct LinkFaultTests {
     private let content = TestContent.first
@@ -45,7 +45,7 @@ struct LinkFaultTests {
             guard request.path == "/signed" else { return .redirect(to: "/signed?token=\(tokens.next())") }
             switch request.target {
             case "/signed?token=1": return resource.silent(after: cut).reply(to: request)
-            // Expired between being handed out and being used.
+            // The link expires before its first use.
             case "/signed?token=2": return .empty(status, "Expired")
             default: return resource.reply(to: request)
             }
@@ -69,7 +69,7 @@ struct LinkFaultTests {
         try await DownloaderRig.run(serving: handler) { rig in
             let error = try await rig.failure()
             #expect(error.status == 403)
-            // The first time, and the two renewals.
+            // The first attempt and two renewals, with two requests each.
             #expect(rig.server.requests.count == 6)
             #expect(try rig.names().isEmpty)
         }
@@ -96,7 +96,7 @@ struct LinkFaultTests {
             let done = try await rig.reopened { try await $0.add(try rig.request("/new")).result() }
             #expect(done.bytes == content.count)
             #expect(try rig.holdsOnly(content))
-            // Bytes before the cut come again, to be compared.
+            // The last bytes before the cut are requested again and compared.
             #expect(rig.hasComparedBlocks(before: cut))
         }
     }

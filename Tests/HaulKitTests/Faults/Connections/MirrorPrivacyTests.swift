@@ -5,7 +5,7 @@ import Testing
 @testable import HaulCore
 @testable import HaulKit
 
-/// What a mirror is told of the request: nothing that was meant for another origin.
+/// A mirror gets nothing of the request that was meant for another origin.
 @Suite(.serialized, .timeLimit(.minutes(60)))
 struct MirrorPrivacyTests {
     private let content = TestContent.first
@@ -58,7 +58,7 @@ struct MirrorPrivacyTests {
         }
     }
 
-    /// A tag names a version at one server only.
+    /// A tag names a version only at the server that sent it.
     @Test func asksAMirrorByNoTagButItsOwn() async throws {
         let (first, mirror) = (content.resource().paced(), content.resource(etag: "\"elsewhere\"").paced())
         try await DownloaderRig.run(serving: { first.reply(to: $0) }, mirrors: [{ mirror.reply(to: $0) }]) {

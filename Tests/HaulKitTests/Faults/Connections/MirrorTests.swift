@@ -5,7 +5,7 @@ import Testing
 @testable import HaulCore
 @testable import HaulKit
 
-/// Several servers with the same file: one for another that fails, and all of them at once.
+/// Several servers with the same file: one replaces another that fails, or all serve at once.
 @Suite(.serialized, .timeLimit(.minutes(60)))
 struct MirrorTests {
     private let content = TestContent.first
@@ -83,7 +83,8 @@ struct MirrorTests {
         }
     }
 
-    /// A tag names versions of one resource: servers that make tags of a length and a date make the same for two files.
+    /// A tag names versions of one resource only. Servers that derive tags from length and date give two files the same
+    /// tag.
     @Test(arguments: [nil, "\"elsewhere\""])
     func asksNoMirrorBesideTheFirstServerWithoutADigest(_ otherTag: String?) async throws {
         let resource = otherTag.map { other.resource(etag: $0) } ?? other.resource()
@@ -95,7 +96,7 @@ struct MirrorTests {
         }
     }
 
-    /// The mirror takes the place of a server that breaks off, under the same tag and length.
+    /// The mirror replaces a server that breaks off, and sends other bytes under the same tag and length.
     @Test func joinsNothingOfAMirrorWithOtherBytesUnderTheSameTag() async throws {
         let broken = content.resource().breaking(after: cut)
         try await DownloaderRig.run(
@@ -131,7 +132,7 @@ struct MirrorTests {
         try await DownloaderRig.run(serving: serving(content.resource()), mirrors: [longer]) { rig async throws in
             try await rig.downloadMirrored { $0.checksum = content.digest }
             #expect(try rig.holdsOnly(content))
-            // Two may have been asked for before the first answer.
+            // Two requests may be sent before the first answer.
             #expect(rig.mirrors[0].requests.count <= 2)
             #expect(rig.ranges.count { $0 == nil } == 1)
         }
@@ -142,7 +143,7 @@ struct MirrorTests {
             rig async throws in
             try await rig.downloadMirrored { $0.checksum = content.digest }
             #expect(try rig.holdsOnly(content))
-            // Two may have been asked for before the first answer.
+            // Two requests may be sent before the first answer.
             #expect(rig.mirrors[0].requests.count <= 2)
         }
     }

@@ -6,7 +6,7 @@ import Testing
 @testable import HaulCore
 @testable import HaulKit
 
-/// What a server says of a file before it is downloaded.
+/// Description of a file by its server before the download.
 @Suite(.timeLimit(.minutes(60)))
 struct ProbeTests {
     private let content = TestContent(seed: 5, count: 300_000)
@@ -121,7 +121,7 @@ struct ProbeTests {
                 try await rig.downloader.probe(rig.server.url("/hang"))
             }
             while rig.server.requests.isEmpty { try await Task.sleep(for: .milliseconds(2)) }
-            // One waits for an answer, the others for a slot, as far as the time allows.
+            // The first probe waits for its answer and the others usually for a slot.
             let waiting = Task { () async throws(DownloadError) in
                 try await rig.downloader.probe(rig.server.url("/a"))
             }

@@ -4,7 +4,8 @@ import Testing
 @testable import HaulCore
 @testable import HaulKit
 
-/// Servers that want fewer connections than we would open: the first one carries on, and nobody is pestered.
+/// Servers that allow fewer connections than a download would open. The first connection goes on, and the server gets
+/// few further requests.
 @Suite(.serialized, .timeLimit(.minutes(60)))
 struct RefusedConnectionTests {
     private let content = TestContent.first
@@ -24,7 +25,7 @@ struct RefusedConnectionTests {
         }
     }
 
-    /// Downloads from a server of which `refuses` says what it will not answer; returns how often that happened.
+    /// Downloads from a server that answers `refusal` where `refuses` is true. Returns the number of refusals.
     private func refusals(
         pace: Int = 200_000,
         _ refusal: TestReply,
@@ -50,14 +51,14 @@ struct RefusedConnectionTests {
     @Test(arguments: Refusal.allCases)
     func makesDoWithTheTwoThatAreAllowed(_ refusal: Refusal) async throws {
         let count = try await refusals(refusal.reply) { $0.othersInProgress >= 2 }
-        // None where a machine is so busy that two have brought everything before a third is asked for.
+        // No refusal occurs on a machine so busy that two connections bring everything before a third is opened.
         #expect(count <= 3)
     }
 
     @Test(arguments: Refusal.allCases)
     func makesDoWithTheOneThatIsAllowed(_ refusal: Refusal) async throws {
         let count = try await refusals(refusal.reply) { $0.othersInProgress >= 1 }
-        // One more where the server does not know yet that the first has been closed.
+        // One more occurs if the server has not yet noticed that the first connection is closed.
         #expect((1...4).contains(count))
     }
 
@@ -102,14 +103,14 @@ struct RefusedConnectionTests {
 
     // MARK: Several downloads
 
-    /// The first of four downloads is served; what the others get meanwhile is no answer.
+    /// The server serves the first of four downloads. Meanwhile the others get no answer.
     @Test(arguments: [Refusal.reset, .close])
     func otherDownloadsWaitForTheirTurn(_ refusal: Refusal) async throws {
         let refusals = CallCounter()
         let resource = content.resource().paced(800_000)
         try await DownloaderRig.run(
             configure: { configuration in
-                // After the last byte, a server may need a moment before it serves the next one.
+                // A server may need a moment after the last byte before it serves the next request.
                 configuration.retry.attemptsBeforeFirstAnswer = 6
                 configuration.retry.cap = .milliseconds(100)
             },
@@ -126,12 +127,13 @@ struct RefusedConnectionTests {
                 downloads.append(try await rig.downloader.add(rig.server.url(name), to: rig.folder))
             }
             for download in downloads { #expect(try content.matches(fileAt: await download.result().path)) }
-            // Without their turn, the attempts of the others would have ended long before the first download did.
+            // Without the wait for their turn, the others would have used up their attempts long before the first
+            // download ends.
             #expect(refusals.value >= 3)
         }
     }
 
-    /// As many attempts as ever.
+    /// Checks that the number of attempts is unchanged.
     @Test func aHostThatServesNothingIsGivenUpAsEver() async throws {
         let requests = CallCounter()
         try await DownloaderRig.run(serving: { _ in
@@ -139,7 +141,7 @@ struct RefusedConnectionTests {
             return TestReply([.reset])
         }) { rig async throws in
             #expect(try await rig.failure().code == .connectionLost)
-            // The first one and two more.
+            // The first attempt and two retries.
             #expect(requests.value == 3)
         }
     }

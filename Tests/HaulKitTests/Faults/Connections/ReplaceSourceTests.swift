@@ -5,7 +5,7 @@ import Testing
 @testable import HaulCore
 @testable import HaulKit
 
-/// A link that the application replaces of its own accord, whatever the download is doing.
+/// Links that the application replaces by itself, in any state of the download.
 @Suite(.serialized, .timeLimit(.minutes(60)))
 struct ReplaceSourceTests {
     private let content = TestContent.first
@@ -35,12 +35,12 @@ struct ReplaceSourceTests {
         try await DownloaderRig.run(serving: handler) { rig in
             let download = try await rig.downloader.add(try rig.request())
             await download.reaches(cut)
-            // Longer than a lull.
+            // Longer than `Transfer.longestLull`, after which a silent connection is dropped for a new link.
             try await Task.sleep(for: .milliseconds(1200))
             try await download.replaceSource(DownloadSource(try url(rig.server.url("/new"))))
             _ = try await download.result()
             #expect(try rig.holdsOnly(content))
-            // Another place: bytes come again, to be compared.
+            // The URL has another path, so bytes are requested again and compared.
             #expect(rig.hasComparedBlocks(before: cut))
         }
     }
@@ -114,7 +114,7 @@ struct ReplaceSourceTests {
             let download = try await rig.paused(try rig.request(), at: cut)
             try await download.replaceSource(DownloadSource(try url(rig.server.url("/new"))))
             try await rig.reopened { next async throws in
-                // The request still says what it said at first.
+                // The request still has its original URL.
                 _ = try await next.add(try rig.request()).result()
                 #expect(try rig.holdsOnly(content))
                 #expect(rig.hasComparedBlocks(before: cut))
@@ -138,7 +138,7 @@ struct ReplaceSourceTests {
 
     // MARK: Header fields
 
-    /// What was meant for one origin is not for another to hear, unless the application says so.
+    /// Header fields for one origin are not sent to another, unless the application asks for it.
     @Test func sendsHeadersToAnotherOriginOnlyIfToldTo() async throws {
         let resource = content.resource()
         let handler = resource.silentFirst { resource.reply(to: $0) }
@@ -173,7 +173,7 @@ struct ReplaceSourceTests {
         #expect(record.headers == [theirs])
         record.take(DownloadSource(try url("http://c.example/g")), now: Date())
         #expect(record.headers.isEmpty)
-        // Home again.
+        // Back at the first origin.
         record.take(DownloadSource(try url("https://a.example/g")), now: Date())
         #expect(record.headers == [mine])
         record.take(DownloadSource(try url("https://a.example/g"), headers: []), now: Date())

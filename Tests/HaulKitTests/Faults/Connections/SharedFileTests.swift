@@ -4,14 +4,14 @@ import Testing
 @testable import HaulCore
 @testable import HaulKit
 
-/// Several connections a file: whether there may be any, and what they ask for.
+/// Several connections for one file: the conditions for them, and their requests.
 @Suite(.serialized, .timeLimit(.minutes(60)))
 struct SharedFileTests {
     private let content = TestContent.first
     private static let changed = "Sun, 06 Nov 1994 08:49:37 GMT"
     private static let later = "Sun, 06 Nov 1994 08:49:39 GMT"
 
-    /// Downloads from `resource` and says what it was asked for.
+    /// Downloads from `resource` and returns the requests that the server got.
     private func requests(
         to resource: FileResource,
         _ change: (inout DownloadRequest) -> Void = { _ in }
@@ -21,7 +21,7 @@ struct SharedFileTests {
             try await rig.download("/file.bin", change)
             #expect(try rig.holdsOnly(content))
             requests = rig.server.requests
-            // What is served twice is what was under way when another took over.
+            // Only bytes in flight are served twice, when another connection takes over their range.
             #expect(rig.server.bodyBytesSent < content.count * 3)
         }
         return requests
@@ -100,7 +100,7 @@ struct SharedFileTests {
         try await DownloaderRig.run(serving: small.resource().paced(20_000), configure: { $0.share() }) { rig in
             try await rig.download()
             #expect(try rig.holdsOnly(small))
-            // The end of what takes its time may be asked for twice, never the whole.
+            // The end of a slow range may be requested twice, but the whole file only once.
             #expect(rig.ranges.count { $0 == nil } == 1)
         }
     }

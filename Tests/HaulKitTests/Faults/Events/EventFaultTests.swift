@@ -5,12 +5,12 @@ import Testing
 @testable import HaulCore
 @testable import HaulKit
 
-/// What listeners are told, and what pausing, cancelling and removing do.
+/// The events of listeners, and the effects of pausing, cancelling and removing.
 @Suite(.serialized, .timeLimit(.minutes(60)))
 struct EventFaultTests {
     private let content = TestContent.first
 
-    /// Everything that is told of a download until its run ends.
+    /// Collects the events of a download until its run ends.
     private func events(of download: Download) async -> [DownloadEvent] {
         var events: [DownloadEvent] = []
         for await event in download.events { events.append(event) }
@@ -139,7 +139,7 @@ struct EventFaultTests {
             let events = await end
             expectOneEnd(events)
             #expect(events.last == .ended(.cancelled))
-            // Nothing is left that a new download could trip over.
+            // No leftovers disturb a new download.
             try await rig.download()
             #expect(try rig.holdsOnly(content))
             #expect(rig.ranges == [nil, nil])

@@ -5,7 +5,7 @@ import Testing
 @testable import HaulCore
 @testable import HaulKit
 
-/// Line 17 goes on: names that are taken, by a file or by a symbolic link.
+/// Line 17 of `docs/practice-list.md`, second part: names that are taken by a file or by a symbolic link.
 @Suite(.serialized, .timeLimit(.minutes(60)))
 struct ConflictFaultTests {
     private let content = TestContent(seed: 1, count: 20_000)
@@ -123,7 +123,7 @@ struct ConflictFaultTests {
                 case .fail: #expect(result.code == .fileExists)
                 case .rename: #expect(try content.matches(fileAt: rig.folder + "/file (1).bin"))
                 case .skip: #expect(result.code == nil)
-                // The link is replaced, not what it names.
+                // Replaces the symbolic link, not its target.
                 case .overwrite: #expect(try rig.holdsOnly(content))
                 }
             }
@@ -159,7 +159,7 @@ extension Result where Failure == DownloadError {
 }
 
 extension FileResource {
-    /// A handler whose first answer is this one, and whose others are whole.
+    /// Returns a handler whose first answer is that of this resource and whose later answers are complete.
     func thenWhole() -> DownloaderRig.Handler {
         var whole = self
         whole.bodyLimit = nil

@@ -5,7 +5,8 @@ import Testing
 @testable import HaulCore
 @testable import HaulKit
 
-/// Line 15, as far as a real disk can be made to fail. Its other half is told by a simulated disk.
+/// Line 15 of `docs/practice-list.md`: failures that a real disk can produce. The others are tested with a simulated
+/// disk.
 @Suite(.serialized, .timeLimit(.minutes(60)))
 struct DiskFaultTests {
     private let content = TestContent.first
@@ -81,7 +82,7 @@ struct DiskFaultTests {
         }
     }
 
-    /// Mounts a disk of one megabyte, which only root may do.
+    /// Mounts a disk of one megabyte, which needs root.
     @Test(.enabled(if: geteuid() == 0, "mounting needs root"))
     func keepsWhatArrivedWhenTheDiskFillsUp() async throws {
         let content = TestContent(seed: 1, count: 1_500_000)
@@ -111,7 +112,7 @@ struct DiskFaultTests {
             isMounted = false
         }
     }
-    /// The same disk, and a download that waits until some space is freed.
+    /// The same kind of disk, with a download that waits until space is freed.
     @Test(.enabled(if: geteuid() == 0, "mounting needs root"))
     func waitsWhenTheDiskFillsUpAndResumesByItselfWhenThereIsSpace() async throws {
         let content = TestContent(seed: 1, count: 3_000_000)
@@ -137,7 +138,7 @@ struct DiskFaultTests {
         }
     }
 
-    /// The state is kept on the disk that is full: it may not be told of anything until there is space.
+    /// The store is on the full disk too, so it may record nothing until there is space.
     @Test(.enabled(if: geteuid() == 0, "mounting needs root"))
     func goesOnWhereTheStoreIsOnTheFullDiskToo() async throws {
         let content = TestContent(seed: 1, count: 3_000_000)
@@ -161,7 +162,7 @@ struct DiskFaultTests {
             let filler = root("filler")
             try Data().write(to: URL(fileURLWithPath: filler))
             let handle = try FileHandle(forWritingTo: URL(fileURLWithPath: filler))
-            // Until the disk takes no more.
+            // Writes until the disk is full.
             while (try? handle.write(contentsOf: Data(repeating: 1, count: 4096))) != nil {}
             try handle.close()
             await download.isHeld(for: .diskFull)

@@ -5,7 +5,7 @@ import Testing
 @testable import HaulCore
 @testable import HaulKit
 
-/// Subfolders that a Metalink names: none of them leads out of the folder by a symbolic link.
+/// Subfolders named by a Metalink never lead out of the folder through a symbolic link.
 @Suite(.serialized, .timeLimit(.minutes(60)))
 struct FolderWalkTests {
     private let content = TestContent(seed: 18, count: 30_000)

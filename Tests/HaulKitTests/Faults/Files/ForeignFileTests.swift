@@ -6,7 +6,7 @@ import Testing
 @testable import HaulCore
 @testable import HaulKit
 
-/// What is not Haul's at the place of a partial file is neither written, published nor deleted.
+/// A foreign file at the path of a partial file is not written, published or deleted.
 @Suite(.serialized, .timeLimit(.minutes(60)))
 struct ForeignFileTests {
     private let content = TestContent.first
@@ -60,7 +60,7 @@ struct ForeignFileTests {
 
     // MARK: In the middle of a run
 
-    /// The first answer breaks off; before the second one something happens to the partial file.
+    /// Breaks off the first answer, and calls `happens` with the partial file before the second answer.
     private func meanwhile(
         _ happens: @escaping @Sendable (_ part: String) -> Void,
         then status: Int? = nil,
@@ -124,7 +124,7 @@ struct ForeignFileTests {
             let error = try await rig.failure()
             #expect(error.code == .diskFailed && error.message.contains("cut short"))
             #expect(try !rig.names().contains("file.bin"))
-            // The same again fetches all of it.
+            // A repeated download fetches the whole file.
             try await rig.download()
             #expect(try rig.holdsOnly(content))
         }
@@ -135,7 +135,8 @@ struct ForeignFileTests {
     @Test(arguments: [nil, .overwrite] as [DownloadRequest.ConflictPolicy?])
     func neverMixesTheFilesOfTwoStores(_ policy: DownloadRequest.ConflictPolicy?) async throws {
         let (one, two) = (content, TestContent.second)
-        // Of the first file only the head comes, and then nothing: its partial file stays empty, and its record valid.
+        // The server sends only the head of the first file and then nothing, so that its partial file stays empty and
+        // its record valid.
         try await DownloaderRig.run(serving: { request in
             if request.path == "/two" { return two.resource(etag: "\"two\"").reply(to: request) }
             if request.requestNumber > 1 { return one.resource().reply(to: request) }
@@ -155,7 +156,7 @@ struct ForeignFileTests {
                 await other.reaches(20_000)
                 try await other.pause()
 
-                // Its file is not there any more: the other's is not gone on with.
+                // The partial file of `first` is gone, and the file of the other store is not continued in its place.
                 let result: Result<CompletedDownload, any Error>
                 try await first.resume()
                 do { result = .success(try await first.result()) } catch { result = .failure(error) }

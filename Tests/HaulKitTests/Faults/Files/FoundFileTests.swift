@@ -6,12 +6,12 @@ import Testing
 @testable import HaulCore
 @testable import HaulKit
 
-/// A file found under the final name counts as this download's only where that is certain.
+/// A file under the final name counts as this download's file only if that is certain.
 @Suite(.serialized, .timeLimit(.minutes(60)))
 struct FoundFileTests {
     private let content = TestContent.first
 
-    /// Opens another downloader over the rig's store, whose own must be shut down.
+    /// Opens another downloader over the rig's store. The rig's own downloader must be shut down.
     private func reopened(_ rig: DownloaderRig, _ test: (Downloader) async throws -> Void) async throws {
         let next = try await Downloader(rig.configuration)
         var failure: (any Error)?
@@ -54,7 +54,7 @@ struct FoundFileTests {
             }
             await rig.downloader.shutDown()
             #expect(try rig.names() == ["file.bin", "file.bin.haulpart"])
-            // The user cuts it once more: it is another file than the one that was to be repaired.
+            // The user truncates the file again, so that it is no longer the file to repair.
             let quarter = Array(half.prefix(half.count / 2))
             try #require(truncate(rig.path, off_t(quarter.count)) == 0)
             try await reopened(rig) { next async throws in
@@ -67,7 +67,7 @@ struct FoundFileTests {
 
     // MARK: A crash between the renaming and the record of it
 
-    /// Large and small files take different ways to their names.
+    /// Large files are placed alone, small ones in a batch.
     enum Way: CaseIterable, Sendable {
         case alone, inABatch
 
@@ -83,7 +83,7 @@ struct FoundFileTests {
         }
     }
 
-    /// Downloads a file and ends the process just before it could record that.
+    /// Downloads a file, then resets the record to the state before the publication was recorded, as after a crash.
     private func crashed(
         _ way: Way,
         _ checksum: DownloadRequest.Checksum? = nil,
@@ -108,7 +108,7 @@ struct FoundFileTests {
         }
     }
 
-    /// The file that was changed stays, and is not what was asked for.
+    /// Checks that the changed file stays and does not count as the requested one.
     private func expectForeign(_ rig: DownloaderRig, _ way: Way, _ request: DownloadRequest) async throws {
         try await reopened(rig) { next async throws in
             switch way {
@@ -134,7 +134,7 @@ struct FoundFileTests {
             }
             #expect(try rig.holdsOnly(way.content))
             #expect(rig.server.requests.count == 1)
-            // From then on a change of it is seen.
+            // A later change of the file is noticed.
             try change(rig.path)
             try await expectForeign(rig, way, request)
         }
@@ -175,7 +175,7 @@ struct FoundFileTests {
 
     // MARK: Another description of a file that is complete
 
-    /// A description that the file does not match.
+    /// A description that does not match the file.
     enum Mismatch: CaseIterable, Sendable {
         case size, sizeAndPieces, piecesOfTheSameSize
 
@@ -208,7 +208,7 @@ struct FoundFileTests {
                 #expect(done.alreadyExisted)
             }
             #expect(rig.server.requests.count == 1)
-            // The pieces are remembered.
+            // The store has recorded the digests of the pieces.
             guard case .nothingToDo = try await rig.downloader.repair(rig.path) else {
                 Issue.record("nothing is wrong with it")
                 return

@@ -5,12 +5,12 @@ import Testing
 @testable import HaulCore
 @testable import HaulKit
 
-/// Line 17: names that a server chooses.
+/// Line 17 of `docs/practice-list.md`: names that a server chooses.
 @Suite(.serialized, .timeLimit(.minutes(60)))
 struct NameFaultTests {
     private let content = TestContent(seed: 1, count: 20_000)
 
-    /// Loads into the folder and returns the name; nothing may appear anywhere else.
+    /// Downloads into the folder and returns the name of the file. Nothing may appear outside the folder.
     private func name(target: String = "/file.bin", disposition: String? = nil) async throws -> String {
         var resource = content.resource()
         resource.extraHeaders = disposition.map { [("Content-Disposition", $0)] } ?? []

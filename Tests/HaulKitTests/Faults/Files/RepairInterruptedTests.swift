@@ -5,7 +5,7 @@ import Testing
 @testable import HaulCore
 @testable import HaulKit
 
-/// Repairs that are broken off or cannot begin.
+/// Repairs that are interrupted or cannot begin.
 @Suite(.serialized, .timeLimit(.minutes(60)))
 struct RepairInterruptedTests {
     private static let piece: Int64 = 64 << 10
@@ -18,7 +18,7 @@ struct RepairInterruptedTests {
         }
     }
 
-    /// The file with every other piece wrong.
+    /// Writes the file with every second piece wrong.
     private func putHalf(_ rig: DownloaderRig) throws {
         var bytes = content.bytes(0..<content.count)
         for start in stride(from: 0, to: bytes.count, by: 2 * Int(Self.piece)) { bytes[start] ^= 1 }
@@ -34,7 +34,7 @@ struct RepairInterruptedTests {
         return download
     }
 
-    /// Begins a repair of half a file, lets a part of it come, and ends the process that does it.
+    /// Begins to repair the file, interrupts the repair after some bytes by a shutdown, and calls `test`.
     private func interrupted(_ test: (DownloaderRig, Downloader) async throws -> Void) async throws {
         let slow = content.resource().paced(100_000)
         let fast = content.resource().paced(1_000_000)
@@ -52,7 +52,7 @@ struct RepairInterruptedTests {
                 try await test(rig, second)
             }
             #expect(try rig.holdsOnly(content))
-            // Half of it was right: of that nothing was asked for again, before the interruption or after it.
+            // The right half is never requested, neither before the interruption nor after it.
             for request in rig.server.requests {
                 let range = try #require(request.range)
                 let last = try #require(range.last)
@@ -62,7 +62,7 @@ struct RepairInterruptedTests {
         }
     }
 
-    /// The repaired copy replaces the file as it is when the repair is asked for again.
+    /// The repaired copy replaces the file in the state that it has when the repair is requested again.
     @Test func goesOnAfterTheDamagedFileWasTouched() async throws {
         try await interrupted { rig, second in
             try FileManager.default.setAttributes(

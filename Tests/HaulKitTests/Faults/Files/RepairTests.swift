@@ -5,17 +5,17 @@ import Testing
 @testable import HaulCore
 @testable import HaulKit
 
-/// Files that are there and not as they should be: what is wrong is fetched, and nothing else.
+/// Repairs of damaged files: only wrong pieces are fetched.
 @Suite(.serialized, .timeLimit(.minutes(60)))
 struct RepairTests {
     static let piece: Int64 = 64 << 10
     private let content = TestContent(seed: 1, count: 1_000_000)
 
-    /// What a file is like before it is repaired.
+    /// The state of a file before its repair.
     enum Damage: CaseIterable {
         case firstByte, lastByte, somewhere, twoPlaces, pieceOfZeros, cut, cutAtAPiece, longer
 
-        /// Bytes that the digests find wrong or missing.
+        /// Number of bytes that the digests show as wrong or missing.
         var wrongBytes: Int64 {
             let last = 1_000_000 - 15 * piece
             return switch self {
@@ -49,7 +49,7 @@ struct RepairTests {
         }
     }
 
-    /// Puts the file there, damaged.
+    /// Writes the file with `damage`.
     private func put(_ damage: Damage?, _ rig: DownloaderRig) throws {
         var bytes = content.bytes(0..<content.count)
         damage?.apply(to: &bytes)
@@ -93,7 +93,7 @@ struct RepairTests {
                 _ = try await download.result()
             }
             #expect(try rig.holdsOnly(content))
-            // What is cut short was on its way already.
+            // Bytes of requests that were cut short were already in flight.
             #expect(rig.server.bodyBytesSent <= damage.wrongBytes + content.count)
         }
     }
@@ -173,7 +173,7 @@ struct RepairTests {
         }
     }
 
-    /// A digest proves the whole answer as it proves a part.
+    /// The digest proves a whole answer as well as a part.
     @Test(arguments: [Damage.firstByte, .somewhere, .cut]) func takesTheWholeFileFromAServerWithoutRanges(
         _ damage: Damage
     )

@@ -4,7 +4,7 @@ import Testing
 @testable import HaulCore
 @testable import HaulKit
 
-/// Lines 5 and 6: bodies that are longer, shorter or of no length at all.
+/// Lines 5 and 6 of `docs/practice-list.md`: bodies that are too long, too short or of unknown length.
 @Suite(.serialized, .timeLimit(.minutes(60)))
 struct BodyLengthFaultTests {
     private let content = TestContent.first
@@ -39,7 +39,7 @@ struct BodyLengthFaultTests {
 
     @Test func distrustsAConnectionThatSentTooMuch() async throws {
         let resource = content.resource()
-        // What follows the body looks like an answer to the next request.
+        // The bytes after the body look like an answer to the next request.
         let planted = "HTTP/1.1 200 OK\r\nContent-Length: 4\r\n\r\nEVIL"
         try await DownloaderRig.run(serving: { request in
             var reply = resource.reply(to: request)

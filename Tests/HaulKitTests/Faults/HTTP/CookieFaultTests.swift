@@ -5,12 +5,12 @@ import Testing
 @testable import HaulCore
 @testable import HaulKit
 
-/// Cookies of real downloads: who gets them, and for how long.
+/// Cookies of real downloads: the servers that get them, and their lifetime.
 @Suite(.serialized, .timeLimit(.minutes(60)))
 struct CookieFaultTests {
     private let content = TestContent.first
 
-    /// A share host: the file is there for who brings the cookie that the page before it sets.
+    /// A share host that serves the file only with the cookie of the preceding page.
     private func shareHost(_ content: TestContent, then file: FileResource? = nil) -> DownloaderRig.Handler {
         let resource = file ?? content.resource()
         return { request in

@@ -5,7 +5,7 @@ import Testing
 @testable import HaulCore
 @testable import HaulKit
 
-/// Line 12 goes on: which server gets to see what is secret.
+/// Line 12 of `docs/practice-list.md`, second part: the servers that get the secrets of a request.
 @Suite(.serialized, .timeLimit(.minutes(60)))
 struct CredentialFaultTests {
     private let content = TestContent.first
@@ -15,12 +15,12 @@ struct CredentialFaultTests {
 
     private func basic(_ text: String) -> String { "Basic " + Data(text.utf8).base64EncodedString() }
 
-    /// Which of the secret fields came with each request.
+    /// Returns the names of the secret fields in each request.
     private func secrets(of server: TestServer) -> [[String]] {
         server.requests.map { request in names.filter { request[$0] != nil } }
     }
 
-    /// A second server, to which the rig's one redirects.
+    /// Calls `test` with a rig whose server redirects to a second server.
     private func across(
         location: @escaping @Sendable (TestServer, TestRequest) -> String,
         _ test: (DownloaderRig, TestServer) async throws -> Void
@@ -199,7 +199,7 @@ struct CredentialFaultTests {
             let file = try #require(try Metalink(Data(document.utf8)).files.first)
             try await rig.download(DownloadRequest(file, into: rig.folder))
             #expect(rig.server.requests.map { $0["Authorization"] != nil } == [isSent])
-            // A URL that the user names in its place is the user's own.
+            // A URL that the user sets instead gets the user's header fields.
             var request = DownloadRequest(file, into: rig.folder)
             request.url = try #require(URL(string: rig.server.url("/other")))
             request.destination = .file(path: rig.folder + "/other")

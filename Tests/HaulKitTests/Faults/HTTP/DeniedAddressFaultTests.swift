@@ -4,11 +4,11 @@ import Testing
 @testable import HaulCore
 @testable import HaulKit
 
-/// Addresses that downloads may not connect to: of a URL, behind a name, at a redirect, of a mirror.
+/// Addresses that downloads may not connect to: in a URL, behind a name, after a redirect, or of a mirror.
 @Suite(.serialized, .timeLimit(.minutes(60)))
 struct DeniedAddressFaultTests {
     private let content = TestContent.first
-    /// Everything of this machine but the address of the test servers.
+    /// All loopback addresses except that of the test servers.
     private static let others = ["127.0.0.2/31", "127.0.0.4/30", "127.0.0.8/29", "::1"].compactMap(AddressBlock.init)
 
     @Test(arguments: ["127.0.0.1", "localhost", "127.1", "2130706433", "0x7f.1", "[::ffff:127.0.0.1]"])
@@ -42,7 +42,7 @@ struct DeniedAddressFaultTests {
             configure: { $0.network.deniedAddresses = Self.others },
             serving: { resource.reply(to: $0) }
         ) { rig in
-            // ::1 and 127.0.0.1.
+            // `localhost` is `::1` and 127.0.0.1.
             try await rig.download(rig.request(url: "http://localhost:\(rig.server.port)/file.bin"))
             #expect(try rig.holdsOnly(content))
         }

@@ -6,12 +6,12 @@ import Testing
 @testable import HaulCore
 @testable import HaulKit
 
-/// Servers that want a digest of the password (RFC 7616).
+/// Servers that request Digest authentication (RFC 7616).
 @Suite(.serialized, .timeLimit(.minutes(60)))
 struct DigestFaultTests {
     private let content = TestContent.first
 
-    /// Lets in who answers its challenge, with counts that rise.
+    /// Admits requests that answer its challenge with a nonce count that is new.
     private final class Guard: Sendable {
         private let counts = Mutex<[String: Set<String>]>([:])
         let challenge: @Sendable (Int) -> String

@@ -6,7 +6,7 @@ import Testing
 @testable import HaulCore
 @testable import HaulKit
 
-/// Answers that the layers below hold to be impossible. None ends the process, from wherever it comes.
+/// Answers that the HTTP stack considers impossible. None of them ends the process, whatever their source.
 @Suite(.serialized, .timeLimit(.minutes(60)))
 struct ImpossibleAnswerFaultTests {
     private static let content = TestContent.first
@@ -78,7 +78,7 @@ struct ImpossibleAnswerFaultTests {
         await proxy.stop()
     }
 
-    /// A server that says anything at all, with answers behind answers: each download ends, as a file or an error.
+    /// A server sends arbitrary answers, also several in a row. Each download ends with a file or an error.
     @Test func survivesAnswersOfEveryShape() async throws {
         let words = [
             "HTTP/1.1 200 OK\r\n", "HTTP/1.1 100 Go on\r\n\r\n", "HTTP/1.1 000 X\r\n", "HTTP/1.1 204 N\r\n\r\n",
@@ -92,7 +92,7 @@ struct ImpossibleAnswerFaultTests {
         let replies = Mutex(HostileStrings(of: words, count: 600, upTo: 9, seed: 11).makeIterator())
         let handler: DownloaderRig.Handler = { _ in
             guard let text = replies.withLock({ $0.next() }) else { return .empty(404, "Done") }
-            // Every other connection is left open behind the answer.
+            // Every second connection stays open after the answer.
             return text.utf8.count % 2 == 0 ? .raw(text) : TestReply([.raw(Array(text.utf8))])
         }
         try await DownloaderRig.run(

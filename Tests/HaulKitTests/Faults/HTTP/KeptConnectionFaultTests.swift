@@ -6,12 +6,12 @@ import Testing
 @testable import HaulCore
 @testable import HaulKit
 
-/// Connections that a server ends after an answer, just when the next question comes (RFC 9112 §9.3.1).
+/// Connections that a server closes after an answer, just as the next request arrives (RFC 9112 §9.3.1).
 @Suite(.serialized, .timeLimit(.minutes(60)))
 struct KeptConnectionFaultTests {
     private let content = TestContent.first
 
-    /// Answers one request a connection, and does `end` at the next.
+    /// Answers the first request of each connection, and performs `end` at the next one.
     private func once(_ end: TestStep, then later: @escaping DownloaderRig.Handler) -> DownloaderRig.Handler {
         let used = Counter()
         return { request in used.firstTime(request.connectionNumber) ? later(request) : TestReply([end]) }
@@ -27,10 +27,10 @@ struct KeptConnectionFaultTests {
         let resource = content.resource()
         try await DownloaderRig.run(
             configure: {
-                // One failed attempt would be the last.
+                // Makes the first failed attempt the last.
                 $0.retry.attempts = 1
                 $0.retry.attemptsBeforeFirstAnswer = 1
-                // However slow this machine is.
+                // Longer than a slow machine needs.
                 $0.network.idleTimeout = .seconds(3600)
             },
             serving: once(end) { resource.reply(to: $0) }
@@ -69,7 +69,7 @@ struct KeptConnectionFaultTests {
             try await rig.download()
             let error = try await rig.failure("/never") { $0.destination = .file(path: rig.folder + "/never") }
             #expect(error.code == .connectionLost)
-            // Once over the connection that the first file left; then three attempts may fail, and the fourth is the last.
+            // One request on the connection that the first file left, then three failed attempts and a last one.
             #expect(rig.server.requests.count == 6)
         }
     }

@@ -4,18 +4,18 @@ import Testing
 @testable import HaulCore
 @testable import HaulKit
 
-/// Answers that are hardly HTTP, or not at all: each is an error or the right file, and never a trap.
+/// Answers that are barely HTTP or not HTTP. Each leads to an error or to the correct file, never to a trap.
 @Suite(.serialized, .timeLimit(.minutes(60)))
 struct OddAnswerFaultTests {
     private let content = TestContent(seed: 1, count: 20_000)
 
-    /// How a download ends whose server says nothing but this; nil when it completes.
+    /// Returns the error of a download whose server always answers `reply`; `nil` if the download completes.
     @discardableResult
     private func failure(_ reply: TestReply) async throws -> DownloadError? {
         var failure: DownloadError?
         try await DownloaderRig.run(
             configure: {
-                // None of these answers is a silence; on a busy machine any short time without progress would be taken for one.
+                // None of these answers is a stall. On a busy machine a short timeout could take one for a stall.
                 $0.connections.stallTimeout = .seconds(300)
                 $0.connections.connectTimeout = .seconds(300)
             },

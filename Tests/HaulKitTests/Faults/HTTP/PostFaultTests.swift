@@ -5,14 +5,14 @@ import Testing
 @testable import HaulCore
 @testable import HaulKit
 
-/// Files that a server makes for a body that was posted to it.
+/// Files that a server makes in answer to a POST.
 @Suite(.timeLimit(.minutes(60)))
 struct PostFaultTests {
     private let content = TestContent.first
     private static let body = Data(#"{"id":7}"#.utf8)
     private static let method = DownloadRequest.Method.post(body: body, type: "application/json")
 
-    /// A handler that makes the file for a POST, as the other one does for a GET.
+    /// Returns a handler that answers a POST as `handler` answers a GET.
     private func forPosts(_ handler: @escaping DownloaderRig.Handler) -> DownloaderRig.Handler {
         { request in
             handler(
@@ -21,13 +21,13 @@ struct PostFaultTests {
         }
     }
 
-    /// The file for a POST.
+    /// Serves the file in answer to a POST.
     private var served: DownloaderRig.Handler {
         let resource = content.resource()
         return forPosts { resource.reply(to: $0) }
     }
 
-    /// Whether every request is the POST.
+    /// Returns whether every request is the expected POST.
     private func arePosts(_ requests: [TestRequest]) -> Bool {
         requests.allSatisfy {
             $0.method == "POST" && $0["Content-Type"] == "application/json" && $0["Content-Length"] == "8"

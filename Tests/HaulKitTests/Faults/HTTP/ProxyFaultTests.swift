@@ -5,12 +5,12 @@ import Testing
 @testable import HaulCore
 @testable import HaulKit
 
-/// Ways through a proxy.
+/// Downloads through a proxy.
 @Suite(.serialized, .timeLimit(.minutes(60)))
 struct ProxyFaultTests {
     private let content = TestContent.first
 
-    /// Runs a test with a proxy between the downloader and the server.
+    /// Calls `test` with a proxy between the downloader and the server.
     private func run(
         _ kind: TestProxy.Kind,
         secure: Bool = false,
@@ -138,7 +138,8 @@ struct ProxyFaultTests {
         }
     }
 
-    /// RFC 1928 §6: what has to do with the server may pass, what the proxy does not do stays so.
+    /// Replies of RFC 1928 §6. A failure to reach the server may pass, but a refusal or missing feature of the proxy
+    /// does not.
     @Test(
         arguments: [
             (1, 3), (2, 1), (3, 3), (4, 3), (5, 3), (6, 3), (7, 1), (8, 1), (99, 3),

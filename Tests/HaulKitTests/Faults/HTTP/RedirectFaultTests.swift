@@ -5,12 +5,12 @@ import Testing
 @testable import HaulCore
 @testable import HaulKit
 
-/// Line 12: where redirects lead.
+/// Line 12 of `docs/practice-list.md`: redirects.
 @Suite(.serialized, .timeLimit(.minutes(60)))
 struct RedirectFaultTests {
     private let content = TestContent.first
 
-    /// `/0` redirects to `/1` and so on; the file is at `/<hops>`.
+    /// Redirects `/0` to `/1` and so on, and serves the file at `/<hops>`.
     private func chain(of hops: Int) -> DownloaderRig.Handler {
         let resource = content.resource()
         return { request in
@@ -92,7 +92,7 @@ struct RedirectFaultTests {
 
     @Test func followsARedirectToItselfThatIsServedInTheEnd() async throws {
         let resource = content.resource()
-        // A server that sheds load: twice the same URL again, then the file.
+        // The server sheds load: it redirects twice to the same URL, then serves the file.
         try await DownloaderRig.run(
             serving: { $0.requestNumber < 3 ? .redirect(to: $0.target) : resource.reply(to: $0) }
         ) { rig in

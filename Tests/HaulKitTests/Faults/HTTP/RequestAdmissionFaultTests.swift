@@ -6,7 +6,7 @@ import Testing
 @testable import HaulCore
 @testable import HaulKit
 
-/// Requests that wait until something beside the downloader admits them.
+/// Requests that wait until a `RequestAdmission` outside the downloader admits them.
 @Suite(.timeLimit(.minutes(60)))
 struct RequestAdmissionFaultTests {
     private let content = TestContent.first
@@ -71,7 +71,7 @@ struct RequestAdmissionFaultTests {
             admission,
             serving: { request in
                 guard request.requestNumber == 1 else { return resource.reply(to: request) }
-                // A clock that is a day off says the same: the date counts from the answer's own.
+                // The server's clock may be wrong, because the date counts from the `Date` of the answer.
                 return .empty(
                     503,
                     "Service Unavailable",
@@ -97,7 +97,7 @@ struct RequestAdmissionFaultTests {
     }
 }
 
-/// Admits requests at once, or when it is told to, and records them.
+/// Admits requests at once or when told to, and records them.
 private final class ScriptedAdmission: RequestAdmission {
     private struct State {
         var holdsBack: Bool

@@ -5,12 +5,12 @@ import Testing
 @testable import HaulCore
 @testable import HaulKit
 
-/// What the request line says, whatever was typed or named by a server.
+/// The target in the request line, for all spellings by users and servers.
 @Suite(.serialized, .timeLimit(.minutes(60)))
 struct RequestTargetFaultTests {
     private let content = TestContent(seed: 8, count: 20_000)
 
-    /// The targets of all requests for `text`, which is appended to the server's address.
+    /// Returns the targets of all requests for `text`, which is appended to the server's address.
     private func targets(
         of text: String,
         redirecting location: String? = nil,
@@ -76,7 +76,7 @@ struct RequestTargetFaultTests {
         }
     }
 
-    /// Earlier versions called `/a%20b c` what Foundation makes of it, `/a%2520b%20c`.
+    /// Earlier versions stored `/a%20b c` as Foundation spells it, `/a%2520b%20c`.
     @Test func findsTheDownloadOfAnEarlierSpelling() async throws {
         let resource = content.resource()
         try await DownloaderRig.run(serving: { request in

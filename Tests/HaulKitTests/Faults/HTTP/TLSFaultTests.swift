@@ -5,7 +5,7 @@ import Testing
 @testable import HaulCore
 @testable import HaulKit
 
-/// Line 9, and whom to trust: TLS connections that break off, and certificates.
+/// Line 9 of `docs/practice-list.md`: TLS connections that break off; and the certificates to trust.
 @Suite(.serialized, .timeLimit(.minutes(60)))
 struct TLSFaultTests {
     private let content = TestContent.first
@@ -35,7 +35,8 @@ struct TLSFaultTests {
         }
     }
 
-    /// Its own, and where the handshake takes more than a moment, the bare one that tries the other addresses of the name.
+    /// The connection of the attempt, and a bare one to the other addresses of the name if the handshake takes more
+    /// than a moment.
     private static let ofOneAttempt = 2
 
     @Test func refusesAnUntrustedCertificateAtOnce() async throws {

@@ -4,7 +4,7 @@ import Testing
 @testable import HaulCore
 @testable import HaulKit
 
-/// Which transfer codings mark the end of a body, and which are no answer at all (RFC 9112 §6, §7).
+/// Transfer codings that mark the end of a body, and those that make the answer invalid (RFC 9112 §6, §7).
 @Suite(.serialized, .timeLimit(.minutes(60)))
 struct TransferCodingFaultTests {
     private let content = TestContent.first

@@ -4,7 +4,7 @@ import Testing
 @testable import HaulCore
 @testable import HaulKit
 
-/// Line 13: a captive portal or a login page where the file was expected.
+/// Line 13 of `docs/practice-list.md`: a captive portal or a login page instead of the file.
 @Suite(.serialized, .timeLimit(.minutes(60)))
 struct WebPageFaultTests {
     private let content = TestContent.first

@@ -5,17 +5,18 @@ import Testing
 @testable import HaulCore
 @testable import HaulKit
 
-/// What hooks are told of real downloads.
+/// Messages to hooks about real downloads.
 @Suite(.serialized, .timeLimit(.minutes(60)))
 struct HookFaultTests {
     private let content = TestContent.first
 
-    /// Everything that a webhook was told while `test` ran, in order.
+    /// Returns all messages that a webhook got while `test` ran, in order.
     private func told(
         serving handler: @escaping DownloaderRig.Handler,
         during test: (DownloaderRig) async throws -> Void
     ) async throws -> [[String: Any]] {
-        // One of its own: what the downloads' server answers depends on the number of the request.
+        // The receiver has its own server, because the answers of the downloads' server depend on the number of the
+        // request.
         let receiver = try await TestServer.start { _ in .empty(200, "OK") }
         let url = try #require(URL(string: receiver.url("/hook")))
         try await DownloaderRig.run(serving: handler) { rig in
@@ -42,7 +43,7 @@ struct HookFaultTests {
                 $0.metadata = DownloadRequest.Metadata(json: #"{"cover":1}"#)
             }
         }
-        // The two ends come in either order.
+        // The two messages of the end come in either order.
         try #require(Set(events(bodies)) == ["started", "completed", "group-ended", "all-completed"])
         try #require(events(bodies).prefix(2) == ["started", "completed"])
         let completed = bodies[1]
@@ -84,7 +85,7 @@ struct HookFaultTests {
             }
             #expect(try await group.result().count == 3)
             _ = try await rig.downloader.waitUntilIdle()
-            // Once more for what ends later, and not for what only pauses.
+            // The group ends again after a later download, but not after a mere pause.
             _ = try await rig.downloader.add(request("d", "g")).result()
             #expect(try await group.result().count == 4)
         }
@@ -146,7 +147,7 @@ struct HookFaultTests {
         let bodies = try await told(serving: { resource.reply(to: $0) }) { rig in
             await rig.downloader.expectMoreDownloads(true)
             for name in ["a", "b", "c"] {
-                // Each is over before the next is added.
+                // Each download ends before the next is added.
                 try await rig.download("/\(name)") { $0.destination = .file(path: rig.folder + "/" + name) }
             }
             await rig.downloader.expectMoreDownloads(false)

@@ -5,7 +5,7 @@ import Testing
 @testable import HaulCore
 @testable import HaulKit
 
-/// Digests, given by the user or announced by the server.
+/// Digests given by the user or announced by the server.
 @Suite(.serialized, .timeLimit(.minutes(60)))
 struct ChecksumFaultTests {
     private let content = TestContent.first
@@ -114,7 +114,7 @@ struct ChecksumFaultTests {
         }
     }
 
-    /// A file that was complete before anybody named its digest.
+    /// The file is complete before its digest is known.
     @Test func checksAFileThatIsCompleteAlready() async throws {
         let resource = content.resource()
         try await DownloaderRig.run(serving: resource) { rig async throws in
@@ -149,7 +149,7 @@ struct ChecksumFaultTests {
         }
     }
 
-    /// Runs a download of the wrong bytes so often.
+    /// Runs a download of the wrong bytes `runs` times.
     private func fail(_ runs: Int, _ rig: DownloaderRig) async throws {
         let checksum = other.checksum(.sha256)
         let download = try await rig.downloader.add(try rig.request { $0.checksum = checksum })
@@ -178,7 +178,7 @@ struct ChecksumFaultTests {
 }
 
 extension TestContent {
-    /// The digests of the contents that tests load, as `md5sum` and its sisters say.
+    /// The digests of the test contents, as computed by `md5sum`, `sha1sum` and so on.
     private static let digests = [
         "1 md5": "415f22dd26075012b271734dd3326076",
         "1 sha1": "a85eb7ac98c4fcd0152e696bb123b2d1c39a640c",
@@ -188,10 +188,10 @@ extension TestContent {
         "2 sha256": "8fb139296c2d4a5ce3622daf49fac2a07a9d3cd14d9940961c2a81e52646fd17",
     ]
 
-    /// The digest of ``first`` or ``second``.
+    /// Returns the digest of ``first`` or ``second``.
     func checksum(_ algorithm: DownloadRequest.Checksum.Algorithm) -> DownloadRequest.Checksum? {
         Self.digests["\(seed) \(algorithm.rawValue)"].flatMap {
-            // None of these is unreadable; whoever requires one would see it.
+            // All of these digests are valid. A test that requires one would notice a `nil`.
             try? DownloadRequest.Checksum("\(algorithm.rawValue):\($0)")
         }
     }

@@ -5,7 +5,7 @@ import Testing
 @testable import HaulCore
 @testable import HaulKit
 
-/// Digests of pieces: what is wrong is found at once, fetched again alone, and held against who sent it.
+/// Digests of pieces. A wrong piece is found at once, fetched again alone, and charged to its source.
 @Suite(.serialized, .timeLimit(.minutes(60)))
 struct PieceTests {
     private static let piece: Int64 = 64 << 10
@@ -15,8 +15,8 @@ struct PieceTests {
         content.resource(etag: tag).paced(pace)
     }
 
-    /// A handler that sends one wrong byte in each piece. It falls silent after one whole piece at least: however late a busy
-    /// machine looks at that, no more comes.
+    /// Returns a handler that sends one wrong byte in each piece. It falls silent after at least one whole piece, so
+    /// that no more comes while a busy machine is late to check it.
     private func corrupt(_ tag: String = "\"v1\"") -> DownloaderRig.Handler {
         let wrong = stride(from: Self.piece / 2, to: content.count, by: Int(Self.piece)).map { $0..<$0 + 1 }
         let resource = resource(tag).silent(after: 2 * Self.piece)
@@ -32,7 +32,8 @@ struct PieceTests {
         try await DownloaderRig.run(serving: resource(), configure: { $0.share() }) { rig async throws in
             try await rig.download("/file.bin", describe)
             #expect(try rig.holdsOnly(content))
-            // A connection that a busy machine starves for seconds is replaced, and what its socket holds is sent again.
+            // A connection that a busy machine starves for seconds is replaced, and the bytes in its socket are sent
+            // again.
             #expect(rig.server.bodyBytesSent < content.count * 4)
         }
     }
@@ -57,7 +58,7 @@ struct PieceTests {
         }
     }
 
-    /// One after the other each of them brings the same piece wrong: that says nothing of the next.
+    /// Each bad server brings the same piece wrong in turn. This says nothing about the next server.
     @Test(arguments: [1, 4])
     func findsTheOneGoodServerAmongBadOnes(connections: Int) async throws {
         let good = resource("\"other\"")
@@ -137,7 +138,8 @@ struct PieceTests {
             configure: { $0.share() },
             serving: { request in
                 let reply = resource.reply(to: request)
-                // Sent to the first whose stretch it is in, and cut off from the whole as long as others are to bring it.
+                // Corrupts the first answer that contains the byte. For pieces other than the first, the request for
+                // the whole file does not count, because its range is shortened when other connections take over.
                 let lower = request.range?.first ?? 0
                 guard let last = request.range?.last ?? (index == 0 ? content.count - 1 : nil),
                     lower <= wrong.lowerBound, last >= wrong.lowerBound,

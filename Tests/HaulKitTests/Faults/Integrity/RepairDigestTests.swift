@@ -5,7 +5,7 @@ import Testing
 @testable import HaulCore
 @testable import HaulKit
 
-/// Repairs whose pieces and whole digest do not agree, and what a repair leaves behind.
+/// Repairs with contradicting digests of pieces and file, and the traces that a repair leaves.
 @Suite(.serialized, .timeLimit(.minutes(60)))
 struct RepairDigestTests {
     private static let piece: Int64 = 64 << 10

@@ -10,7 +10,7 @@ import Testing
 struct MirrorLinkTests {
     private let content = TestContent.first
 
-    /// The resource, saying that these servers have it too.
+    /// Returns the resource with `Link` fields that name `servers` as mirrors.
     private func linking(to servers: [TestServer], digest: Bool = true) -> FileResource {
         var resource = content.resource().paced()
         resource.extraHeaders = servers.map { ("Link", "<\($0.url("/file.bin"))>; rel=duplicate; pri=1") }
@@ -47,7 +47,7 @@ struct MirrorLinkTests {
             #expect(rig.mirrors[0].bodyBytesSent > 0)
             #expect(strangers.value == 0)
         }
-        // Nor when it is the one that is asked first.
+        // The mirror's links do not count either if the mirror is the first server that answers.
         try await DownloaderRig.run(
             serving: { _, _ in .empty(404, "Not Found") },
             mirrors: [{ named.reply(to: $0) }]
@@ -75,7 +75,7 @@ struct MirrorLinkTests {
         }
     }
 
-    /// Without a digest a link proves nothing, whatever the tag.
+    /// Without a digest a linked mirror is not trusted, whatever its tag.
     @Test(arguments: [nil, "\"elsewhere\""])
     func doesNotJoinALinkedMirrorWithoutADigest(_ tag: String?) async throws {
         let other = TestContent.second

@@ -63,7 +63,8 @@ struct BindingFaultTests {
     @Test(.enabled(if: (try? NetworkBinding.localAddress("::1").check()) != nil, "needs IPv6"))
     func anInterfaceGivesTheServerAnAddressOfItsOwnVersion() async throws {
         try await run(.interface("lo")) { rig in
-            // Refused by the server, not for want of an address: 127.0.0.1 was tried first, and is of no use here.
+            // The server refused the connection. A local address was found, although 127.0.0.1 was tried first and does
+            // not fit.
             let failure = try await rig.failure(of: try rig.request(url: "http://[::1]:1/file.bin"))
             #expect(failure.message.contains("refuses connections"))
         }

@@ -7,12 +7,12 @@ import Testing
 @testable import HaulCore
 @testable import HaulKit
 
-/// Downloads from hosts of which some have names that no server of names answers for, on loopback.
+/// Downloads from hosts on loopback, some of whose names no DNS server answers for.
 @Suite(.serialized, .timeLimit(.minutes(60)))
 struct NameLookupFaultTests {
     private let content = TestContent.first
 
-    /// A downloader that looks names up in a function of the test.
+    /// Calls `test` with a downloader that looks up names with `lookUp`.
     private func run(
         tls: TestCertificate? = nil,
         looking lookUp: @escaping NameResolver.Lookup,
@@ -109,7 +109,7 @@ struct NameLookupFaultTests {
                 try await downloader.add("http://silent.example:\(server.port)/bad", to: folder).result()
             }
             #expect(error?.code == .timedOut)
-            // The second attempt has joined the lookup of the first one.
+            // The second attempt joined the lookup of the first one.
             #expect(names.asked.value == 1)
         }
     }
@@ -137,7 +137,7 @@ struct NameLookupFaultTests {
         let asked = CallCounter()
         let lookUp: NameResolver.Lookup = { _ in
             asked.next()
-            // Nothing listens at the first: servers of tests are at 127.0.0.1 only.
+            // Nothing listens at the first address, because test servers listen on 127.0.0.1 only.
             return .success(["127.0.0.9", "127.0.0.1"].map(ResolvedAddress.init))
         }
         try await run(looking: lookUp, serving: { resource.reply(to: $0) }) { downloader, server, folder in
@@ -147,7 +147,7 @@ struct NameLookupFaultTests {
                 #expect(try content.matches(fileAt: done.path))
             }
             #expect(asked.value == 1)
-            // All went over one connection: the address that served is kept to.
+            // All requests used one connection, because the resolver prefers the address that has served.
             #expect(Set(server.requests.map(\.connectionNumber)).count == 1)
         }
     }

@@ -4,7 +4,7 @@ import Testing
 @testable import HaulCore
 @testable import HaulKit
 
-/// Lines 7 and 8: what a server says about its ranges, and content codings that nobody asked for.
+/// Lines 7 and 8 of `docs/practice-list.md`: statements of a server about its ranges, and unrequested content codings.
 @Suite(.serialized, .timeLimit(.minutes(60)))
 struct AcceptRangesFaultTests {
     private let content = TestContent.first
@@ -26,7 +26,7 @@ struct AcceptRangesFaultTests {
         try await DownloaderRig.run(serving: resource.silentFirst()) { rig in
             try await rig.interrupted()
             #expect(try rig.holdsOnly(content))
-            // The answer to the first block is the whole file.
+            // The server answers the request for the first block with the whole file.
             #expect(rig.ranges == [nil, "bytes=0-16383"])
         }
     }

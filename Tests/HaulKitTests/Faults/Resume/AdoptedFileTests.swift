@@ -11,7 +11,7 @@ struct AdoptedFileTests {
     private static let piece = 1 << 20
     private let content = TestContent(seed: 21, count: 8_000_000)
     private let other = TestContent(seed: 22, count: 8_000_000)
-    /// Three whole pieces, and three blocks of two others.
+    /// Claims three whole pieces, and three blocks of two other pieces.
     private var control: ControlFileBytes {
         ControlFileBytes(
             total: UInt64(content.count),
@@ -20,10 +20,10 @@ struct AdoptedFileTests {
         )
     }
     private let missing: Int64 = 8_000_000 - 3_145_728 - 49_152
-    /// What is compared: fifteen blocks, and the last one again.
+    /// Number of compared bytes: fifteen blocks, and the last one again.
     private let compared: Int64 = 16 * (16 << 10)
 
-    /// Puts what another program has left: the claimed bytes of `content`, and something else between them.
+    /// Writes the unfinished file of another program: the claimed bytes of `content`, with zeros between them.
     private func put(_ control: ControlFileBytes, of content: TestContent, _ rig: DownloaderRig) throws {
         let file = try Aria2ControlFile(control.bytes)
         var bytes = [UInt8](repeating: 0, count: Int(file.total))
@@ -57,8 +57,8 @@ struct AdoptedFileTests {
             #expect(try rig.holdsOnly(content))
             #expect(done.path == rig.path)
             #expect(rig.ranges.allSatisfy { $0 != nil })
-            // Without a strong name, an eighth of what came is compared before each of the other gaps. What is on its way on
-            // connections that are closed counts as sent; a starved process closes more of them.
+            // Without a strong validator, an eighth of the received bytes is compared before each further gap. Bytes in
+            // flight on closed connections count as sent, and a starved process closes more connections.
             let again = tag == "\"v1\"" && connections == 1 ? 0 : missing
             #expect(rig.server.bodyBytesSent <= missing + compared + again)
             if connections > 1, tag == "\"v1\"" { #expect(rig.server.requests.contains { $0["If-Match"] == tag }) }
@@ -94,7 +94,7 @@ struct AdoptedFileTests {
         try await DownloaderRig.run(serving: content.resource()) { rig in
             try Data(content.bytes(0..<5_000_000)).write(to: URL(fileURLWithPath: rig.path))
             let before = try contents(rig)
-            // Outside of the macro: the compiler gives a closure in it the name of the one below.
+            // Awaited outside the macro, because the compiler gives a closure in it the same name as the one below.
             let error = try await rig.failure { $0.adopts = .aria2ControlFile }
             #expect(error.code == .fileExists)
             #expect(try contents(rig) == before)
@@ -253,7 +253,7 @@ struct AdoptedFileTests {
                 $0.adopts = .aria2ControlFile
                 $0.checksum = content.digest
             }
-            // The blocks that are compared are drawn by lot, and one of them may be the wrong one.
+            // The compared blocks are chosen at random, and the wrong one may be among them.
             #expect([.checksumMismatch, .contentChanged].contains(error.code))
             #expect(try rig.names() == ["file.bin", "file.bin.aria2"])
         }
@@ -273,7 +273,7 @@ struct AdoptedFileTests {
         }
     }
 
-    /// A wrong byte where blocks are hardly ever compared.
+    /// Changes one byte in a part of the file where blocks are rarely compared.
     private func spoil(_ rig: DownloaderRig) throws {
         let file = try FileHandle(forUpdating: URL(fileURLWithPath: rig.path))
         try file.seek(toOffset: 300_001)
@@ -339,7 +339,7 @@ struct AdoptedFileTests {
 }
 
 extension TestRequest {
-    /// Asks for more than a block that is compared.
+    /// Whether the request asks for more than one compared block.
     fileprivate var isLong: Bool {
         range.map { range in range.last.map { $0 - range.first > 16 << 10 } ?? true } ?? true
     }

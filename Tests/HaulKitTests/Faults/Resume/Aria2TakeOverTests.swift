@@ -5,7 +5,7 @@ import Testing
 @testable import HaulCore
 @testable import HaulKit
 
-/// The path of aria2, where it is installed.
+/// The path of `aria2c`; `nil` if it is not installed.
 private let aria2Program = (ProcessInfo.processInfo.environment["PATH"] ?? "").split(separator: ":")
     .map { $0 + "/aria2c" }.first { FileManager.default.isExecutableFile(atPath: $0) }
 
@@ -19,9 +19,9 @@ private let aria2Program = (ProcessInfo.processInfo.environment["PATH"] ?? "").s
 struct Aria2TakeOverTests {
     private let content = TestContent(seed: 31, count: 40_000_000)
 
-    /// Lets aria2 begin, and ends it by a signal once its control file claims so many bytes.
+    /// Starts aria2, and ends it with `signal` once its control file claims `count` bytes.
     ///
-    /// - Returns: what the control file claims then.
+    /// - Returns: the control file that aria2 leaves.
     private func begin(_ rig: DownloaderRig, until count: Int64, _ signal: Int32, _ options: [String]) async throws
         -> Aria2ControlFile
     {
@@ -33,7 +33,7 @@ struct Aria2TakeOverTests {
         let isOver = CancelFlag()
         let end = Task { await Self.end(of: process, isOver) }
         while !isOver.isSet {
-            // While it is being replaced, there may be none, or a part.
+            // While aria2 replaces the control file, the file may be missing or incomplete.
             if let bytes = try? Data(contentsOf: control), let file = try? Aria2ControlFile([UInt8](bytes)),
                 file.claimed.count >= count
             {
@@ -46,7 +46,7 @@ struct Aria2TakeOverTests {
         return try Aria2ControlFile([UInt8](try Data(contentsOf: control)))
     }
 
-    /// On a thread of its own: the threads of tasks are as few as the cores.
+    /// Waits on a thread of its own, because tasks have only as many threads as there are cores.
     private static func end(of process: Int32, _ isOver: CancelFlag) async -> SystemCommand.Ending {
         await withCheckedContinuation { continuation in
             Thread.detachNewThread {

@@ -4,19 +4,20 @@ import Testing
 @testable import HaulCore
 @testable import HaulKit
 
-/// The file changes at the server while several connections bring it: what is finished is one version, never two.
+/// The file changes at the server while several connections fetch it. The finished file is one version, never a
+/// mixture.
 @Suite(.serialized, .timeLimit(.minutes(60)))
 struct ChangeWhileSharingTests {
     private let old = TestContent.first
     private let new = TestContent.second
 
-    /// How the server tells, or does not tell, a further connection that the version is another.
+    /// The server's answer to an additional connection that asks for the old version.
     enum Server: CaseIterable {
-        /// 412 to `If-Match`.
+        /// Answers 412 to `If-Match`.
         case honest
-        /// A 206 with the other version's tag.
+        /// Ignores `If-Match`: answers 206 with the tag of the other version.
         case withoutIfMatch
-        /// A 206 with the other version's tag, even to `If-Range`.
+        /// Ignores `If-Match` and `If-Range`: answers 206 with the tag of the other version.
         case withoutConditions
 
         func reply(to request: TestRequest, from resource: FileResource) -> TestReply {
@@ -27,7 +28,7 @@ struct ChangeWhileSharingTests {
         }
     }
 
-    /// A handler whose file becomes another one after so many requests.
+    /// Returns a handler whose file changes after `count` requests.
     private func changing(
         after count: Int,
         _ server: Server,
@@ -43,7 +44,7 @@ struct ChangeWhileSharingTests {
 
     @Test(arguments: Server.allCases, [1, 2, 3, 4])
     func endsWithOneVersion(_ server: Server, after count: Int) async throws {
-        // Changed before anything of it is here, or when some is.
+        // The file changes before any of its bytes have arrived, or after some have.
         let handler = changing(after: count, server, to: new.resource(etag: "\"v2\""), isLate: count % 2 == 0)
         try await DownloaderRig.run(configure: { $0.share() }, serving: handler) { rig in
             try await rig.download()
@@ -56,7 +57,7 @@ struct ChangeWhileSharingTests {
     @Test(arguments: [1, 2, 3])
     func endsWithOneVersionWhenItsLengthIsAnother(after count: Int) async throws {
         let longer = TestContent(seed: 2, count: 500_000)
-        // Under the same tag, so that only the length tells.
+        // The tag is the same, so only the length shows the change.
         let handler = changing(after: count, .honest, to: longer.resource())
         try await DownloaderRig.run(configure: { $0.share() }, serving: handler) { rig in
             try await rig.download()
@@ -82,7 +83,8 @@ struct ChangeWhileSharingTests {
         }
     }
 
-    /// Beside a tag that is none the date is no name either: one connection, and so one version.
+    /// Beside an invalid tag the date does not count as a validator. The download uses one connection, and so gets one
+    /// version.
     @Test(arguments: [("abc1", "abc2"), ("w/\"1\"", "w/\"1\""), ("\"v 1\"", "\"v 2\""), ("", "")])
     func hasOneConnectionUnderAMalformedTag(_ before: String, _ after: String) async throws {
         let date = "Sun, 06 Nov 1994 08:49:37 GMT"
@@ -112,7 +114,7 @@ struct ChangeWhileSharingTests {
         }
     }
 
-    /// Each version lasts for two answers: one that a connection brings to its end is as good as another.
+    /// Each version lasts for two answers. The download may end with any version that a connection completes.
     @Test func endsWithOneVersionOrNoneOfAFileThatNeverStandsStill() async throws {
         let version: @Sendable (Int) -> TestContent = { TestContent(seed: UInt64(100 + $0), count: 400_000) }
         try await DownloaderRig.run(
@@ -133,7 +135,7 @@ struct ChangeWhileSharingTests {
         }
     }
 
-    /// Nothing changed: the server is just wrong about `If-Match`.
+    /// The file is unchanged, but the server answers `If-Match` wrongly.
     @Test func completesAtAServerThatRefusesEveryIfMatch() async throws {
         let resource = old.resource().paced()
         try await DownloaderRig.run(
@@ -150,7 +152,7 @@ struct ChangeWhileSharingTests {
         }
     }
 
-    /// Two machines behind one name that disagree on the tag of the same bytes.
+    /// Two servers behind one name have different tags for the same bytes.
     @Test func completesWhereEveryOtherAnswerNamesAnotherTag() async throws {
         let (one, other) = (old.resource(etag: "\"a\"").paced(), old.resource(etag: "\"b\"").paced())
         try await DownloaderRig.run(
@@ -164,7 +166,7 @@ struct ChangeWhileSharingTests {
 }
 
 extension TestRequest {
-    /// The same, as a server sees it that does not know this field.
+    /// Returns the request as it looks to a server that ignores the field `name`.
     fileprivate func without(_ name: String) -> TestRequest {
         TestRequest(
             method: method,

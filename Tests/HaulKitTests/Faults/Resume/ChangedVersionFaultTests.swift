@@ -4,7 +4,7 @@ import Testing
 @testable import HaulCore
 @testable import HaulKit
 
-/// Line 3: the file changes at the server between two answers.
+/// Line 3 of `docs/practice-list.md`: the file changes at the server between two answers.
 @Suite(.serialized, .timeLimit(.minutes(60)))
 struct ChangedVersionFaultTests {
     private let first = TestContent.first
@@ -12,7 +12,8 @@ struct ChangedVersionFaultTests {
     private static let old = "Sun, 06 Nov 1994 08:49:37 GMT"
     private static let new = "Mon, 07 Nov 1994 08:49:37 GMT"
 
-    /// The first answer comes of `before`, the others of `after`: which version is there in the end?
+    /// Serves `before` first and then `after`. Checks that the file ends as the second version, and returns the later
+    /// ranges.
     private func endsWithTheSecond(_ before: FileResource, then after: FileResource) async throws -> [String?] {
         var ranges: [String?] = []
         try await DownloaderRig.run(serving: before.silentFirst { after.reply(to: $0) }) { rig in
@@ -39,7 +40,7 @@ struct ChangedVersionFaultTests {
             first.resource(etag: nil, lastModified: Self.old),
             then: second.resource(etag: nil, lastModified: Self.new)
         )
-        // A date that is no strong one: the first block already shows the other.
+        // The date is not strong, so blocks are compared. The answer to the first one has another date.
         #expect(ranges == ["bytes=0-16383", nil])
     }
 
@@ -109,7 +110,8 @@ struct ChangedVersionFaultTests {
 }
 
 extension FileResource {
-    /// The same, but its connection ends after so many bytes of each body, and a little silence in which they can land.
+    /// Returns this resource with a connection that ends after `limit` bytes of each body. A short silence before the
+    /// end lets these bytes arrive.
     func breaking(
         after limit: Int64,
         silence: Duration = .milliseconds(250),
@@ -119,7 +121,7 @@ extension FileResource {
     }
 }
 
-/// A resource of which no body comes whole at once.
+/// A resource whose bodies are cut off.
 struct BreakingResource: Sendable {
     let resource: FileResource
     let silence: Duration

@@ -6,12 +6,12 @@ import Testing
 @testable import HaulCore
 @testable import HaulKit
 
-/// Partial files with holes: only those are filled.
+/// Partial files with holes. Only the holes are filled.
 @Suite(.serialized, .timeLimit(.minutes(60)))
 struct HoleTests {
     private let content = TestContent(seed: 1, count: 1_000_000)
 
-    /// Lets four connections bring a part of the file, ends the downloader, and goes on with another one.
+    /// Fetches a part of the file over four connections, shuts the downloader down, and continues with another one.
     private func resumed(
         _ resource: FileResource,
         at limit: Int64 = 300_000,
@@ -19,7 +19,7 @@ struct HoleTests {
         secondRun: (inout Downloader.Configuration) -> Void = { _ in },
         _ test: (DownloaderRig, _ requestsBefore: Int, _ bytesBefore: Int64) throws -> Void
     ) async throws {
-        // The first run never completes, however slow the machine is: each answer ends in silence.
+        // Each answer of the first run ends in silence, so that the run never completes.
         var silent = resource.paced(250_000)
         (silent.bodyLimit, silent.ending) = (limit * 2 / 5, .stall)
         let first = silent
@@ -75,7 +75,7 @@ struct HoleTests {
         }
     }
 
-    /// The first connection fell silent at once while the others brought their parts.
+    /// The first connection falls silent at once while the others bring their parts.
     @Test func fillsAHoleAtTheVeryBeginning() async throws {
         let resource = content.resource().paced(500_000)
         let silent = content.resource().silent(after: 0)

@@ -4,7 +4,7 @@ import Testing
 @testable import HaulCore
 @testable import HaulKit
 
-/// The ladder of validators: what it takes to join bytes of two answers.
+/// The ladder of validators: the conditions for joining the bytes of two answers.
 @Suite(.serialized, .timeLimit(.minutes(60)))
 struct LadderFaultTests {
     private let content = TestContent.first
@@ -134,7 +134,7 @@ struct LadderFaultTests {
 
     @Test func fetchesAnewWhenTheChecksumSaysThatTheJoinWasWrong() async throws {
         let content = content
-        // The same bytes before the cut, others behind it: no overlap can tell.
+        // The bytes differ only after the cut, so no overlap can show the difference.
         let handler = content.resource(etag: nil).silentFirst { request in
             guard let first = request.range?.first else { return content.resource(etag: nil).reply(to: request) }
             let head = TestStep.head(

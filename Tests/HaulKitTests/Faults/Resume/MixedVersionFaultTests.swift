@@ -4,11 +4,11 @@ import Testing
 @testable import HaulCore
 @testable import HaulKit
 
-/// Between two answers the file is replaced by one of the same length that agrees with it in stretches, at servers that do not
-/// look at conditions: the result is one of the two, whole.
+/// Between two answers the file is replaced by one of the same length with partly equal bytes, at servers that ignore
+/// conditions. The result is one of the two files, complete.
 @Suite(.serialized, .timeLimit(.minutes(60)))
 struct MixedVersionFaultTests {
-    /// What a server says of the version in its 200 and 206 answers.
+    /// The fields with which a server names the version in its 200 and 206 answers.
     struct Naming: Sendable, CustomTestStringConvertible {
         var testDescription: String
         var whole: [(String, String)]
@@ -20,7 +20,7 @@ struct MixedVersionFaultTests {
     fileprivate static let later = ("Date", "Sun, 06 Nov 1994 09:49:37 GMT")
     private static let weakTag = ("ETag", "W/\"v1\"")
 
-    /// Answers that must not be joined whatever bytes agree.
+    /// Answers that must not be joined, even if bytes agree.
     static let unproven = [
         Naming(testDescription: "a tag, then none", whole: [("ETag", "\"v1\"")], part: []),
         Naming(testDescription: "a tag, then a weak one", whole: [("ETag", "\"v1\"")], part: [weakTag]),
@@ -35,14 +35,14 @@ struct MixedVersionFaultTests {
             part: [date, later, weakTag]
         ),
     ]
-    /// Answers that name another version, in words that are no entity tag.
+    /// Answers that name another version by an invalid entity tag.
     static let renamed = [
         Naming("another tag without quotes", ["abc1"], then: ["abc2"]),
         Naming("another tag with a small w", ["w/\"1\""], then: ["w/\"2\""]),
         Naming("another tag with a blank", ["\"v 1\""], then: ["\"v 2\""]),
         Naming("two tags", ["\"a\"", "\"1\""], then: ["\"a\"", "\"2\""]),
     ]
-    /// Answers that only bytes can tell apart.
+    /// Answers whose versions only the bytes can tell apart.
     static let weak = [
         Naming(testDescription: "the same weak tag", whole: [weakTag], part: [weakTag]),
         Naming(testDescription: "a date within the second", whole: [date, sameSecond], part: [date, sameSecond]),
@@ -53,7 +53,8 @@ struct MixedVersionFaultTests {
     private static let content = TestContent(seed: 1, count: 4_000_000)
     private static let cut: Int64 = 3_000_000
 
-    /// The first answer comes of the content and falls silent, all later ones of the patched content.
+    /// Serves the original content until it falls silent, then the patched content for all later requests. Returns the
+    /// requests.
     private func requests(
         _ naming: Naming,
         patches: [Range<Int64>],
@@ -94,13 +95,14 @@ struct MixedVersionFaultTests {
 
     @Test(arguments: weak)
     func joinsUnderAWeakNameWhatBlocksFromAllOverTheFileAgreeWith(_ naming: Naming) async throws {
-        // What differs lies behind what is here: the new version is taken, its front from the disk.
+        // The changed bytes lie after the received ones. The result is the new version with its beginning from the
+        // disk.
         let requests = try await requests(naming, patches: [3_500_000..<3_600_000])
         let blocks = requests.compactMap(\.range).filter { $0.last != nil }
         #expect(blocks.count == ComparisonPlan.mostBlocks)
         #expect(blocks.first?.first == 0)
         #expect(requests.last?["Range"] == "bytes=\(Self.cut - RangeRequest.overlapLength)-")
-        // One connection for all of it: the first is closed by the pause.
+        // One connection serves all later requests. The pause closed the first connection.
         #expect(Set(requests.dropFirst().map(\.connectionNumber)).count == 1)
     }
 
@@ -133,7 +135,7 @@ struct MixedVersionFaultTests {
         }
     }
 
-    /// The line breaks again and again in one run: what is compared stays small beside what came.
+    /// The connection breaks repeatedly in one run. The compared bytes stay few relative to the received ones.
     @Test func comparesLessAtLaterReconnectsOfOneRun() async throws {
         let resource = PatchedResource(content: Self.content, fields: [Self.weakTag])
         let handler: DownloaderRig.Handler = { request in
@@ -198,7 +200,7 @@ struct MixedVersionFaultTests {
 }
 
 extension MixedVersionFaultTests.Naming {
-    /// Tags beside one date, which would be strong without them.
+    /// Makes a case of tags beside a date, which would be strong without them.
     fileprivate init(_ description: String, _ tags: [String], then later: [String]) {
         let dates = [MixedVersionFaultTests.date, MixedVersionFaultTests.later]
         let fields = { (tags: [String]) in tags.map { ("ETag", $0) } + dates }

@@ -4,8 +4,8 @@ import Testing
 @testable import HaulCore
 @testable import HaulKit
 
-/// Servers that answer a further connection with something else than the stretch that was asked for: nothing of it gets
-/// into the file, and the first connection carries on.
+/// Servers that answer an additional connection with anything but the requested range. Nothing of such an answer gets
+/// into the file, and the first connection goes on.
 @Suite(.serialized, .timeLimit(.minutes(60)))
 struct OddSegmentResponseTests {
     private let content = TestContent.first
@@ -84,7 +84,7 @@ struct OddSegmentResponseTests {
         }
     }
 
-    /// A server of the whole file that never heard of ranges, and does not say so.
+    /// The server sends the whole file, does not support ranges, and does not say so.
     @Test func getsAFileFromAServerWithoutRangesInOnePiece() async throws {
         var resource = content.resource().paced(200_000)
         resource.honoursRange = false

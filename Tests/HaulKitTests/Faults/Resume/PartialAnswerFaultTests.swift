@@ -4,14 +4,15 @@ import Testing
 @testable import HaulCore
 @testable import HaulKit
 
-/// Line 2: a 206 that is not what was asked for.
+/// Line 2 of `docs/practice-list.md`: a 206 that does not match its request.
 @Suite(.serialized, .timeLimit(.minutes(60)))
 struct PartialAnswerFaultTests {
     private let content = TestContent.first
     private var tag: (String, String) { ("ETag", "\"v1\"") }
     private var last: Int64 { content.count - 1 }
 
-    /// Serves the first part, then `odd`, then whatever is asked for; the file must be right in the end.
+    /// Serves the first part, then `odd`, then any requested range. Checks that the file ends correct, and returns the
+    /// later ranges.
     private func ranges(after odd: TestReply) async throws -> [String?] {
         var ranges: [String?] = []
         try await DownloaderRig.run(serving: content.resource().silentFirst(second: odd)) { rig in
@@ -22,7 +23,7 @@ struct PartialAnswerFaultTests {
         return ranges
     }
 
-    /// A 206 with the right bytes and this `Content-Range`.
+    /// A 206 with correct bytes and the given `Content-Range`.
     private func partial(_ contentRange: String, from: Int64 = cut, to end: Int64? = nil) -> TestReply {
         .partial([("Content-Range", contentRange), tag], body: from..<(end ?? content.count), of: content)
     }
@@ -98,7 +99,7 @@ struct PartialAnswerFaultTests {
             reason: "Partial Content",
             headers: [range, tag, ("Transfer-Encoding", "chunked")]
         )
-        // After the announced range other bytes follow, within the length of the file.
+        // After the announced range come other bytes that still fit into the length of the file.
         let odd = TestReply([
             head, .chunked(cut..<200_000, of: content, terminated: false),
             .chunked(0..<100_000, of: TestContent.second, terminated: true),

@@ -4,7 +4,7 @@ import Testing
 @testable import HaulCore
 @testable import HaulKit
 
-/// One URL that redirects to different files, whose names for their versions are the same: no file is made of both.
+/// One URL that redirects to different files with equal validators. No file is a mixture of both.
 @Suite(.serialized, .timeLimit(.minutes(60)))
 struct RedirectedElsewhereTests {
     private static let size: Int64 = 400_000
@@ -12,7 +12,7 @@ struct RedirectedElsewhereTests {
 
     enum Name: CaseIterable, Sendable { case tag, date, both }
 
-    /// Two files of one length, the same right before and behind the cut.
+    /// Two files of the same length that agree just before and after the cut.
     private static func files(_ name: Name) -> [FileResource] {
         [UInt64(1), 2].map { seed in
             var bytes = TestContent(seed: seed, count: size).bytes(0..<size)
@@ -25,7 +25,7 @@ struct RedirectedElsewhereTests {
         }
     }
 
-    /// - Parameter place: which of the two files the n-th request for `/latest` is redirected to.
+    /// - Parameter place: index of the file that the n-th request for `/latest` is redirected to.
     private func handler(
         _ files: [FileResource],
         _ place: @escaping @Sendable (Int) -> Int
@@ -97,7 +97,7 @@ struct RedirectedElsewhereTests {
         }
     }
 
-    /// A load balancer before two servers that are not in step, of which each calls its file by length and number.
+    /// A load balancer with two unsynchronised servers, which both derive the tag from length and number.
     @Test(arguments: [true, false])
     func joinsNothingOfAnotherHostWithOtherBytesUnderTheSameTag(_ isShared: Bool) async throws {
         let files = Self.files(.both)

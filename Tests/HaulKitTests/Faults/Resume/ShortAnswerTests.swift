@@ -4,7 +4,7 @@ import Testing
 @testable import HaulCore
 @testable import HaulKit
 
-/// A server that ends each answer soon: what had come of it before the file was ready is kept.
+/// Servers that end each answer early. The bytes that arrived before the file was ready are kept.
 @Suite(.timeLimit(.minutes(60)))
 struct ShortAnswerTests {
     private let content = TestContent.first
@@ -44,7 +44,7 @@ struct ShortAnswerTests {
         }
     }
 
-    /// The limit holds for what had arrived before the answer ended, too.
+    /// The speed limit also covers the bytes that arrived before the file was ready.
     @Test func paysForWhatCameBeforeTheFileWasReady() async throws {
         let small = TestContent(seed: 3, count: 50_000)
         try await DownloaderRig.run(serving: small.resource()) { rig in

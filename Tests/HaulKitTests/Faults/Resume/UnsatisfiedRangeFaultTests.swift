@@ -4,12 +4,12 @@ import Testing
 @testable import HaulCore
 @testable import HaulKit
 
-/// Line 4: 416, the range lies outside the file.
+/// Line 4 of `docs/practice-list.md`: 416, the range lies outside the file.
 @Suite(.serialized, .timeLimit(.minutes(60)))
 struct UnsatisfiedRangeFaultTests {
     private let content = TestContent.first
 
-    /// All of the content in the chunked coding, but never the chunk that says that this was all.
+    /// Sends the whole content in the chunked coding, but never the last chunk.
     private static func endless(_ content: TestContent, etag: String?) -> TestReply {
         let tag = etag.map { [("ETag", $0)] } ?? []
         var reply = TestReply.chunked(content, headers: tag, terminated: false)
@@ -26,7 +26,8 @@ struct UnsatisfiedRangeFaultTests {
         )
     }
 
-    /// Everything arrives, but its end does not; then `answer` comes to the question for the rest.
+    /// Serves the whole content without its end, and then `answer` to the request for the rest. Checks the result, and
+    /// returns the later ranges.
     private func ranges(
         after answer: TestReply,
         holding result: TestContent,

@@ -4,7 +4,7 @@ import Testing
 @testable import HaulCore
 @testable import HaulKit
 
-/// Line 1: a 200 to a request for the rest of a file.
+/// Line 1 of `docs/practice-list.md`: a 200 to a request for the rest of a file.
 @Suite(.serialized, .timeLimit(.minutes(60)))
 struct WholeAnswerFaultTests {
     private let first = TestContent.first
@@ -18,7 +18,7 @@ struct WholeAnswerFaultTests {
             let done = try await rig.interrupted()
             #expect(done.bytes == first.count)
             #expect(try rig.holdsOnly(first))
-            // Once with If-Range, once without, since the condition might have been what it could not handle.
+            // One request with `If-Range`, and one without it in case the server mishandles the condition.
             #expect(rig.ranges == [nil, "bytes=\(cut)-", "bytes=\(cut)-"])
             #expect(rig.server.requests.map { $0["If-Range"] } == [nil, "\"v1\"", nil])
         }
@@ -54,7 +54,7 @@ struct WholeAnswerFaultTests {
         try await DownloaderRig.run(serving: whole) { rig in
             try await rig.interrupted()
             #expect(try rig.holdsOnly(second))
-            // The answer to the first block already.
+            // The answer to the first block already shows the other version.
             #expect(rig.ranges == [nil, "bytes=0-16383"])
         }
     }
@@ -64,7 +64,7 @@ struct WholeAnswerFaultTests {
         let handler = resource.silentFirst { request in
             var deaf = resource
             deaf.honoursRange = false
-            // The body that starts the file over breaks off as well, with a length of its own in the log.
+            // The body that starts the file over breaks off as well, after another length than the first one.
             guard request.requestNumber == 3 else { return deaf.reply(to: request) }
             return deaf.silent(after: 20_000).reply(to: request)
         }
@@ -94,7 +94,7 @@ struct WholeAnswerFaultTests {
 }
 
 extension Download {
-    /// Returns once exactly so many bytes are here, or the run is over.
+    /// Returns once exactly `count` bytes have arrived, or the run has ended.
     func falls(to count: Int64) async {
         for await event in events {
             switch event {

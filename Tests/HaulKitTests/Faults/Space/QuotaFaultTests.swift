@@ -5,7 +5,7 @@ import Testing
 @testable import HaulCore
 @testable import HaulKit
 
-/// The share of the disk that a downloader's files may take.
+/// The quota of the disk for the files of a downloader.
 @Suite(.timeLimit(.minutes(60)))
 struct QuotaFaultTests {
     private static let quota = SimulatedRig.size * 3 / 2

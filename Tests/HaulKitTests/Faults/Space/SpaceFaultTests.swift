@@ -6,7 +6,7 @@ import Testing
 @testable import HaulCore
 @testable import HaulKit
 
-/// Disks without space, and what resumes by itself when they have some again.
+/// Disks without space, and downloads that resume by themselves once there is space.
 @Suite(.timeLimit(.minutes(60)))
 struct SpaceFaultTests {
     @Test func waitsWhenTheDiskFillsUpAndGoesOnByItself() async throws {
@@ -41,7 +41,7 @@ struct SpaceFaultTests {
         }
     }
 
-    /// How long the file is was learned from the answer that found no space.
+    /// The length of the file is known from the first answer, for which there was no space.
     @Test func triesAgainWithoutTheNetworkWhileThereIsTooLittleSpace() async throws {
         try await SimulatedRig.run { rig in
             rig.disk.setFreeSpace(1000)
@@ -209,7 +209,7 @@ struct SpaceFaultTests {
         }
     }
 
-    /// The process dies while a download is held: its row says so.
+    /// The process ends while a download is held; its row in the store has the hold.
     @Test func aHoldThatAProcessLeftBehindIsLookedAtAnew() async throws {
         try await TemporaryFolder.with { folder in
             let store = try DownloadStore(folder: folder.path, name: "default", isExclusive: true, bootID: "")
@@ -233,7 +233,7 @@ struct SpaceFaultTests {
 }
 
 extension Download {
-    /// Returns when nothing of it is under way any more.
+    /// Returns when nothing of the download is in progress.
     func isSettled(in downloader: Downloader) async {
         await downloader.settle(id)
     }

@@ -5,12 +5,12 @@ import Testing
 @testable import HaulCore
 @testable import HaulKit
 
-/// What a failed or finished run leaves: bytes to go on with, and nothing that is still open.
+/// After a failed or finished run: the bytes are kept, and nothing stays open.
 @Suite(.serialized, .timeLimit(.minutes(60)))
 struct AfterFailureTests {
     private let content = TestContent.first
 
-    /// A server whose whole answers break off, and a downloader that gives up at once.
+    /// Calls `test` with a server that breaks off whole answers, and a downloader that never retries.
     private func failingOnce(_ test: (DownloaderRig) async throws -> Void) async throws {
         let resource = content.resource()
         let broken = resource.breaking(after: cut, silence: .seconds(1))
@@ -77,11 +77,11 @@ struct AfterFailureTests {
         try await DownloaderRig.run(configure: { $0.retry.attempts = 0 }, serving: handler) { rig in
             for name in ["/file.bin", "/broken", "/refused", "/page.zip"] {
                 let request = try rig.request(name) { $0.destination = .folder(path: rig.folder) }
-                // Whether it ends well does not matter here.
+                // The outcome of the run does not matter here.
                 for await _ in try await rig.downloader.add(request).events {}
             }
             var open = try rig.openFiles()
-            // The last reference may go a little after the last event.
+            // The last reference may be released a little after the last event.
             for _ in 0..<500 where !open.isEmpty {
                 try await Task.sleep(for: .milliseconds(10))
                 open = try rig.openFiles()
@@ -92,12 +92,12 @@ struct AfterFailureTests {
 }
 
 extension DownloaderRig {
-    /// The files in ``folder`` that this process has open.
+    /// Returns the files in ``folder`` that this process has open.
     fileprivate func openFiles() throws -> [String] {
         let descriptors = "/proc/self/fd"
         guard FileManager.default.fileExists(atPath: descriptors) else { return [] }
         return try FileManager.default.contentsOfDirectory(atPath: descriptors).compactMap { name in
-            // A descriptor of another test may be closed between the two looks.
+            // Another test may close its descriptor between the two calls.
             let path = try? FileManager.default.destinationOfSymbolicLink(atPath: descriptors + "/" + name)
             return path.flatMap { $0.hasPrefix(folder) ? $0 : nil }
         }

@@ -5,7 +5,7 @@ import Testing
 @testable import HaulCore
 @testable import HaulKit
 
-/// Line 11, as far as one connection goes: a server that asks for patience gets it, within bounds.
+/// Line 11 of `docs/practice-list.md` for one connection: a server that asks for a delay gets it, within bounds.
 @Suite(.serialized, .timeLimit(.minutes(60)))
 struct RetryAfterFaultTests {
     private let content = TestContent.first
@@ -14,14 +14,14 @@ struct RetryAfterFaultTests {
         .empty(status, "Later", headers: retryAfter.map { [("Retry-After", $0)] } ?? [])
     }
 
-    /// Answers so often that it is busy, then serves.
+    /// Answers `times` requests with `status`, then serves the file.
     private func busyFirst(_ status: Int, _ retryAfter: String?, times: Int = 1) -> DownloaderRig.Handler {
         let resource = content.resource()
         let busy = busy(status, retryAfter)
         return { $0.requestNumber <= times ? busy : resource.reply(to: $0) }
     }
 
-    /// How long a download waits that is told `retryAfter`, and why; the wait itself is cut short.
+    /// Returns the snapshot of a download that waits because of `retryAfter`. The wait itself is cut short.
     private func wait(_ status: Int, _ retryAfter: String, cap: Duration) async throws -> DownloadSnapshot {
         var found: DownloadSnapshot?
         try await DownloaderRig.run(
@@ -34,7 +34,7 @@ struct RetryAfterFaultTests {
                 found = snapshot
                 break
             }
-            // Whoever does not want to wait says so.
+            // A pause and a resumption end the wait.
             try await download.pause()
             try await download.resume()
             _ = try await download.result()

@@ -5,12 +5,12 @@ import Testing
 @testable import HaulCore
 @testable import HaulKit
 
-/// Downloads that are recorded while a server misbehaves: the trace can be replayed and has no secret.
+/// Traces of downloads from a server that misbehaves. A trace can be replayed and contains no secret.
 @Suite(.serialized, .timeLimit(.minutes(60)))
 struct TraceFaultTests {
     private static let secret = "sEcReT"
 
-    /// The first of several connections, or the only one, breaks off.
+    /// Breaks off the answers whose request numbers are in `numbers`.
     private static func breaking(_ resource: FileResource, _ numbers: Set<Int>, at limit: Int64)
         -> DownloaderRig.Handler
     {
@@ -24,7 +24,7 @@ struct TraceFaultTests {
         }
     }
 
-    /// Runs a test with a trace, replays it and returns its text.
+    /// Runs a test with a trace, replays the trace and returns its text.
     @discardableResult
     private func traced(
         _ handler: @escaping DownloaderRig.Handler,

@@ -11,7 +11,7 @@ import Testing
 struct UnrecordedPauseTests {
     private let content = TestContent.first
 
-    /// A store that refuses to record pauses until ``allow()``.
+    /// Makes the store refuse to record pauses until ``allow()``.
     private struct Refusal {
         private let queue: DatabaseQueue
 
@@ -43,7 +43,7 @@ struct UnrecordedPauseTests {
             let refusal = try Refusal(rig)
             let error = await #expect(throws: DownloadError.self) { try await download.pause() }
             #expect(error?.code == .storeFailed)
-            // Its row says that it is queued.
+            // The row in the store still says that the download is queued.
             #expect(download.snapshot.state == .paused)
             #expect(try await rig.downloader.list(.ids([download.id])).first?.state == .paused)
             await #expect(throws: DownloadError.self) { try await download.pause() }

@@ -5,13 +5,13 @@ import Testing
 @testable import HaulCore
 @testable import HaulKit
 
-/// What a SIGKILL costs hangs on what the store has been told. Whatever the rhythm of the server, everything that has
-/// arrived is claimed soon, also when nothing more comes after it.
+/// The loss at a SIGKILL depends on the ranges that the store has recorded. All received bytes are claimed soon,
+/// whatever the rhythm of the server, even if no more bytes follow.
 @Suite(.timeLimit(.minutes(60)))
 struct ClaimTests {
     private let content = TestContent.first
 
-    /// Waits until the store claims exactly `expected`, and compares the claimed bytes with those in the partial file.
+    /// Waits until the store claims exactly `expected`, and compares the claimed bytes with the partial file.
     private func waitUntilClaimed(_ expected: [Range<Int64>], _ rig: DownloaderRig) async throws {
         let request = try rig.request()
         while true {
@@ -30,7 +30,7 @@ struct ClaimTests {
         .head(status: 200, reason: "OK", headers: [("Content-Length", "\(content.count)"), ("ETag", "\"v1\"")])
     }
 
-    /// Bursts with pauses of another length than the looks at the file have, and then nothing for good.
+    /// Bursts whose pauses differ from the progress interval, followed by silence.
     @Test(arguments: 0..<8 as Range<Int>)
     func claimsWhatCameBeforeThePausesOfTheServer(_ number: Int) async throws {
         let content = content
@@ -68,7 +68,7 @@ struct ClaimTests {
         }
     }
 
-    /// Small files gather in memory, but not for long.
+    /// The bytes of small files are buffered in memory, but only briefly.
     @Test(arguments: [true, false])
     func bringsASlowSmallFileToTheDisk(_ stalls: Bool) async throws {
         let small = TestContent(seed: TestContent.first.seed, count: 60_000)
@@ -76,7 +76,7 @@ struct ClaimTests {
         let silent = TestReply([.stall])
         try await DownloaderRig.run(serving: { $0.requestNumber == 1 ? first : silent }) { rig in
             var request = try rig.request()
-            // A named file that must not exist never gathers.
+            // A named file that must not exist is never buffered.
             request.onConflict = .overwrite
             _ = try await rig.downloader.add(request)
             try await waitUntilClaimed([0..<20_000], rig)

@@ -4,12 +4,12 @@ import Testing
 @testable import HaulCore
 @testable import HaulKit
 
-/// Downloads that are held back on purpose, which is nobody's fault.
+/// Downloads whose speed is limited on purpose. The limit causes no failure.
 @Suite(.serialized, .timeLimit(.minutes(60)))
 struct RateLimiterFaultTests {
     private let content = TestContent.first
 
-    /// A limit under which the file would take an hour.
+    /// A limit at which the file takes an hour.
     private static let crawl: Int64 = 100
 
     @Test(arguments: [1, 4])
@@ -45,7 +45,7 @@ struct RateLimiterFaultTests {
     }
 
     @Test func pausesWhileItIsHeldBack() async throws {
-        // More than a connection may bring before its file is ready: that is kept, whatever the limit.
+        // Larger than a connection may bring before its file is ready. Those bytes are kept despite the limit.
         let content = TestContent(seed: 1, count: 4_000_000)
         try await DownloaderRig.run(serving: content.resource(), configure: { $0.share() }) { rig in
             let download = try await rig.downloader.add(try rig.request { $0.bytesPerSecond = Self.crawl })
