@@ -1,8 +1,10 @@
 #if HAUL_TOOL && !HAUL_LIBFUZZER
     import Foundation
 
-    /// `HaulFuzz MINUTES SEED [NAME]`: hands inputs of `Mutator` to every parser in turn, or to the one of that name. Each chunk of
-    /// them runs in a process of its own, so that one that traps is found and the others go on. `Scripts/fuzz` builds and runs it.
+    /// `HaulFuzz MINUTES SEED [NAME]`: feeds inputs of `Mutator` to every parser in turn, or to the parser `NAME`.
+    ///
+    /// Each chunk of inputs runs in a process of its own, so that a trap is found and the other inputs go on.
+    /// `Scripts/fuzz` builds and runs the program.
     @main
     struct FuzzMain {
         private static let chunk: UInt64 = 20_000
@@ -46,7 +48,7 @@
             exit(found.isEmpty ? 0 : 1)
         }
 
-        /// - Returns: what went wrong with the first input that did not go well.
+        /// - Returns: a description of the first failing input; `nil` if none failed.
         private static func chunk(_ index: Int, _ from: UInt64, _ count: UInt64) throws -> String? {
             let process = Process()
             process.executableURL = URL(fileURLWithPath: CommandLine.arguments[0])
@@ -59,7 +61,7 @@
             process.waitUntilExit()
             if process.terminationStatus == 0 { return nil }
             if process.terminationReason == .exit, !text.isEmpty { return text }
-            // A trap: halved until it is one input.
+            // A trap: halves the inputs until one is left.
             if count > 1 {
                 return try chunk(index, from, count / 2) ?? chunk(index, from + count / 2, count - count / 2)
             }

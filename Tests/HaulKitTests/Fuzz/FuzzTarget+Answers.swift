@@ -6,10 +6,10 @@ import NIOHTTP1
 @testable import HaulCore
 @testable import HaulKit
 
-/// The bytes of answers, as they come over a connection.
+/// The bytes of answers on a connection.
 extension FuzzTarget {
     static let answers: [FuzzTarget] = [
-        // U+001E stands where the next request is written.
+        // U+001E marks the point at which the next request is written.
         FuzzTarget(
             "answers",
             [
@@ -45,30 +45,30 @@ extension FuzzTarget {
     ]
 }
 
-/// What the layers above the decoder are told of a connection's bytes.
+/// The answers and errors that the decoder reports for the bytes of a connection.
 private struct Heard: Equatable {
     struct Answer: Equatable {
         var head: HTTPResponseHead
         var body: [UInt8] = []
-        /// Nil while it goes on.
+        /// `nil` while the answer goes on.
         var end: End?
     }
-    /// Where an answer ended.
+    /// The event that ended an answer: bytes, or the end of the connection.
     enum End { case inBytes, withConnection }
 
     var answers: [Answer] = []
     var failures: [String] = []
-    /// What must never happen.
+    /// A sequence of reports that must never occur.
     var contradiction: String?
     var requests = 0
 
-    /// - Parameter segments: before each a request is written; each comes in these pieces.
+    /// - Parameter segments: the bytes after each request, in pieces.
     init(_ segments: [[ArraySlice<UInt8>]]) {
         let listener = Listener()
         let channel = EmbeddedChannel(handlers: [ResponseDecoder(), listener])
         let pipeline = channel.pipeline.syncOperations
         for segment in segments {
-            // The client asks again only when it has had its answer.
+            // The client sends its next request only after a complete answer.
             guard listener.heard.answers.count(where: { $0.end != nil }) == requests, listener.heard.failures.isEmpty
             else {
                 break
@@ -89,7 +89,7 @@ private struct Heard: Equatable {
 
     fileprivate init() {}
 
-    /// What does not hold.
+    /// Returns a description of a violated rule; `nil` if there is none.
     func wrong(_ first: ArraySlice<UInt8>) -> String? {
         if let contradiction { return contradiction }
         if answers.count > requests { return "\(answers.count) answers to \(requests) requests" }
@@ -151,13 +151,13 @@ private struct Heard: Equatable {
     }
 }
 
-/// A head read in the plainest way: what its fields say of the body's end.
+/// The head of an answer, parsed independently of the decoder for its statements on the body's end.
 private struct RawHead {
     var status: String
     var codings: [String] = []
     var lengths: [String] = []
 
-    /// - Returns: nil for an interim answer, or where there is no whole head.
+    /// - Returns: `nil` for an interim answer, or without a complete head.
     init?(_ bytes: ArraySlice<UInt8>) {
         var lines = bytes.split(separator: 0x0A, omittingEmptySubsequences: false).map { line in
             Array(line.reversed().drop { $0 == 0x0D }.reversed())
@@ -188,7 +188,7 @@ private struct RawHead {
         }
     }
 
-    /// Only these framings may lead to a body.
+    /// Returns a description of a violated rule: only some framings allow a body.
     func wrong(_ answer: Heard.Answer) -> String? {
         let length = ResponseHead(
             status: 200,
@@ -208,7 +208,7 @@ private struct RawHead {
         }
     }
 
-    /// Without blanks and control characters at either end; those within are blanks.
+    /// Removes blanks and control characters at either end.
     private static func text(_ bytes: ArraySlice<UInt8>) -> String {
         let front = bytes.drop { $0 <= 0x20 || $0 == 0x7F }
         let back = front.reversed().drop { $0 <= 0x20 || $0 == 0x7F }.reversed()

@@ -3,7 +3,7 @@ import Foundation
 @testable import HaulCore
 @testable import HaulKit
 
-/// Documents and texts.
+/// Parsers of documents and texts.
 extension FuzzTarget {
     private static let four = """
         <?xml version="1.0" encoding="UTF-8"?><metalink xmlns="urn:ietf:params:xml:ns:metalink"><file name="a/b.iso"><size>20</size>\

@@ -4,7 +4,7 @@ import NIOHTTP1
 @testable import HaulCore
 @testable import HaulKit
 
-/// Fields of responses.
+/// Parsers of response fields.
 extension FuzzTarget {
     static let fields: [FuzzTarget] = [
         FuzzTarget(text: "Content-Range", ["bytes 0-99/100", "bytes */100", "bytes 5-9/*", "bytes=1-2/3", "7-8/9"]) {
@@ -104,12 +104,12 @@ extension FuzzTarget {
         },
     ]
 
-    /// Heads of every status, to a few questions.
+    /// Judges a head with several statuses against several requests.
     private static func judge(_ text: String) -> String? {
         var fields = HTTPHeaders()
         for line in text.split(separator: "\n").prefix(20) {
             let parts = line.split(separator: ":", maxSplits: 1)
-            // The decoder lets no other names through, and the type would not have them.
+            // The decoder passes no other names, and `HTTPHeaders` does not allow them.
             if parts.count == 2, parts[0].utf8.allSatisfy({ $0 < 0x80 }) {
                 fields.add(name: String(parts[0]), value: parts[1].trimmingCharacters(in: .whitespaces))
             }

@@ -4,7 +4,7 @@ import Foundation
 @testable import HaulDesktop
 @testable import HaulKit
 
-/// Messages of the kernel and of the desktop.
+/// Parsers of messages from the kernel and from D-Bus.
 extension FuzzTarget {
     static let messages: [FuzzTarget] = [
         FuzzTarget(
@@ -39,7 +39,7 @@ extension FuzzTarget {
         },
     ]
 
-    /// Latin-1 texts of messages that are right, since seeds are texts.
+    /// Valid messages as texts of Latin-1, because seeds are texts.
     private static let dbusSeeds: [String] = {
         let entry = DBusValue.entry(.string("k"), .variant(.byte(1)))
         var call = DBusMessage.toBus("Hello", [.string("a"), .uint32(7), .array(of: entry.type, [entry])])

@@ -3,7 +3,7 @@ import Foundation
 @testable import HaulCore
 @testable import HaulKit
 
-/// Names of files, and URLs.
+/// File names and URLs.
 extension FuzzTarget {
     static let names: [FuzzTarget] = [
         FuzzTarget(
@@ -72,12 +72,12 @@ extension FuzzTarget {
         },
     ]
 
-    /// By bytes, as the system does: a mark behind a slash makes another character of it.
+    /// Splits by bytes, as the system does: a combining mark after a slash makes another character of it.
     static func parts(_ path: String) -> [String] {
         path.utf8.split(separator: UInt8(ascii: "/"), omittingEmptySubsequences: false).map { String(Substring($0)) }
     }
 
-    /// Why this must not be the name of a file; nil where it may.
+    /// Returns the reason why `name` must not be a file name; `nil` if it may be one.
     static func unsafe(_ name: String) -> String? {
         if name.isEmpty || name == "." || name == ".." { return "“\(name)” is no name" }
         if name.utf8.count > 255 - FilePaths.partSuffix.utf8.count { return "\(name.utf8.count) bytes" }
@@ -89,7 +89,8 @@ extension FuzzTarget {
         }
         if name.lowercased().hasSuffix(FilePaths.partSuffix) { return "\(name) looks like a partial file" }
         for scalar in name.unicodeScalars {
-            // Joiners change what is seen of emoji and of some scripts, and the signs before a number in Arabic are seen.
+            // Joiners change the appearance of emoji and some scripts, and the Arabic signs before a number are
+            // visible.
             if scalar == "\u{200D}" || scalar == "\u{200C}" || prefixes.contains(scalar.value) { continue }
             switch scalar.properties.generalCategory {
             case .control, .format, .surrogate, .privateUse, .lineSeparator, .paragraphSeparator:
@@ -100,7 +101,7 @@ extension FuzzTarget {
         return nil
     }
 
-    /// What Unicode calls a format although it is seen (Prepended_Concatenation_Mark).
+    /// Visible characters that Unicode classes as format (Prepended_Concatenation_Mark).
     private static let prefixes: Set<UInt32> = [
         0x600, 0x601, 0x602, 0x603, 0x604, 0x605, 0x6DD, 0x70F, 0x890, 0x891, 0x8E2, 0x110BD, 0x110CD,
     ]

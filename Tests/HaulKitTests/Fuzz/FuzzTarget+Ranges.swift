@@ -4,7 +4,7 @@ import NIOHTTP1
 @testable import HaulCore
 @testable import HaulKit
 
-/// Whether bytes may be joined: by rules that are written down here a second time, in the plainest way.
+/// Checks whether bytes may be joined, by a second and simpler implementation of the rules.
 extension FuzzTarget {
     static let ranges: [FuzzTarget] = [
         FuzzTarget(
@@ -45,7 +45,7 @@ extension FuzzTarget {
     private static let unnamed = Validator()
 
     private static func wrong(_ head: ResponseHead, _ known: Resource) -> String? {
-        // Whether the answer carries the strong name that is known.
+        // Whether the answer carries the known strong validator.
         let isNamed =
             known.validator.strongTag != nil
             ? head.headers.first(name: "ETag") == "\"a\""

@@ -3,7 +3,7 @@ import Foundation
 @testable import HaulCore
 @testable import HaulKit
 
-/// Cookies and challenges: what servers and files say of who asks.
+/// Parsers of cookies and authentication challenges.
 extension FuzzTarget {
     static let secrets: [FuzzTarget] = [
         FuzzTarget(
@@ -98,6 +98,6 @@ extension FuzzTarget {
 
     static func isControl(_ scalar: Unicode.Scalar) -> Bool { scalar.properties.generalCategory == .control }
 
-    /// Before it, dates of HTTP have no form.
+    /// HTTP dates cannot express earlier dates.
     private enum HTTPDateBounds { static let first = Date(timeIntervalSince1970: -11_644_473_600) }
 }

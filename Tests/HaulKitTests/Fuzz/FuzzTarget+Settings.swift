@@ -4,7 +4,7 @@ import Foundation
 @testable import HaulDesktop
 @testable import HaulKit
 
-/// What users, and files of theirs, say.
+/// Parsers of settings by users and in their files.
 extension FuzzTarget {
     static let settings: [FuzzTarget] = [
         FuzzTarget(

@@ -3,7 +3,7 @@ import Foundation
 @testable import HaulCore
 @testable import HaulKit
 
-/// Columns of the store, which another version or a hand may have written.
+/// Columns of the store, which another version of Haul or a person may have written.
 extension FuzzTarget {
     static let rows: [FuzzTarget] = [
         FuzzTarget(
@@ -26,7 +26,7 @@ extension FuzzTarget {
             let address = HTTPURL(url, target: request.target)
             return address.map { $0.target.utf8.allSatisfy { $0 > 0x20 && $0 < 0x7F } } ?? true ? nil : "an odd target"
         },
-        // A tag, a date and a type, as a server sends them.
+        // Each input has a tag, a date and a type, as a server sends them.
         FuzzTarget(
             text: "columns of resources",
             ["\"a\"\nSun, 06 Nov 1994 08:49:37 GMT\ntext/html", "W/\"\u{7}\\\"\n\u{1}\n\u{E9}\"\\u0041", "\n\n"]

@@ -3,7 +3,7 @@ import Foundation
 @testable import HaulCore
 @testable import HaulKit
 
-/// Bytes that become text, and URLs by their bytes.
+/// Parsers that make text or URLs of bytes.
 extension FuzzTarget {
     static let texts: [FuzzTarget] = [
         FuzzTarget(
@@ -13,7 +13,7 @@ extension FuzzTarget {
             guard let url = HTTPURL("http://a.example" + SpelledURL.text(bytes[...])) else { return nil }
             if let wrong = wrong(url) { return wrong }
             let asked = bytes.prefix { $0 != UInt8(ascii: "#") }
-            // Elsewhere what is asked for is not what was spelled, by rule.
+            // Other inputs are rewritten by rule, so their targets differ from the spelling.
             let path = asked.prefix { $0 != UInt8(ascii: "?") }
             guard asked.first == UInt8(ascii: "/"), asked.allSatisfy({ $0 > 0x20 }), !path.contains(UInt8(ascii: "\\")),
                 !path.split(separator: UInt8(ascii: "/")).contains(where: { isDots($0) })
@@ -41,7 +41,7 @@ extension FuzzTarget {
                 guard let base = HTTPURL(base) else { return "\(base) is a URL" }
                 guard let found = HTTPURL(text, relativeTo: base) else { continue }
                 if let wrong = wrong(found) { return wrong }
-                // What it is relative to does not count for one that is absolute.
+                // The base has no influence on an absolute URL.
                 guard let again = HTTPURL(found.url.absoluteString, relativeTo: base), again.url == found.url else {
                     return "\(found.url) leads elsewhere when it is read again"
                 }
@@ -51,7 +51,7 @@ extension FuzzTarget {
             }
             return nil
         },
-        // The encoding's name, a line end, and bytes in it.
+        // Each input is the name of an encoding, a line feed, and bytes in that encoding.
         FuzzTarget(
             "encodings",
             [
@@ -126,7 +126,7 @@ extension FuzzTarget {
         guard let again = HTTPURL(url.url.absoluteString), again.url == url.url else {
             return "\(url.url) is read as another"
         }
-        // As it is kept with the download.
+        // The spelling that the store keeps must lead to the same URL.
         guard HTTPURL(url.url, target: url.spelling) == url else { return "\(url) is not kept" }
         return nil
     }

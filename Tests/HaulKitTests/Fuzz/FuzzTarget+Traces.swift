@@ -3,7 +3,7 @@ import Foundation
 @testable import HaulCore
 @testable import HaulKit
 
-/// Traces of `haul get --trace`, which come with bug reports.
+/// Traces of `haul get --trace`, as bug reports contain them.
 extension FuzzTarget {
     private static let id = "01900000-0000-7000-8000-000000000001"
 

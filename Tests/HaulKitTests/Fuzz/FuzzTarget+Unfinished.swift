@@ -1,7 +1,7 @@
 @testable import HaulCore
 @testable import HaulKit
 
-/// What other programs say of their unfinished files.
+/// Control files of other programs for their unfinished files.
 extension FuzzTarget {
     static let unfinished: [FuzzTarget] = [
         FuzzTarget(

@@ -3,12 +3,12 @@ import Foundation
 @testable import HaulCore
 @testable import HaulKit
 
-/// A parser that reads bytes from outside, and what has to hold of it for any bytes.
+/// A parser of bytes from outside, with the properties that must hold for any bytes.
 struct FuzzTarget: Sendable {
     let name: String
-    /// Inputs that it takes, from which others are made.
+    /// Valid inputs, from which others are made.
     let seeds: [String]
-    /// Parses, and says what does not hold; nil where everything does. A trap speaks for itself.
+    /// Parses `bytes` and describes a violated property; `nil` if all hold. A trap ends the process.
     let check: @Sendable (_ bytes: [UInt8]) -> String?
 
     init(_ name: String, _ seeds: [String], _ check: @escaping @Sendable (_ bytes: [UInt8]) -> String?) {
@@ -17,7 +17,7 @@ struct FuzzTarget: Sendable {
         self.check = check
     }
 
-    /// One of a text: the bytes as far as they are UTF-8.
+    /// Makes a target whose input is text: the bytes decoded as UTF-8.
     init(text name: String, _ seeds: [String], _ check: @escaping @Sendable (_ text: String) -> String?) {
         self.init(name, seeds) { check(String(decoding: $0, as: UTF8.self)) }
     }

@@ -4,7 +4,7 @@
 
     @testable import HaulKit
 
-    /// A few thousand odd inputs for each parser; `Scripts/fuzz` looks for many more.
+    /// Tests each parser with a few thousand odd inputs. `Scripts/fuzz` tests many more.
     @Suite struct FuzzTests {
         @Test(arguments: FuzzTarget.all.indices) func survivesOddInputs(_ index: Int) {
             let target = FuzzTarget.all[index]

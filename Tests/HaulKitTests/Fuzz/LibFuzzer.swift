@@ -1,15 +1,16 @@
 #if HAUL_LIBFUZZER
     import Foundation
 
-    // libFuzzer over one parser, whose runtime brings the main function: HAUL_FUZZ_PARSER says which, by its number.
-    // `Scripts/fuzz --coverage` builds and runs it.
+    // Runs libFuzzer on one parser. The runtime of libFuzzer has the `main` function. HAUL_FUZZ_PARSER is the number of
+    // the parser. `Scripts/fuzz --coverage` builds and runs the program.
 
     private let chosen: FuzzTarget? = {
         let number = ProcessInfo.processInfo.environment["HAUL_FUZZ_PARSER"].flatMap { Int($0) }
         return number.flatMap { FuzzTarget.all.indices.contains($0) ? FuzzTarget.all[$0] : nil }
     }()
 
-    /// Where no parser is chosen: names them all, and writes the first inputs of each into a folder, where that is asked for.
+    /// If no parser is chosen, prints the names of all, and writes their seeds into the folder HAUL_FUZZ_CORPUS if it
+    /// is set.
     @_cdecl("LLVMFuzzerInitialize")
     public func initialize(_ count: UnsafeMutableRawPointer?, _ arguments: UnsafeMutableRawPointer?) -> CInt {
         if chosen != nil { return 0 }
@@ -42,7 +43,7 @@
     public func testOneInput(_ start: UnsafePointer<UInt8>?, _ count: Int) -> CInt {
         guard let target = chosen else { return 0 }
         let bytes = UnsafeBufferPointer(start: start, count: count)
-        // The fuzzer keeps the input of a process that ends like this, which is what is wanted.
+        // libFuzzer keeps the input that ends the process.
         if let wrong = target.check(Array(bytes)) { fatalError("\(target.name): \(wrong)") }
         return 0
     }

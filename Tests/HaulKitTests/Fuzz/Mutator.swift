@@ -1,7 +1,7 @@
 @testable import HaulCore
 @testable import HaulKit
 
-/// Makes inputs from seeds: the same number gives the same input.
+/// Makes inputs from seeds. The same number gives the same input.
 struct Mutator {
     private var random: SplitMix64
     static let tokens = [
@@ -27,7 +27,7 @@ struct Mutator {
 
     private mutating func seed(_ target: FuzzTarget) -> [UInt8] {
         let text = target.seeds[chance(target.seeds.count)]
-        // Seeds of bytes are written as Latin-1.
+        // Seeds of bytes are texts of Latin-1.
         let latin = text.unicodeScalars.compactMap { UInt8(exactly: $0.value) }
         return latin.count == text.unicodeScalars.count && chance(2) == 0 ? latin : Array(text.utf8)
     }
