@@ -3,13 +3,13 @@ import Foundation
 @testable import HaulCore
 @testable import HaulKit
 
-/// What has to hold in every life.
+/// Checks that hold in every life.
 extension Life {
     private static let quarter: Int64 = 250_000_000
 
-    /// The events of each run said exactly once how it ended, and a completed one has left the file that it speaks of.
+    /// Checks that each run had exactly one end, and that each completed run left the file that it reported.
     ///
-    /// - Parameter isAlone: no other process can have published something at the same place since.
+    /// - Parameter isAlone: whether no other process can have published a file at the same path since.
     func check(_ process: LifeProcess, isAlone: Bool) {
         for run in process.runs {
             if run.endings != 1 { blame("process \(process.name) told of \(run.endings) endings of one run") }
@@ -30,14 +30,15 @@ extension Life {
         }
     }
 
-    /// Every final name holds a whole version of a server's file, or a file of the user's; and those are all there.
+    /// Checks that each final name holds a complete version of a server's file or a file of the user, and that all
+    /// files of the user exist.
     func checkNames() {
         for path in disk.paths where !path.hasSuffix(".haulpart") && foreign[path] == nil && !path.contains(".moved") {
             check(path)
         }
         for (path, bytes) in foreign where disk.content(path) != bytes {
-            // What he asked to be overwritten may be.
-            // So may what stands at the place of the partial file, which is taken for one that was left behind.
+            // The policy `overwrite` allows the user's file to be replaced. A file at the path of a partial file counts
+            // as left behind and may be replaced too.
             if plan.policy == .overwrite, !path.contains(".moved") { continue }
             blame("the user's file at \(path) is \(disk.content(path) == nil ? "gone" : "another one now")")
             foreign[path] = nil
@@ -45,12 +46,12 @@ extension Life {
     }
 
     func published(_ path: String) {
-        // Another name for a file that was in the way.
+        // The rename moved a file that was in the way.
         if path.hasSuffix(".haulpart") || foreign[path] != nil && plan.policy != .overwrite { return }
         check(path)
     }
 
-    /// Whether these are the bytes of a site's file, or of its mirror's where no digest says which are meant.
+    /// Returns whether the bytes are those of a site's file. Without a digest, the file of its mirror counts as well.
     private func has(_ site: Int, _ bytes: [UInt8]) -> Bool {
         sites[site].had(bytes) || !plan.wantsDigest && !mirrors.isEmpty && mirrors[site].had(bytes)
     }
@@ -58,7 +59,7 @@ extension Life {
     private func check(_ path: String) {
         guard let bytes = disk.content(path), !sites.indices.contains(where: { has($0, bytes) }) else { return }
         if foreign.values.contains(bytes) { return blame("the user's file has got the name \(path)") }
-        // What had the wrong digest may be anything.
+        // A file with the wrong digest may have any bytes.
         if path.contains(".wrong-digest") { return }
         blame("\(path) holds bytes that no server ever had: \(differences(bytes))")
     }
@@ -71,7 +72,7 @@ extension Life {
         return "\(bytes.count) bytes, of which are those of the versions \(versions.joined(separator: ", "))"
     }
 
-    /// What the store says to be there is there, and of one version.
+    /// Checks that the bytes claimed by the store are on disk and belong to one version.
     func checkClaims(_ saved: [DownloadStore.Saved], isAfterPowerCut: Bool) {
         for one in saved {
             guard let progress = one.progress, let path = one.record.partPath, one.record.status != .completed,
@@ -85,13 +86,14 @@ extension Life {
             if Int64(bytes.count) < claimed.last?.upperBound ?? 0 {
                 blame("\(path) has \(bytes.count) bytes, and the store says \(claimed)")
             } else if !plan.wantsDigest, !servers.contains(where: { $0.had(claimed, of: bytes) }) {
-                // Where a digest is given, it is what decides in the end: versions that nothing else could tell apart may be mixed.
+                // With a digest, versions that nothing else can tell apart may be mixed until the digest is checked.
                 blame("\(path) does not have the bytes of one version at \(claimed)")
             }
         }
     }
 
-    /// What had come a quarter of a second before the process was killed is claimed, so that it need not come again.
+    /// Checks that all bytes are claimed that arrived more than a quarter of a second before the kill, so that they
+    /// need not be sent again.
     func checkLoss(
         _ saved: [DownloadStore.Saved],
         _ delivered: [(at: Int64, site: Int, range: Range<Int64>)],
@@ -114,12 +116,12 @@ extension Life {
         }
     }
 
-    /// Whether a run that did not complete was right not to.
+    /// Returns whether a run that did not complete had a valid reason.
     func isRightRefusal(_ run: LifeProcess.Run) -> Bool {
         switch run.outcome {
         case .completed?: true
-        // The name is taken, and nothing may be overwritten. Where the user took the place of a partial file, or a power cut left it with
-        // two names, the names that others share with it wait for that one.
+        // The name is taken and must not be overwritten. `inUse`: downloads with the same name wait for one whose
+        // partial file the user replaced, or that a power cut left with two names.
         case .failed(let error)?:
             error.code == .fileExists
                 || error.code == .inUse && plan.policy == .fail && sites.count > 1
@@ -128,11 +130,11 @@ extension Life {
         }
     }
 
-    /// At the very end nothing is left of what it took to get there.
+    /// Checks that nothing temporary is left at the end.
     func checkEnd() throws {
-        // A power cut may bring back the name of a file that was just set aside or removed.
+        // A power cut may restore the name of a file that was just set aside or removed.
         guard !plan.hasTwoStores, !plan.cutsPower, !failedToRemove, !wasDamaged else { return }
-        // A download of its own that was killed and that nobody has asked to go on with is still there to be gone on with.
+        // A download that was killed and not requested again keeps its partial file.
         let unfinished =
             hadTwoAtOnce
             ? try stores[0].saved().filter { $0.record.status != .completed }.compactMap(\.record.partPath) : []
@@ -142,8 +144,8 @@ extension Life {
         checkNoneTwice()
     }
 
-    /// Processes that were given the same list have fetched each file once. Where the user moved files, some were fetched again, and
-    /// what a cancelled download had is nobody's.
+    /// Checks that processes with the same list fetched each file once. Files that the user moved may be fetched again,
+    /// and the bytes of a cancelled download have no owner.
     private func checkNoneTwice() {
         guard plan.sharesList, plan.policy == .rename, foreignCount == 0, !plan.failsDisk else { return }
         for site in servers {

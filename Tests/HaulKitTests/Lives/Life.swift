@@ -3,13 +3,14 @@ import Foundation
 @testable import HaulCore
 @testable import HaulKit
 
-/// One life of a few downloads: servers that lie, processes that are killed, power that goes, users who move files about;
-/// and then everything is in order, and the downloads have to complete.
+/// One life of a few downloads, with servers that lie, processes that are killed, power cuts, and users who move files.
+/// At the end all faults stop, and the downloads have to complete.
 ///
-/// Unchecked, as `World` is.
+/// `@unchecked Sendable` for the same reason as `World`.
 final class Life: @unchecked Sendable {
     struct Plan {
-        /// No lies, one version, a strong tag: what was taken in must not be asked for again.
+        /// Whether servers tell the truth, have one version and a strong tag. Received bytes must then not be requested
+        /// again.
         var isClean = false
         var cutsPower = false
         var hasTwoStores = false
@@ -18,9 +19,9 @@ final class Life: @unchecked Sendable {
         var connections = 1
         var wantsDigest = false
         var failsDisk = false
-        /// Each file is said to be on a mirror too: by the request, or by the server.
+        /// Where each file also has a mirror: named by the request or by the server; `nil` for no mirrors.
         var mirrors: Mirrors?
-        /// Two processes are given the same list at once.
+        /// Whether two processes get the same list at once.
         var sharesList = false
     }
     enum Mirrors { case ofRequest, ofServer }
@@ -31,24 +32,24 @@ final class Life: @unchecked Sendable {
     let stores: [LifeStore]
     private(set) var plan = Plan()
     private(set) var sites: [LifeSite] = []
-    /// One for each site, where there are any.
+    /// One mirror for each site; empty without mirrors.
     private(set) var mirrors: [LifeSite] = []
     var servers: [LifeSite] { sites + mirrors }
     private(set) var violations: [String] = []
     private(set) var processCount = 0
-    /// Files of the user's: what he put where, and may expect to find there.
+    /// Files of the user by their expected paths.
     var foreign: [String: [UInt8]] = [:]
-    /// How often he put one.
+    /// How often the user has put a file.
     private(set) var foreignCount = 0
-    /// Two processes asked for the same beside each other: each may have a download of its own.
+    /// Whether two processes requested the same files at once. Each of them may have a download of its own.
     private(set) var hadTwoAtOnce = false
-    /// A process was killed: between a renaming and the record of it nobody knows whose the file is.
+    /// Whether a process was killed. Between a rename and its record the owner of the file is unknown.
     private(set) var hadKill = false
-    /// The disk may have refused to remove a file, or to set one aside that is wrong.
+    /// Whether the disk may have refused to remove a file or to set a wrong one aside.
     private(set) var failedToRemove = false
-    /// A store was damaged: rows may be gone, and no download owns their files.
+    /// Whether a store was damaged. Rows may be missing, and no download owns their files.
     private(set) var wasDamaged = false
-    /// Chooses what is damaged, so that a life without damage is the same whatever others suffer.
+    /// Chooses the damage, independently of `world.random`, so that a life without damage does not depend on it.
     private var damages: SplitMix64
     private(set) var isOver = false
     let folder = "/data"
@@ -63,11 +64,11 @@ final class Life: @unchecked Sendable {
 
     func blame(_ text: String) {
         world.trace("WRONG: \(text)")
-        // What comes after the first is mostly its consequence.
+        // Later violations are usually consequences of the first one.
         if violations.count < 3, !violations.contains(text) { violations.append(text) }
     }
 
-    /// Runs the whole life on this thread.
+    /// Runs the whole life on the calling thread.
     func run() {
         world.capture()
         defer {
@@ -105,7 +106,7 @@ final class Life: @unchecked Sendable {
             LifeSite(
                 world,
                 number: number,
-                // Who asks for what is there to be overwritten may not name two files alike.
+                // With the policy `overwrite`, two files with the same name would overwrite each other.
                 name: plan.policy == .overwrite ? "\(number).bin" : world.once(in: 2) ? "a.bin" : "b.bin",
                 isClean: plan.isClean,
                 isSmall: count > 1 && world.chance(3) > 0
@@ -134,11 +135,11 @@ final class Life: @unchecked Sendable {
         if world.once(in: 6) { putForeign() }
     }
 
-    /// The user puts a file of his own where the download wants to go, or where its partial file is.
+    /// Puts a file of the user at the path of the download or of its partial file.
     func putForeign() {
         let name = sites[0].url.lastPathComponent
         let path = folder + "/" + (plan.isNamedFile ? "named.bin" : name) + (world.once(in: 2) ? "" : ".haulpart")
-        // What stands there he moves out of the way.
+        // An earlier file of the user is moved aside, and another file by chance.
         let bytes = Array("the user's own \(foreignCount), \(world.random.next())".utf8)
         let aside = path + ".moved\(foreignCount)"
         foreignCount += 1
@@ -167,7 +168,7 @@ final class Life: @unchecked Sendable {
         }
     }
 
-    /// Nobody is told anything; to look for a desktop costs as much as a start of the whole downloader.
+    /// Sends no notification. The search for a desktop costs as much as the start of the whole downloader.
     private struct Silence: Notifier {
         func notify(title: String, body: String) async -> Bool { false }
     }
@@ -179,7 +180,7 @@ final class Life: @unchecked Sendable {
         configuration.retry.base = .milliseconds(50)
         configuration.retry.cap = .milliseconds(800)
         configuration.retry.attempts = 12
-        // Waits for which a download gives up its slot, also where another one wants it.
+        // Waits long enough that a download gives up its slot.
         if seed.isMultiple(of: 5) { (configuration.retry.base, configuration.retry.cap) = (.seconds(3), .seconds(30)) }
         configuration.queue.maxConcurrentDownloads = Int(1 + seed % 3)
         configuration.retry.retryAfterCap = .seconds(5)
@@ -204,7 +205,7 @@ final class Life: @unchecked Sendable {
             if !plan.isClean, damages.next(upperBound: 12 as UInt64) == 0 { try damageStore() }
             if !violations.isEmpty { return }
         }
-        // From here on everything is in order.
+        // No more faults from here on.
         for site in sites {
             if site.isProved { site.restore() }
             site.isHonest = true
@@ -215,7 +216,7 @@ final class Life: @unchecked Sendable {
         try await finish()
     }
 
-    /// One process, or two beside each other, up to what ends it.
+    /// Runs one process, or two at once, until they end.
     private func episode(_ number: Int) async throws {
         let process = process(stores[plan.hasTwoStores ? world.chance(2) : 0])
         let isOneOfTwo = !plan.isClean && (plan.sharesList || world.once(in: 5))
@@ -223,7 +224,7 @@ final class Life: @unchecked Sendable {
         if other != nil { hadTwoAtOnce = true }
         process.disk.onRename = { [self] in published($0) }
         other?.disk.onRename = { [self] in published($0) }
-        // Somewhere in an operation on the disk, or in between.
+        // Ends the process before a disk operation; otherwise `disturb` may end it in between.
         var cutsPower = false
         if plan.cutsPower, world.once(in: 2) {
             cutsPower = true
@@ -281,7 +282,7 @@ final class Life: @unchecked Sendable {
         }
     }
 
-    /// What happens in the middle of it, at some time.
+    /// Starts a timer for a disturbance during the episode, and returns its number.
     private func disturb(_ process: LifeProcess, _ other: LifeProcess?) -> Int {
         let milliseconds = world.chance([50, 300, 1500, 6000][world.chance(4)])
         let kind = world.chance(9)
@@ -298,7 +299,7 @@ final class Life: @unchecked Sendable {
         }
     }
 
-    /// Bytes of a store's file are others when the next process opens it.
+    /// Damages a store's file before the next process opens it.
     private func damageStore() throws {
         let store = stores[plan.hasTwoStores ? Int(damages.next(upperBound: 2 as UInt64)) : 0]
         let kinds = LifeStore.Damage.allCases
@@ -316,7 +317,7 @@ final class Life: @unchecked Sendable {
         try await world.timekeeper.sleep(.milliseconds(milliseconds))
     }
 
-    /// With nothing in the way any more, every download completes.
+    /// Checks that every download completes without further faults.
     private func finish() async throws {
         var last: [LifeProcess.Run] = []
         for attempt in 0..<5 {

@@ -5,7 +5,8 @@
 
     /// `HaulSimulation LIVES SEED JOBS FAILURES`, or `HaulSimulation --life SEED`: see `Scripts/simulate`.
     ///
-    /// Each chunk of lives runs in a process of its own, so that one in which the engine traps is found, and the others go on.
+    /// Each chunk of lives runs in a process of its own, so that a trap of the engine is found and the other lives go
+    /// on.
     @main
     struct LifeMain {
         private static let chunk: UInt64 = 1000
@@ -62,7 +63,7 @@
             exit(end.failures == 0 ? 0 : 1)
         }
 
-        /// Runs some lives in another process, and says which of them failed.
+        /// Runs `count` lives in another process, and prints those that failed.
         private static func chunk(_ from: UInt64, _ count: UInt64) -> (steps: UInt64, failures: Int) {
             let process = Process()
             process.executableURL = URL(fileURLWithPath: CommandLine.arguments[0])
@@ -98,7 +99,7 @@
             say("\(runner.stepCount)")
         }
 
-        /// At once, wherever it goes.
+        /// Writes the text without buffering.
         private static func say(_ text: String) { FileHandle.standardOutput.write(Data((text + "\n").utf8)) }
     }
 #endif

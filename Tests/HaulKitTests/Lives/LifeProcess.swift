@@ -3,11 +3,11 @@ import Foundation
 @testable import HaulCore
 @testable import HaulKit
 
-/// One process of a life: a downloader over the life's disk, network and one of its stores.
+/// One process of a life: a downloader over the disk and the network of the life and one of its stores.
 ///
-/// Unchecked, as `World` is.
+/// `@unchecked Sendable` for the same reason as `World`.
 final class LifeProcess: @unchecked Sendable {
-    /// How a run ended, or that its events did not say so exactly once.
+    /// The outcome of a run, and the number of its final events, which must be one.
     struct Run: Sendable {
         var site: Int
         var outcome: DownloadOutcome?
@@ -40,7 +40,7 @@ final class LifeProcess: @unchecked Sendable {
         transport = LifeTransport(world, sites)
     }
 
-    /// Starts it and adds a download for each request.
+    /// Starts the downloader and adds a download for each request.
     func start(_ configuration: Downloader.Configuration, _ requests: [DownloadRequest]) async throws {
         world.trace("process \(name) starts")
         let world = world
@@ -98,7 +98,7 @@ final class LifeProcess: @unchecked Sendable {
 
     var areAllOver: Bool { runs.allSatisfy(\.isOver) }
 
-    /// Returns when every run is over, or the process.
+    /// Returns when all runs have ended, or the process is dead.
     func ended() async {
         while !isDead, !areAllOver { await withCheckedContinuation { waiting.append($0) } }
     }
@@ -109,7 +109,7 @@ final class LifeProcess: @unchecked Sendable {
         for continuation in all { continuation.resume() }
     }
 
-    /// SIGKILL: from here on it has no effect on anything.
+    /// Simulates SIGKILL: from now on the process has no effect.
     func kill() {
         guard !isDead else { return }
         world.trace("process \(name) is killed")
@@ -121,7 +121,7 @@ final class LifeProcess: @unchecked Sendable {
         notify()
     }
 
-    /// Pauses everything and goes on with it.
+    /// Pauses and resumes every download.
     func pauseAndResume() async {
         for download in downloads where !isDead {
             do throws(DownloadError) {
@@ -132,7 +132,7 @@ final class LifeProcess: @unchecked Sendable {
         }
     }
 
-    /// Cancels everything.
+    /// Cancels every download.
     func cancel() async {
         for download in downloads where !isDead {
             do throws(DownloadError) {
@@ -142,7 +142,7 @@ final class LifeProcess: @unchecked Sendable {
         }
     }
 
-    /// Ends it in good order; what is dead already is cleared away.
+    /// Shuts the process down; after a kill only releases its resources.
     func shutDown() async {
         guard !isClosing else {
             while downloader != nil { await withCheckedContinuation { waiting.append($0) } }

@@ -4,7 +4,7 @@ import Synchronization
 @testable import HaulCore
 @testable import HaulKit
 
-/// Many lives, on a few threads.
+/// Runs many lives on a few threads.
 final class LifeRunner: Sendable {
     struct Failure: Sendable {
         var seed: UInt64
@@ -32,18 +32,18 @@ final class LifeRunner: Sendable {
         self.onFailure = onFailure
     }
 
-    /// Steps of all lives so far.
+    /// Number of steps of all lives so far.
     var stepCount: Int { steps.load(ordering: .relaxed) }
     var lifeCount: Int { min(count, begun.load(ordering: .relaxed)) }
 
-    /// Runs the lives of seeds that follow one another, and returns when all have ended. Their threads are their own and give way to
-    /// everything else: the threads of tasks, which others wait for, are as few as the cores.
+    /// Runs the lives of consecutive seeds, and returns when all have ended. Uses threads of its own with low priority,
+    /// because tasks that others wait for have only as many threads as there are cores.
     func run(threads: Int) async -> [Failure] {
         await withCheckedContinuation { (continuation: CheckedContinuation<Void, Never>) in
             running.store(threads, ordering: .sequentiallyConsistent)
             for _ in 0..<threads {
                 Thread.detachNewThread { [self] in
-                    // Of this thread alone. Where it may not, it does not matter.
+                    // On Linux the priority is that of this thread alone. A failure does no harm.
                     setpriority(Int32(PRIO_PROCESS.rawValue), 0, 10)
                     work()
                     if running.subtract(1, ordering: .sequentiallyConsistent).newValue == 0 { continuation.resume() }
@@ -53,7 +53,7 @@ final class LifeRunner: Sendable {
         return sorted
     }
 
-    /// The same on the calling thread.
+    /// Runs the lives on the calling thread.
     func run() -> [Failure] {
         work()
         return sorted
@@ -61,7 +61,7 @@ final class LifeRunner: Sendable {
 
     private var sorted: [Failure] { failures.withLock { $0.sorted { $0.seed < $1.seed } } }
 
-    /// Each life has the thread to itself: the jobs of the runtime are told apart by it.
+    /// Each life has a thread to itself, because the thread tells the jobs of the runtime apart.
     private func work() {
         do {
             let stores = [try LifeStore(), try LifeStore()]
@@ -81,7 +81,7 @@ final class LifeRunner: Sendable {
         }
     }
 
-    /// One life again, in words.
+    /// Runs one life again with a trace.
     static func replay(_ seed: UInt64) throws -> Life {
         let life = Life(seed: seed, stores: [try LifeStore(), try LifeStore()], isTraced: true)
         life.run()

@@ -3,7 +3,7 @@ import Foundation
 @testable import HaulCore
 @testable import HaulKit
 
-/// The grammar of what a site answers: the truth, and a few dozen ways of not telling it.
+/// The answers of a site: the truth, and a few dozen kinds of lies.
 extension LifeSite {
     func truth(_ request: TransportRequest) -> LifeAnswer {
         let bytes = current.bytes
@@ -74,19 +74,19 @@ extension LifeSite {
         }
         switch world.chance(24) {
         case 0: return whole()
-        // It keeps no condition.
+        // Ignores the condition.
         case 1: return part(first..<end)
         case 2: return part(first..<end, named: [])
         case 3: return part(first..<end, named: weakened())
         case 4: return part(first..<end, total: "*")
         case 5: return part(first..<end, total: "*", named: [])
         case 6: return part(first..<end, total: "\(count + world.chance(1...3))")
-        // Another range than was asked for, and it says so.
+        // Sends another range than the requested one, with a correct `Content-Range`.
         case 7: return part(min(first + world.chance(1...100), end - 1)..<end)
         case 8: return part(max(0, first - world.chance(1...100))..<end)
         case 9: return part(first..<max(first + 1, end - world.chance(1...1000)))
         case 10: return part(first..<min(count, end + world.chance(1...1000)))
-        // Fewer bytes than it says, without a sign of it.
+        // Sends fewer bytes than `Content-Range` says, without a sign of it.
         case 11:
             let cut = world.chance(first...end)
             return part(
@@ -102,11 +102,12 @@ extension LifeSite {
             var answer = part(first..<end)
             answer.head?.headers.replaceOrAdd(name: "Content-Length", value: "\(max(0, end - first - 1))")
             return answer
-        // The rest as if it were the whole: it says which, or has the version's name and another length.
+        // Sends the rest with status 200. Its `Content-Range`, or a known tag with another length, shows that it is
+        // only the rest.
         case 14, 15:
             var answer = part(first..<end)
             answer.head?.status = 200
-            // Without its field it can be told from another version by the name that the client knows, and the length.
+            // Without `Content-Range` only the known tag and the length tell the rest from another version.
             let isKnown = request.condition.field != nil && holds(request.condition) && framing == .length
             if naming == .strongTag || naming == .strongTagAndDate, isKnown, world.once(in: 2) {
                 answer.head?.headers.remove(name: "Content-Range")
@@ -116,7 +117,7 @@ extension LifeSite {
             return answer
         case 16:
             guard world.once(in: 2) else { return status(416) }
-            // Where no answer has said how long the file is, nothing speaks against this one.
+            // If no answer has told the length of the file, nothing contradicts this one.
             if framing != .length { noteCut(Array(current.bytes.prefix(first))) }
             return status(416, [("Content-Range", "bytes */\(first)")])
         case 17: return status(416, [("Content-Range", "bytes */\(count)")])
@@ -127,7 +128,7 @@ extension LifeSite {
             return answer
         case 20: return page()
         case 21 where isProved:
-            // Other bytes than the file's, which only a digest shows.
+            // Sends wrong bytes that only a digest can show.
             var answer = part(first..<end)
             answer.body[world.chance(answer.body.count)] ^= 1
             return answer
@@ -135,7 +136,7 @@ extension LifeSite {
         }
     }
 
-    /// What a partial answer says of the version.
+    /// Returns the version fields of a partial answer.
     private func partNames() -> [(String, String)] {
         if isHonest { return names(current) }
         return switch partNaming {
@@ -165,7 +166,7 @@ extension LifeSite {
         }
     }
 
-    /// Somebody stands between: a login page.
+    /// A login page from a server in between.
     private func page() -> LifeAnswer {
         let body = Array("<html>\(String(repeating: "please log in ", count: world.chance(1...20)))</html>".utf8)
         noteCut(body)
@@ -175,7 +176,7 @@ extension LifeSite {
         )
     }
 
-    /// The same answer with an end that it should not have.
+    /// Returns the answer with a body that ends early.
     private func cut(_ answer: LifeAnswer) -> LifeAnswer {
         var answer = answer
         guard !answer.body.isEmpty else { return answer }
@@ -186,7 +187,7 @@ extension LifeSite {
         default:
             let isFramed = answer.head?.headers.contains(name: "Content-Length") == true
             let isChunked = answer.head?.headers.contains(name: "Transfer-Encoding") == true
-            // A client can tell that a framed body is not whole, but where only the connection's end says so.
+            // A client can tell that a framed body is incomplete, but not one that ends with the connection.
             if isFramed || isChunked && world.once(in: 2) {
                 answer.failure = TransportError(.connectionLost)
             } else if answer.head?.status == 200 {

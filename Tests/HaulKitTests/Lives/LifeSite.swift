@@ -4,17 +4,17 @@ import NIOCore
 @testable import HaulCore
 @testable import HaulKit
 
-/// A server of one file, which lies as the life's seed says until it becomes honest.
+/// A server of one file that lies by chance until it becomes honest.
 ///
-/// Unchecked, as `World` is.
+/// `@unchecked Sendable` for the same reason as `World`.
 final class LifeSite: @unchecked Sendable {
-    /// How it names the versions of its file.
+    /// The validators with which the site names the versions of its file.
     enum Naming: CaseIterable {
         case strongTag, strongTagAndDate, strongDate, weakTag, weakDate, none
-        /// An entity tag that breaks the grammar, beside a date that would be strong and stays the same.
+        /// An invalid entity tag, beside an unchanging date that would be strong without the tag.
         case malformedTag
 
-        /// Whether a change of the file is a change of the name, by the rules of RFC 9110 §8.8.1.
+        /// Whether a change of the file always changes the validator, by RFC 9110 §8.8.1.
         var isStrong: Bool {
             switch self {
             case .strongTag, .strongTagAndDate, .strongDate: true
@@ -22,16 +22,16 @@ final class LifeSite: @unchecked Sendable {
             }
         }
     }
-    /// How a tag breaks the grammar of RFC 9110 §8.8.3.
+    /// The violation of the grammar of RFC 9110 §8.8.3 in a tag.
     enum Malformation: CaseIterable { case noQuotes, smallW, space, otherQuotes, twoFields, list }
-    /// What its partial answers say of the version, lie or not.
+    /// The version fields of partial answers, whether they are lies or not.
     enum PartNaming { case full, omitted, weakened }
     enum Framing: CaseIterable { case length, chunked, close }
     enum Rhythm: CaseIterable { case even, crumbs, bursts, atOnce }
 
     struct Version {
         var bytes: [UInt8]
-        /// Which of the site's names it has; two of a weakly named site may share one.
+        /// The number of the version's validator. Two versions of a site with a weak validator may share a number.
         var name: Int
     }
 
@@ -40,30 +40,30 @@ final class LifeSite: @unchecked Sendable {
     let url: URL
     let naming: Naming
     private let malformation: Malformation
-    /// The number that its tags have: a mirror has those of the first server.
+    /// The number in the site's tags. A mirror has the number of its first server.
     private let tagNumber: Int
-    /// What it says of mirrors.
+    /// The `Link` fields that name mirrors.
     var links: [(String, String)] = []
     let partNaming: PartNaming
     let framing: Framing
     let rhythm: Rhythm
-    /// Every version that stood there at one time; the last stands there now.
+    /// All versions so far; the last one is the present one.
     private(set) var versions: [Version] = []
-    /// Whole bodies that ended early without a sign of it: a client cannot tell them from versions.
+    /// Bodies that ended early without a sign of it. A client cannot tell them from complete versions.
     private(set) var cutBodies: [[UInt8]] = []
-    /// One answer in so many is a lie; 0 for none.
+    /// One answer in `lies` is a lie; 0 for none.
     var lies: Int
-    /// It keeps the rules of ranges and conditions, lies or not.
+    /// Whether the site supports ranges, in true answers and lies.
     let hasRanges: Bool
     let hasConditions: Bool
-    /// A digest says which version is meant: the first.
+    /// Whether a digest proves the first version.
     var isProved = false
-    /// The answer before which the file changes; 0 for none.
+    /// The number of the answer before which the file changes; 0 for no change.
     var changesAt = 0
-    /// It serves what stands there without a lie, at once.
+    /// Whether the site now always answers truthfully.
     var isHonest = false
     private(set) var answers = 0
-    /// Whether two versions agree in long stretches.
+    /// Whether two versions have long ranges in common.
     private let agrees: Bool
 
     init(_ world: World, number: Int, name: String, isClean: Bool, isSmall: Bool) {
@@ -88,8 +88,8 @@ final class LifeSite: @unchecked Sendable {
         versions = [Version(bytes: Self.bytes(size, seed: world.random.next()), name: 0)]
     }
 
-    /// A mirror of another site under another host, which gives its file the same name: with the same bytes, or with others of the
-    /// same length.
+    /// A mirror of `site` on another host, with the same validators: with the same bytes, or with others of the same
+    /// length.
     init(mirroring site: LifeSite, number: Int, hasSameBytes: Bool) {
         world = site.world
         self.number = number
@@ -106,7 +106,7 @@ final class LifeSite: @unchecked Sendable {
 
     // MARK: Versions
 
-    /// Bytes that no two seeds have in common at any place, where the seeds differ in their last eight bits.
+    /// Returns `count` pseudo-random bytes for `seed`.
     static func bytes(_ count: Int, seed: UInt64) -> [UInt8] {
         let words = (count + 7) / 8
         return [UInt8](unsafeUninitializedCapacity: words * 8) { buffer, filled in
@@ -119,12 +119,12 @@ final class LifeSite: @unchecked Sendable {
         }
     }
 
-    /// Another version takes the place of the present one.
+    /// Replaces the present version by another one.
     func change() {
         let old = current.bytes
         var new = old
         if agrees, !old.isEmpty {
-            // Other bytes in one stretch, or the same and more, or fewer.
+            // Changes one range of bytes, and by chance adds bytes or removes some at the end.
             let start = world.chance(old.count)
             let end = min(old.count, start + world.chance(1...max(1, old.count / 2)))
             new.disguise(start..<end, by: 0x55)
@@ -148,26 +148,26 @@ final class LifeSite: @unchecked Sendable {
         world.trace("site \(number) has another version: \(new.count) bytes, name \(current.name)")
     }
 
-    /// The version that is meant stands there again.
+    /// Restores the first version, which the digest proves.
     func restore() {
         guard !current.bytes.isSame(as: versions[0].bytes) else { return }
         versions.append(Version(bytes: versions[0].bytes, name: current.name + 1))
     }
 
-    /// Whether these are the bytes of one version, or of a body that nobody could tell from one.
+    /// Returns whether the bytes are those of a version, or of a body that a client cannot tell from one.
     func had(_ bytes: [UInt8]) -> Bool {
         if isProved { return versions[0].bytes.isSame(as: bytes) }
         return versions.contains { $0.bytes.isSame(as: bytes) } || cutBodies.contains { $0.isSame(as: bytes) }
     }
 
-    /// Whether one version has these bytes in these ranges.
+    /// Returns whether one version has these bytes in all `ranges`.
     func had(_ ranges: [Range<Int64>], of bytes: [UInt8]) -> Bool {
         (versions.map(\.bytes) + cutBodies).contains { version in
             ranges.allSatisfy { version.agrees(with: bytes, in: Int($0.lowerBound)..<Int($0.upperBound)) }
         }
     }
 
-    /// That of the version that is meant.
+    /// The digest of the first version.
     var digest: DownloadRequest.Checksum? {
         let digest = RunningDigest(.sha256)
         digest.update([ByteBuffer(bytes: versions[0].bytes)], at: 0)
@@ -178,7 +178,7 @@ final class LifeSite: @unchecked Sendable {
 
     // MARK: Fields
 
-    /// What it says of a version: tag and dates.
+    /// Returns the version fields: tag and dates.
     func names(_ version: Version) -> [(String, String)] {
         let changed = Self.date(secondsAgo: 3600 - version.name * 60)
         let tag = "\"\(tagNumber)-\(version.name)\""
@@ -196,7 +196,7 @@ final class LifeSite: @unchecked Sendable {
         }
     }
 
-    /// The values of the fields of a malformed tag.
+    /// Returns the field values of a malformed tag.
     private func malformed(_ text: String) -> [String] {
         switch malformation {
         case .noQuotes: [text]
@@ -214,7 +214,7 @@ final class LifeSite: @unchecked Sendable {
         return "Thu, 01 Jan 2026 \(two(seconds / 3600)):\(two(seconds / 60 % 60)):\(two(seconds % 60)) GMT"
     }
 
-    /// Whether a condition holds for the present version, by the strong comparison (RFC 9110 §13.1).
+    /// Returns whether a condition holds for the present version, by strong comparison (RFC 9110 §13.1).
     func holds(_ condition: RangeRequest.Condition) -> Bool {
         guard let field = condition.field else { return true }
         return names(current).contains { name, value in

@@ -4,7 +4,7 @@ import GRDB
 @testable import HaulCore
 @testable import HaulKit
 
-/// Pages of the store that are damaged while no process has it open; the next one opens what can be read.
+/// Damages the store while no process has it open. The next process opens the readable rest.
 extension LifeStore {
     enum Damage: CaseIterable, Sendable {
         case zeroedPage, randomPage, repeatedPage, flippedBytes, flippedHeader, cut
@@ -12,22 +12,22 @@ extension LifeStore {
 
     /// The result of opening a damaged store.
     struct Opened: Sendable {
-        /// Whether the damaged store was set aside and its rows taken over into a new one.
+        /// Whether the damaged store was set aside and its rows copied into a new one.
         var isSalvaged: Bool
-        /// Downloads whose rows are gone.
+        /// Number of downloads whose rows are lost.
         var lost: Int
-        /// Downloads that were complete before and are not said to be now.
+        /// Number of downloads that were complete before and are not now.
         var doubted: Int
     }
 
-    /// Damages the file of the store, opens it as a process does, and continues with what that has.
+    /// Damages the file of the store, opens it as a process does, and continues with the rows that are left.
     ///
     /// - Parameter random: chooses the damage.
     func damage(_ damage: Damage, _ random: inout SplitMix64) throws -> Opened {
         let manager = FileManager.default
         let folder = manager.temporaryDirectory.appendingPathComponent("haul-life-\(UUID().uuidString)").path
         try manager.createDirectory(atPath: folder, withIntermediateDirectories: true)
-        // What stays in the temporary folder is no failure of the life.
+        // A folder that cannot be removed is no failure of the life.
         defer { try? manager.removeItem(atPath: folder) }
         let path = folder + "/n.sqlite"
         try write(to: path)
@@ -72,7 +72,7 @@ extension [UInt8] {
         case .zeroedPage: for index in range { self[index] = 0 }
         case .randomPage: for index in range { self[index] = UInt8(truncatingIfNeeded: random.next()) }
         case .repeatedPage:
-            // A write that went to the wrong place.
+            // Simulates a write to the wrong page.
             let other = Int(random.next(upperBound: UInt64(count / size))) * size
             replaceSubrange(range, with: Array(self[other..<other + size]))
         case .flippedBytes, .flippedHeader:

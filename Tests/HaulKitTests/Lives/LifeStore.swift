@@ -3,10 +3,10 @@ import GRDB
 @testable import HaulCore
 @testable import HaulKit
 
-/// The database of one store: in memory, used for one life after another, and brought back to an earlier commit when the
-/// power goes.
+/// The database of one store. It is in memory, serves one life after another, and returns to an earlier commit at a
+/// power cut.
 ///
-/// Unchecked, as `World` is.
+/// `@unchecked Sendable` for the same reason as `World`.
 final class LifeStore: @unchecked Sendable {
     private struct Table {
         var name: String
@@ -17,20 +17,20 @@ final class LifeStore: @unchecked Sendable {
 
     let queue: DatabaseQueue
     private let gate = Gate()
-    /// The users of it that are there.
+    /// The owner numbers of the live users.
     private var users: Set<Int64> = []
-    /// The user that came last.
+    /// The owner number of the latest user.
     private var latest: Int64 = 0
-    /// What the disk has for sure, and each commit since: any of them may be what a power cut leaves.
+    /// The last synced state and the state after each later commit. A power cut may leave any of them.
     private var snapshots: [(serial: Int, content: Snapshot)] = []
     /// Numbers the commits of all processes.
     private var serial = 0
-    /// Those of each process, in order.
+    /// The numbers of the commits of each process, in order.
     private var serials: [Int64: [Int]] = [:]
-    /// Whether the power may go in this life.
+    /// Whether power cuts occur in this life.
     var keepsSnapshots = false
 
-    /// Lets nothing be committed in the name of a process that is no more.
+    /// Refuses commits of a process that is dead.
     private final class Gate: TransactionObserver, @unchecked Sendable {
         struct Closed: Error {}
         var isClosed = false
@@ -47,7 +47,7 @@ final class LifeStore: @unchecked Sendable {
         queue.add(transactionObserver: gate, extent: .databaseLifetime)
     }
 
-    /// Makes it as good as new.
+    /// Empties the store for the next life.
     func reset(keepsSnapshots: Bool) throws {
         self.keepsSnapshots = keepsSnapshots
         users = []
@@ -56,7 +56,7 @@ final class LifeStore: @unchecked Sendable {
         try forgetCommits()
     }
 
-    /// The store as a process has it open.
+    /// Opens the store for one process.
     func open(_ process: LifeProcess, bootID: String, _ world: World) -> DownloadStore {
         let executor = BlockingExecutor(
             async: { _, call in world.call(call) },
@@ -71,7 +71,7 @@ final class LifeStore: @unchecked Sendable {
                 }
             }
         )
-        // More than the number of a process, as `StoreOwner` wants it.
+        // Greater than any process number, as `StoreOwner` requires.
         let number = Int64(process.number) << 32
         let hadCompany = !users.isEmpty
         users.insert(number)
@@ -93,25 +93,25 @@ final class LifeStore: @unchecked Sendable {
                 serials[number, default: []].append(serial)
             case .synced(let last):
                 guard let own = serials[number], own.indices.contains(last - 1) else { return }
-                // What was committed since, by anybody, may be lost.
+                // Later commits of any process may still be lost.
                 snapshots.removeAll { $0.serial < own[last - 1] }
             case .failed: break
             }
         }
     }
 
-    /// A process is no more.
+    /// Removes a dead process from the users.
     func close(_ process: LifeProcess) { users.remove(Int64(process.number) << 32) }
 
     private func keep() {
         serial += 1
         guard keepsSnapshots else { return }
-        // The commit is in the database already; nothing else can have been since.
+        // The commit is in the database, and no other commit can have followed.
         if let snapshot = try? snapshot() { snapshots.append((serial, snapshot)) }
     }
 
     private func snapshot() throws -> Snapshot {
-        // Not by `read`, which has every statement compiled again.
+        // Does not use `read`, which compiles every statement again.
         try queue.inDatabase { database in
             try ["download", "progress", "host"].map { name in
                 let rows = try Row.fetchAll(database.cachedStatement(sql: "SELECT * FROM \(name)"))
@@ -130,10 +130,10 @@ final class LifeStore: @unchecked Sendable {
         }
     }
 
-    /// What the database has now is all that a power cut may leave.
+    /// Makes the present state the only one that a power cut may leave.
     func forgetCommits() throws { snapshots = keepsSnapshots ? [(serial, try snapshot())] : [] }
 
-    /// What a power cut leaves.
+    /// Restores a random state that a power cut may leave.
     func cutPower(_ world: World) throws {
         guard !snapshots.isEmpty else { return }
         let index = world.chance(snapshots.count)
@@ -155,7 +155,7 @@ final class LifeStore: @unchecked Sendable {
         }
     }
 
-    /// Everything that it says now, but for rows that cannot be read.
+    /// Returns all readable rows.
     func saved() throws -> [DownloadStore.Saved] {
         try queue.inDatabase { database in
             var odd = OddRows()

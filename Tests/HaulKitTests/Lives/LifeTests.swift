@@ -4,10 +4,10 @@
 
     @testable import HaulKit
 
-    /// Whole lives of downloads, thousands of them: what has to hold in each is said in `Life+Oracle`.
+    /// Runs thousands of lives of downloads and checks the rules in `Life+Oracle.swift`.
     ///
-    /// `HAUL_LIFE_SEED=n` runs one life and prints what happens in it; `HAUL_LIVES` and `HAUL_LIVES_FROM` say how many, and from
-    /// which seed on. `Scripts/simulate` runs more of them in less time.
+    /// `HAUL_LIFE_SEED=n` runs one life and prints its events. `HAUL_LIVES` is the number of lives, and
+    /// `HAUL_LIVES_FROM` the first seed. `Scripts/simulate` runs more lives in less time.
     @Suite struct LifeTests {
         private static let variables = ProcessInfo.processInfo.environment
         private static func number(_ name: String) -> UInt64? { variables[name].flatMap { UInt64($0) } }

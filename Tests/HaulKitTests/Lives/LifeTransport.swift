@@ -4,9 +4,9 @@ import NIOCore
 @testable import HaulCore
 @testable import HaulKit
 
-/// The network as one process of a life sees it.
+/// The network as seen by one process of a life.
 ///
-/// Unchecked, as `World` is.
+/// `@unchecked Sendable` for the same reason as `World`.
 final class LifeTransport: SourceReading, @unchecked Sendable {
     let schemes = HTTPURL.schemes
     private let world: World
@@ -14,9 +14,9 @@ final class LifeTransport: SourceReading, @unchecked Sendable {
     private var exchanges: [ObjectIdentifier: LifeExchange] = [:]
     private var isDead = false
     private var count = 0
-    /// Bytes that a receiver has taken, by site: when, and which.
+    /// Bytes that a receiver has taken, with time and site.
     private(set) var delivered: [(at: Int64, site: Int, range: Range<Int64>)] = []
-    /// What each site was asked for, by the number of the connection.
+    /// The ranges requested from each site, with the numbers of the connections.
     private var asked: [Int: [(connection: Int, range: Range<Int64>)]] = [:]
 
     init(_ world: World, _ sites: [LifeSite]) {
@@ -48,10 +48,10 @@ final class LifeTransport: SourceReading, @unchecked Sendable {
         return exchange
     }
 
-    /// A piece of a body that the receiver wanted no more after may go on behind the place up to which it was to bring bytes.
-    /// What lies there is a later connection's to bring, whether the process is killed or not.
+    /// Notes delivered bytes. The last piece of a body may extend beyond the end that the receiver wanted. The bytes
+    /// beyond it belong to a later connection and do not count, even if the process is killed.
     ///
-    /// - Parameter refused: the connection that brought it, where nothing more was wanted of it.
+    /// - Parameter refused: the number of the connection, if the receiver wants no more of it.
     private func note(_ range: Range<Int64>, _ site: Int, _ refused: Int?) {
         var end = range.upperBound
         if let refused {
@@ -64,14 +64,14 @@ final class LifeTransport: SourceReading, @unchecked Sendable {
     func shutDown() async {}
 }
 
-/// One answer on its way, with what the HTTP client makes of its framing.
+/// One answer in progress, with the end that an HTTP client sees in its framing.
 final class LifeExchange: Exchange, @unchecked Sendable {
     let number: Int
     private let world: World
     private var receiver: (any ResponseReceiver)?
     private let onEnd: (LifeExchange) -> Void
     private var isCancelled = false
-    /// The receiver wants no more.
+    /// Whether the receiver wants no more bytes.
     private var isRefused = false
 
     init(_ number: Int, _ world: World, _ receiver: any ResponseReceiver, onEnd: @escaping (LifeExchange) -> Void) {
@@ -87,7 +87,7 @@ final class LifeExchange: Exchange, @unchecked Sendable {
         end(TransportError(.connectionLost, "cancelled"))
     }
 
-    /// Says how it ended, once, on the loop.
+    /// Reports the end of the answer once, on the event loop.
     func end(_ failure: TransportError?) {
         world.onLoop { [self] in
             guard let receiver else { return }
@@ -139,7 +139,7 @@ final class LifeExchange: Exchange, @unchecked Sendable {
                     onDelivery(range, false)
                     return send(answer, from: end, part: part + 1, onDelivery)
                 }
-                // A refusal comes at once.
+                // A refusal completes the future at once.
                 future.whenFailure { [self] _ in isRefused = true }
                 onDelivery(range, isRefused)
                 future.whenComplete { [self] result in
@@ -153,17 +153,17 @@ final class LifeExchange: Exchange, @unchecked Sendable {
     }
 }
 
-/// What a site answers to one request, after the client has looked at its framing.
+/// The answer of a site to one request, as an HTTP client passes it on.
 struct LifeAnswer: Sendable {
     var head: ResponseHead?
     var body: [UInt8] = []
-    /// Where in the file the body belongs.
+    /// The offset of the body in the file.
     var offset: Int64 = 0
-    /// How the body ends; nil where it ends as it should, as far as a client can tell.
+    /// The error that ends the body; `nil` if the client sees a complete body.
     var failure: TransportError?
     var latency: Int64 = 0
-    /// The size of each part of the body, and the pause before it; over and over.
+    /// The size of each part of the body and the pause before it, repeated.
     var rhythm: [(size: Int, pause: Int64)] = [(16 << 10, 0)]
-    /// How long a connection that says nothing is waited for.
+    /// How long the client waits for a silent connection, in nanoseconds.
     var stall: Int64 = 2_000_000_000
 }

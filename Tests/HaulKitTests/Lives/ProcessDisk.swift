@@ -3,18 +3,19 @@ import NIOCore
 @testable import HaulCore
 @testable import HaulKit
 
-/// The disk as one process of a life sees it: it ends with the process, in the middle of an operation where that is wanted.
+/// The disk as seen by one process of a life. It ends with the process, in the middle of an operation if `endsBefore`
+/// says so.
 ///
-/// Unchecked, as `World` is.
+/// `@unchecked Sendable` for the same reason as `World`.
 final class ProcessDisk: Disk, @unchecked Sendable {
     private let disk: SimulatedDisk
     private let world: World
     private var files: [ObjectIdentifier: WeakFile] = [:]
     private(set) var isDead = false
     private(set) var operations = 0
-    /// Asked before each operation that changes something; true ends the process there.
+    /// Called before each modifying operation with its number; `true` ends the process there.
     var endsBefore: (Int) -> Bool = { _ in false }
-    /// Told of each name that changes.
+    /// Called with the new name of each renamed file.
     var onRename: (_ target: String) -> Void = { _ in }
 
     private struct WeakFile { weak var file: File? }
@@ -24,7 +25,7 @@ final class ProcessDisk: Disk, @unchecked Sendable {
         self.world = world
     }
 
-    /// The process is no more: its locks are free, and nothing that it does has an effect.
+    /// Ends the process: releases its locks and lets all further operations fail.
     func end() {
         isDead = true
         for file in files.values { file.file?.file.unlock() }

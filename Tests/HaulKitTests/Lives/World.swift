@@ -6,10 +6,10 @@ import NIOCore
 @testable import HaulCore
 @testable import HaulKit
 
-/// The time and the order of everything in one life: jobs of the concurrency runtime, calls that would block, what happens
-/// on the network. One thread runs it all, in an order that the seed chooses; time goes on when nothing is left to do.
+/// Controls the time and order of everything in one life: jobs of the concurrency runtime, blocking calls, and network
+/// events. One thread runs them all, in an order that the seed chooses. Time advances when nothing else is ready.
 ///
-/// Unchecked, since it is touched by the thread only that runs the life, from the first call to the last.
+/// `@unchecked Sendable`, because only the thread that runs the life uses it, from the first call to the last.
 final class World: @unchecked Sendable {
     typealias Call = @Sendable () -> Void
 
@@ -33,22 +33,22 @@ final class World: @unchecked Sendable {
         var drop: Call
     }
 
-    /// Nanoseconds since the life began.
+    /// Nanoseconds since the beginning of the life.
     private(set) var now: Int64 = 0
     var random: SplitMix64
-    /// One step in so many takes what is not next in line; 0 for none.
+    /// One step in `disorder` takes another than the next item; 0 for none.
     private let disorder: UInt64
     private var ready: Deque<Ready> = []
     private var timers: [Timer] = []
     private var nextTimer = 0
     private(set) var steps = 0
-    /// Tells one order of steps from another.
+    /// A hash of the order of the steps.
     private(set) var fingerprint: UInt64 = 14_695_981_039_346_656_037
-    /// Whether the event loop's thread is the one that runs.
+    /// Whether the current step runs on the event loop.
     private(set) var isInLoop = false
     private let loopQueue = Queue()
     private(set) lazy var loop = WorldEventLoop(self)
-    /// What happened, in words, where somebody reads them.
+    /// Whether the events are recorded as text.
     private let isTraced: Bool
     private(set) var traces: [String] = []
 
@@ -62,7 +62,7 @@ final class World: @unchecked Sendable {
 
     func chance(_ count: Int) -> Int { Int(random.next(upperBound: UInt64(max(1, count)))) }
     func chance(_ range: ClosedRange<Int>) -> Int { range.lowerBound + chance(range.count) }
-    /// True once in so many times.
+    /// Returns `true` with probability 1 / `count`.
     func once(in count: Int) -> Bool { chance(count) == 0 }
 
     func trace(_ text: @autoclosure () -> String) {
@@ -77,9 +77,9 @@ final class World: @unchecked Sendable {
 
     // MARK: Running
 
-    /// Runs everything until `isDone`, or until nothing can happen any more.
+    /// Runs steps until `isDone` returns `true`.
     ///
-    /// - Returns: why it did not come to its end; nil if it did.
+    /// - Returns: the reason why the life did not end; `nil` if `isDone` became `true`.
     func run(mostSteps: Int, until limit: Int64, isDone: () -> Bool) -> String? {
         while !isDone() {
             if steps >= mostSteps { return "no end after \(steps) steps" }
@@ -89,7 +89,7 @@ final class World: @unchecked Sendable {
         return nil
     }
 
-    /// Has this thread's jobs come to this world until `release`.
+    /// Redirects the jobs of this thread to this world until `release`.
     func capture() {
         haul_jobs_capture(Unmanaged.passUnretained(self).toOpaque()) { context, job in
             guard let context, let job else { return }
@@ -99,9 +99,9 @@ final class World: @unchecked Sendable {
 
     static func release() { haul_jobs_release() }
 
-    /// Nothing happens in it any more. What was still to come keeps hold of everything that it belongs to.
+    /// Ends the life and drops everything that is pending, because pending calls would keep their objects alive.
     func end() {
-        // A promise that is forgotten is a fault to the network library.
+        // The network library reports an abandoned promise as an error, so timers are told of the end.
         isInLoop = true
         for timer in timers { timer.drop() }
         isInLoop = false
@@ -110,7 +110,7 @@ final class World: @unchecked Sendable {
         loopQueue.calls = []
     }
 
-    /// - Returns: false when there is nothing to do, now or later.
+    /// - Returns: `false` if nothing is ready and no timer is set.
     private func step() -> Bool {
         steps += 1
         guard !ready.isEmpty else { return fire() }
@@ -166,9 +166,9 @@ final class World: @unchecked Sendable {
 
     func onLoop(_ call: @escaping Call) { self.call(on: loopQueue, call) }
 
-    /// Calls at a time, on no particular thread.
+    /// Calls `call` after a time, on no particular thread.
     ///
-    /// - Parameter drop: called in its place, on the loop, where the life ends before.
+    /// - Parameter drop: called instead, on the event loop, if the life ends before.
     @discardableResult
     func timer(in nanoseconds: Int64, orAtTheEnd drop: @escaping Call = {}, _ call: @escaping Call) -> Int {
         nextTimer += 1
@@ -176,7 +176,7 @@ final class World: @unchecked Sendable {
         return nextTimer
     }
 
-    /// - Returns: false when it has been called.
+    /// - Returns: `false` if the timer has fired.
     @discardableResult
     func cancelTimer(_ number: Int) -> Bool {
         guard let index = timers.firstIndex(where: { $0.number == number }) else { return false }
@@ -188,7 +188,7 @@ final class World: @unchecked Sendable {
         EngineClock(Clock(world: self)) { [self] in Self.beginning.addingTimeInterval(Double(now) / 1e9) }
     }
 
-    /// The wall clock's time at the beginning of each life.
+    /// The wall-clock time at the beginning of each life.
     static let beginning = Date(timeIntervalSince1970: 1_767_225_600)
 
     struct Clock: _Concurrency.Clock {
@@ -223,7 +223,7 @@ final class World: @unchecked Sendable {
         }
     }
 
-    /// Unchecked for the same reason as its world.
+    /// `@unchecked Sendable` for the same reason as `World`.
     private final class Sleeper: @unchecked Sendable {
         var continuation: CheckedContinuation<Void, any Error>?
         var timer = 0

@@ -1,7 +1,7 @@
 import Dispatch
 import NIOCore
 
-/// The network's thread in a simulated world.
+/// The event loop of the network in a simulated world.
 final class WorldEventLoop: EventLoop {
     private unowned let world: World
 
