@@ -1,16 +1,16 @@
 @testable import HaulCore
 @testable import HaulKit
 
-/// The bytes of a control file as aria2 writes it.
+/// The bytes of an aria2 control file.
 struct ControlFileBytes {
     var version: UInt16 = 1
     var extensions: UInt32 = 0
     var hash: [UInt8] = []
     var pieceLength: UInt32 = 1 << 20
     var total: UInt64
-    /// Whole pieces.
+    /// The complete pieces.
     var pieces: Set<Int> = []
-    /// Pieces under way, each with the blocks of 16 KiB that are here.
+    /// The unfinished pieces, each with its received blocks of 16 KiB.
     var underWay: [(index: Int, blocks: Set<Int>)] = []
     var isBigEndian = true
 

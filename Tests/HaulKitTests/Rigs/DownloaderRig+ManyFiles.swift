@@ -8,8 +8,8 @@ extension TestContent {
 }
 
 extension DownloaderRig {
-    /// Runs a test of many small downloads. Those whose path begins with `/slow` stand still after their first bytes until the
-    /// test ends them by pausing or cancelling; those with `/missing` are answered 404.
+    /// Runs a test of many small downloads. A path with the prefix `/slow` stalls after its first bytes, until the test
+    /// pauses or cancels the download. A path with the prefix `/missing` is answered with 404.
     static func runManyFiles(
         configure: (inout Downloader.Configuration) throws -> Void = { _ in },
         _ test: (DownloaderRig) async throws -> Void
@@ -29,7 +29,7 @@ extension DownloaderRig {
         )
     }
 
-    /// A request for a file of its own name.
+    /// Returns a request for a file with the name `name`.
     func named(
         _ name: String,
         _ kind: String = "fast",

@@ -5,12 +5,12 @@ import Testing
 @testable import HaulKit
 
 extension DownloaderRig {
-    /// Where nobody listens.
+    /// A URL at an address where no server listens.
     static let nowhere = "http://\(nobody)/file.bin"
 
     /// Runs a test with further servers that may have the file of the first.
     ///
-    /// - Parameter first: the handler of the first server, which is told of the others.
+    /// - Parameter first: the handler of the first server, which also gets the other servers.
     static func run(
         tls: TestCertificate? = nil,
         configure: (inout Downloader.Configuration) -> Void = { $0.share() },
@@ -30,7 +30,7 @@ extension DownloaderRig {
         )
     }
 
-    /// The same where the first server need not know the others.
+    /// Runs a test with mirrors whose first server does not need the others.
     static func run(
         configure: (inout Downloader.Configuration) -> Void = { $0.share() },
         serving first: @escaping Handler,
@@ -42,7 +42,7 @@ extension DownloaderRig {
 
     var mirrors: [TestServer] { others }
 
-    /// A request for the first server's file that names all mirrors.
+    /// Returns a request for the first server's file that names all mirrors.
     func mirroredRequest(_ change: (inout DownloadRequest) -> Void = { _ in }) throws -> DownloadRequest {
         var request = try request()
         request.mirrors = mirrors.enumerated().map { number, mirror in
@@ -57,6 +57,6 @@ extension DownloaderRig {
         try await download(try mirroredRequest(change))
     }
 
-    /// The body bytes that all servers sent.
+    /// Number of body bytes that all servers have sent.
     var bodyBytesSent: Int64 { mirrors.reduce(server.bodyBytesSent) { $0 + $1.bodyBytesSent } }
 }

@@ -6,7 +6,7 @@ import Testing
 @testable import HaulCore
 @testable import HaulKit
 
-/// A real downloader between servers of the test, which may misbehave, and an empty folder.
+/// A real downloader with an empty folder, and servers of the test that may misbehave.
 struct DownloaderRig: Sendable {
     typealias Handler = @Sendable (TestRequest) -> TestReply
 
@@ -17,29 +17,30 @@ struct DownloaderRig: Sendable {
     let configuration: Downloader.Configuration
     private let temporary: TemporaryFolder
 
-    /// Where nobody listens. The port of a server that was stopped could be another test's by now.
+    /// An address where no server listens. The port of a stopped server might already belong to another test.
     static let nobody = "127.0.0.1:1"
 
-    /// Everything of this rig lies in it; the downloads go to ``folder``.
+    /// The folder of all files of this rig. Downloads go to ``folder``.
     var root: String { temporary.path }
     var folder: String { temporary("downloads") }
-    /// Where a download goes unless a test says otherwise.
+    /// The default path of a download.
     var path: String { folder + "/file.bin" }
-    /// The `Range` of each request that came, nil for those without.
+    /// The `Range` of each received request; `nil` for a request without one.
     var ranges: [String?] { server.requests.map { $0["Range"] } }
 
-    /// The same without requests for blocks that are only compared.
+    /// The ranges without those of blocks that are only compared.
     var openRanges: [String?] { ranges.filter { $0?.hasSuffix("-") ?? true } }
 
-    /// Whether the first request was for everything, and the last resumed at `cut` after blocks of the bytes before were compared.
+    /// Returns whether the first request was for the whole file, and the last one resumed at `cut` after blocks before
+    /// `cut` were compared.
     func hasComparedBlocks(before cut: Int64) -> Bool {
         openRanges == [nil, "bytes=\(cut - RangeRequest.overlapLength)-"] && ranges.last == openRanges.last
             && ranges.count > 2
     }
 
-    /// Runs a test with a rig of its own, and takes everything down after it, also when it throws.
+    /// Runs a test with a rig of its own. Afterwards shuts everything down, even if the test throws.
     ///
-    /// - Parameter others: the handlers of further servers, which are up before the first one answers.
+    /// - Parameter others: the handlers of further servers, which start before the first server answers.
     static func run(
         tls: TestCertificate? = nil,
         onAccept: (@Sendable (Int) -> ConnectionDecision)? = nil,
@@ -74,7 +75,7 @@ struct DownloaderRig: Sendable {
         if let failure { throw failure }
     }
 
-    /// The same with one server.
+    /// Runs a test with one server.
     static func run(
         tls: TestCertificate? = nil,
         onAccept: (@Sendable (Int) -> ConnectionDecision)? = nil,
@@ -92,7 +93,7 @@ struct DownloaderRig: Sendable {
         )
     }
 
-    /// The same for a resource without surprises.
+    /// Runs a test with a well-behaved server of `resource`.
     static func run(
         serving resource: FileResource,
         configure: (inout Downloader.Configuration) throws -> Void = { _ in },
@@ -101,7 +102,7 @@ struct DownloaderRig: Sendable {
         try await run(configure: configure, serving: { resource.reply(to: $0) }, test)
     }
 
-    /// Retries at once, and marks often.
+    /// Makes a configuration that retries at once and notes progress often.
     static func quick(stateFolder: String) -> Downloader.Configuration {
         var configuration = Downloader.Configuration(stateFolder: stateFolder)
         configuration.storage.restoration = .onRequest
@@ -109,21 +110,21 @@ struct DownloaderRig: Sendable {
         configuration.retry.base = .milliseconds(1)
         configuration.retry.cap = .milliseconds(5)
         configuration.retry.retryAfterCap = .milliseconds(20)
-        // Longer than any test: a server that falls silent holds a download where it is, however busy the machine.
+        // Longer than any test, so that a silent server holds a download however busy the machine is.
         configuration.connections.stallTimeout = .seconds(3600)
         configuration.connections.connectTimeout = .seconds(3600)
-        // What these tests are about happens on one connection, unless they say otherwise.
+        // Tests use one connection unless they configure more.
         configuration.connections.maxPerDownload = 1
         configuration.storage.progressInterval = .milliseconds(20)
-        // Whether this machine has a network is nothing to them.
+        // The network of this machine must not matter.
         configuration.network.waitsForNetwork = false
         return configuration
     }
 
     // MARK: Other downloaders
 
-    /// Opens another downloader beside the first, over the same store unless the configuration says otherwise, and shuts it down
-    /// after the test, also when it throws.
+    /// Opens another downloader beside the first, by default over the same store. Shuts it down after the test, even if
+    /// the test throws.
     func another<Value>(
         _ configuration: Downloader.Configuration? = nil,
         _ test: (Downloader) async throws -> Value
@@ -135,7 +136,7 @@ struct DownloaderRig: Sendable {
         return try result.get()
     }
 
-    /// The same after the first has shut down, as in a later run of the program.
+    /// Shuts the rig's downloader down and opens another one, as a later run of the program does.
     func reopened<Value>(
         _ configuration: Downloader.Configuration? = nil,
         _ test: (Downloader) async throws -> Value
@@ -146,7 +147,7 @@ struct DownloaderRig: Sendable {
 
     // MARK: Asking
 
-    /// A request for `target` on the rig's server, to ``path``.
+    /// Returns a request for `target` on the rig's server, with ``path`` as destination.
     func request(
         _ target: String = "/file.bin",
         _ change: (inout DownloadRequest) -> Void = { _ in }
@@ -160,7 +161,7 @@ struct DownloaderRig: Sendable {
         return request
     }
 
-    /// Downloads and returns what came of it; throws what the download failed of.
+    /// Downloads and returns the result. Throws the error of the download.
     @discardableResult
     func download(_ request: DownloadRequest) async throws -> CompletedDownload {
         try await downloader.add(request).result()
@@ -174,13 +175,13 @@ struct DownloaderRig: Sendable {
         try await download(try request(target, change))
     }
 
-    /// Why a download failed, once all that follows from it has happened; records an issue when it did not fail.
+    /// Returns the error of a download once its consequences are done. Records an issue if the download succeeds.
     func failure(of request: DownloadRequest) async throws -> DownloadError {
         try await #require(throws: DownloadError.self) {
             let download = try await downloader.add(request)
             do { _ = try await download.result() } catch {
-                // A failed download stays failed; this only waits until its file has been put away. The store forgets one that
-                // another process has.
+                // A failed download stays failed. `pause` only waits until its file has been put away, and throws
+                // `notFound` for a download that another process owns.
                 do throws(DownloadError) { try await download.pause() } catch  where error.code == .notFound {}
                 throw error
             }
@@ -204,7 +205,7 @@ struct DownloaderRig: Sendable {
         return download
     }
 
-    /// Downloads as far as the first answer goes, pauses there, and goes on to the end.
+    /// Downloads until the first answer falls silent, pauses, resumes and returns the result.
     @discardableResult
     func interrupted(
         at limit: Int64 = cut,
@@ -217,18 +218,18 @@ struct DownloaderRig: Sendable {
 
     // MARK: Looking
 
-    /// What lies in the folder of the downloads.
+    /// Returns the names in the folder of the downloads.
     func names() throws -> [String] {
         try FileManager.default.contentsOfDirectory(atPath: folder).sorted()
     }
 
-    /// Whether the folder holds exactly one file, named as asked, with this content.
+    /// Returns whether the folder holds exactly one file, `name`, with this content.
     func holdsOnly(_ content: TestContent, named name: String = "file.bin") throws -> Bool {
         let isRight = try content.matches(fileAt: folder + "/" + name)
         return try names() == [name] && isRight
     }
 
-    /// The bytes in the partial file.
+    /// Returns the bytes of the partial file.
     func part() throws -> [UInt8] {
         Array(try Data(contentsOf: URL(fileURLWithPath: path + ".haulpart")))
     }
@@ -242,11 +243,11 @@ struct DownloaderRig: Sendable {
     }
 }
 
-/// Where first answers break off.
+/// The offset at which first answers break off.
 let cut: Int64 = 150_000
 
 extension Download {
-    /// Returns once so many bytes are here, or the run is over.
+    /// Returns once at least `count` bytes have arrived, or the run has ended.
     func reaches(_ count: Int64) async {
         for await event in events {
             switch event {
@@ -263,7 +264,7 @@ final class CallCounter: Sendable {
     private let count = Mutex(0)
     var value: Int { count.withLock { $0 } }
 
-    /// Counts one and returns how many there are now.
+    /// Adds one to the count and returns the new value.
     @discardableResult
     func next() -> Int {
         count.withLock { count in

@@ -4,7 +4,7 @@ import HaulTesting
 @testable import HaulKit
 
 extension FileResource {
-    /// The same, but silent after so many bytes.
+    /// Returns this resource with answers that fall silent after `limit` bytes.
     func silent(after limit: Int64) -> FileResource {
         var resource = self
         resource.bodyLimit = limit
@@ -12,32 +12,33 @@ extension FileResource {
         return resource
     }
 
-    /// A handler whose first answer falls silent at ``cut``, and which then does as it is told.
+    /// Returns a handler whose first answer falls silent at ``cut``. `rest` gives the later answers.
     func silentFirst(then rest: @escaping DownloaderRig.Handler) -> DownloaderRig.Handler {
         let first = silent(after: cut)
         return { $0.requestNumber == 1 ? first.reply(to: $0) : rest($0) }
     }
 
-    /// The same, then behaving.
+    /// Returns a handler whose first answer falls silent at ``cut`` and whose later answers are correct.
     func silentFirst() -> DownloaderRig.Handler {
         silentFirst { self.reply(to: $0) }
     }
 
-    /// A handler that answers the second request with `odd`, and every other as it should be.
+    /// Returns a handler whose first answer falls silent at ``cut``, whose second is `odd`, and whose later ones are
+    /// correct.
     func silentFirst(second odd: TestReply) -> DownloaderRig.Handler {
         silentFirst { $0.requestNumber == 2 ? odd : self.reply(to: $0) }
     }
 }
 
 extension TestReply {
-    /// A 206 with just these fields and this body.
+    /// A 206 with the given fields and body, and its `Content-Length`.
     static func partial(_ headers: [(String, String)], body: Range<Int64>, of content: TestContent) -> TestReply {
         let length = ("Content-Length", "\(body.count)")
         let head = TestStep.head(status: 206, reason: "Partial Content", headers: [length] + headers)
         return TestReply([head, .body(body, of: content)])
     }
 
-    /// A 200 whose length only the end of the connection tells.
+    /// A 200 whose body ends with the connection.
     static func untilClose(
         _ content: TestContent,
         headers: [(String, String)] = [],
@@ -47,7 +48,7 @@ extension TestReply {
         return TestReply([head, .body(0..<content.count, of: content), ending])
     }
 
-    /// A 200 in the chunked coding, which breaks off before its last chunk if not `terminated`.
+    /// A 200 in the chunked coding. Unless `terminated`, it breaks off before the last chunk.
     static func chunked(
         _ content: TestContent,
         headers: [(String, String)] = [],
@@ -67,16 +68,16 @@ extension TestReply {
         return TestReply([.head(status: 200, reason: "OK", headers: fields + headers), .raw(Array(text.utf8))])
     }
 
-    /// These bytes, then the end of the connection.
+    /// The bytes of `text`, then the end of the connection.
     static func raw(_ text: String) -> TestReply { TestReply([.raw(Array(text.utf8)), .close]) }
 }
 
 extension TestContent {
-    /// What most tests load, and another version of it.
+    /// The content of most tests, and another version of it.
     static let first = TestContent(seed: 1, count: 400_000)
     static let second = TestContent(seed: 2, count: 400_000)
 
-    /// The whole content, of which a 200 to nobody's surprise is made.
+    /// Returns a well-behaved resource with this content.
     func resource(etag: String? = "\"v1\"", lastModified: String? = nil) -> FileResource {
         FileResource(content: self, etag: etag, lastModified: lastModified)
     }

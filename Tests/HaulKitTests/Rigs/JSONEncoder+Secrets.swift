@@ -2,7 +2,7 @@ import Foundation
 import HaulKit
 
 extension JSONEncoder {
-    /// One that encodes URLs and header fields as they are.
+    /// Returns an encoder that does not mask URLs and header fields.
     static func keepingSecrets() -> JSONEncoder {
         let encoder = JSONEncoder()
         encoder.userInfo[.keepsSecrets] = true

@@ -1,18 +1,18 @@
 import Foundation
 import HaulTesting
 
-/// A file of which some stretches are those of another, at a server that names versions as it likes.
+/// A file with ranges from another file, at a server with arbitrary version fields.
 struct PatchedResource: Sendable {
     var content: TestContent
     var patches: [Range<Int64>] = []
     var patch = TestContent.second
-    /// What is said of the version in a 200, and in a 206.
+    /// The version fields of a 200; and of a 206, if they differ.
     var fields: [(String, String)] = []
     var partFields: [(String, String)]?
-    /// Whether the connection is kept after an answer.
+    /// Whether the connection stays open after an answer.
     var keepsAlive = true
 
-    /// The whole file.
+    /// The bytes of the whole file.
     var bytes: [UInt8] {
         var bytes = content.bytes(0..<content.count)
         for range in patches {
@@ -21,7 +21,7 @@ struct PatchedResource: Sendable {
         return bytes
     }
 
-    /// Answers every range, whatever the conditions; falls silent after `limit` bytes of a body that has more.
+    /// Answers every range and ignores conditions. Falls silent after `limit` bytes of a longer body.
     func reply(to request: TestRequest, silentAfter limit: Int64 = .max) -> TestReply {
         let range = request.range.map { $0.first..<min(($0.last ?? .max - 1) + 1, content.count) }
         let body = range ?? 0..<content.count

@@ -5,7 +5,7 @@ import NIOCore
 @testable import HaulKit
 
 extension Downloader.Configuration {
-    /// So many connections a file from the beginning, however small it is.
+    /// Opens `connections` connections per file from the beginning, even for a small file.
     mutating func share(_ connections: Int = 4) {
         self.connections.maxPerDownload = connections
         self.connections.initial = connections
@@ -14,7 +14,7 @@ extension Downloader.Configuration {
 }
 
 extension FileResource {
-    /// The same at a pace that gives several connections the time to work beside each other.
+    /// Returns this resource at a speed that leaves several connections time to work at once.
     func paced(_ bytesPerSecond: Int = 250_000) -> FileResource {
         var resource = self
         resource.bytesPerSecond = bytesPerSecond
@@ -23,12 +23,12 @@ extension FileResource {
 }
 
 extension TestRequest {
-    /// Whether it can only be one of a further connection: a stretch with an end.
+    /// Whether the request has a range with an end, as only additional connections have.
     var isBounded: Bool { range?.last != nil }
 }
 
 extension TestContent {
-    /// The digests of its pieces.
+    /// Returns the digests of the content's pieces.
     func pieces(_ length: Int64 = 64 << 10, _ algorithm: DownloadRequest.Checksum.Algorithm = .sha256) -> PieceHashes? {
         let digests = stride(from: 0, to: count, by: Int64.Stride(length)).map { start in
             var hasher = DigestHasher(algorithm)
@@ -38,7 +38,7 @@ extension TestContent {
         return PieceHashes(algorithm, pieceLength: length, digests: digests)
     }
 
-    /// What the whole must be.
+    /// The digest of the whole content.
     var digest: DownloadRequest.Checksum? {
         var hasher = DigestHasher(.sha256)
         bytes(0..<count).withUnsafeBytes { hasher.update($0) }
@@ -47,7 +47,7 @@ extension TestContent {
 }
 
 extension TestReply {
-    /// The same with other bytes where `wrong` says so: right in form, and corrupt.
+    /// Returns the reply with wrong bytes in the ranges `wrong`.
     func corrupted(in wrong: [Range<Int64>]) -> TestReply {
         var reply = self
         reply.steps = steps.flatMap { step -> [TestStep] in
@@ -78,7 +78,7 @@ extension TestContent {
 }
 
 extension TestReply {
-    /// The same, once the connections before it have brought something.
+    /// Returns the reply after a delay in which the earlier connections can bring bytes.
     func late(_ wait: Duration = .milliseconds(300)) -> TestReply {
         var reply = self
         reply.steps.insert(.wait(wait), at: 0)

@@ -5,7 +5,7 @@ import Synchronization
 @testable import HaulCore
 @testable import HaulKit
 
-/// A server whose links live for a while only, and an application that knows how to make them.
+/// A server whose links expire, and the source provider that makes new ones.
 final class SignedLinks: Sendable {
     private struct State {
         var made: [Int: ContinuousClock.Instant] = [:]
@@ -13,7 +13,7 @@ final class SignedLinks: Sendable {
     }
     private let state = Mutex(State())
     let life: Duration
-    /// Whether a body that is under way is cut when its link expires.
+    /// Whether a body in progress is cut off when its link expires.
     let cutsBodies: Bool
     let resource: FileResource
 
@@ -23,10 +23,10 @@ final class SignedLinks: Sendable {
         self.cutsBodies = cutsBodies
     }
 
-    /// What the application was asked.
+    /// The queries that the source provider got.
     var queries: [SourceQuery] { state.withLock { $0.queries } }
 
-    /// The query of a new link.
+    /// Makes a new link and returns its query.
     func sign() -> String {
         state.withLock { state in
             let number = state.made.count + 1
@@ -35,7 +35,7 @@ final class SignedLinks: Sendable {
         }
     }
 
-    /// Names a link to `path` at the server; the answer says when it expires, or leaves that to be found out.
+    /// Returns a link to `server`, with its expiry if `saysExpiry`.
     func source(at server: String, _ query: SourceQuery, saysExpiry: Bool = true) throws -> DownloadSource {
         state.withLock { $0.queries.append(query) }
         guard let url = URL(string: server + sign()) else { throw CancellationError() }
@@ -50,7 +50,7 @@ final class SignedLinks: Sendable {
         guard left > .zero else { return .empty(403, "Forbidden") }
         var resource = resource
         if cutsBodies, let pace = resource.bytesPerSecond {
-            // Evenly paced, a body has come so far when its link expires.
+            // The number of bytes that a paced body has sent when its link expires.
             resource.bodyLimit = Int64(Double(pace) * left.seconds)
             resource.ending = .close
         }
@@ -58,7 +58,7 @@ final class SignedLinks: Sendable {
     }
 }
 
-/// Where a server can be reached, once it is up: its handler and the configuration are made before.
+/// The URL of a server, set once the server runs. Its handler and the configuration are made earlier.
 final class Place: Sendable {
     private let url = Mutex("")
     func callAsFunction() -> String { url.withLock { $0 } }

@@ -4,7 +4,8 @@ import HaulTesting
 @testable import HaulCore
 @testable import HaulKit
 
-/// A downloader between a server that is played and a simulated disk: no socket, and only the store on a real disk.
+/// A downloader between a scripted server and a simulated disk. It opens no socket, and only its store is on a real
+/// disk.
 struct SimulatedRig: Sendable {
     let disk: SimulatedDisk
     let transport: ScriptedTransport
@@ -17,9 +18,9 @@ struct SimulatedRig: Sendable {
     /// Opens a downloader.
     ///
     /// - Parameters:
-    ///   - folder: for the store.
+    ///   - folder: the folder of the store.
     ///   - event: called after each commit of the store, on the store's own thread.
-    ///   - script: how the server answers a request; the second parameter is the number of the request.
+    ///   - script: returns the answer to a request; the second parameter is the number of the request.
     static func open(
         _ disk: SimulatedDisk,
         in folder: String,
@@ -41,9 +42,9 @@ struct SimulatedRig: Sendable {
         return SimulatedRig(disk: disk, transport: transport, downloader: downloader, configuration: configuration)
     }
 
-    /// The same with a server whose files are all ``content``, and one connection a file.
+    /// Opens a downloader with a server whose files are all ``content``, and one connection per file.
     ///
-    /// - Parameter isLengthKnown: whether the first answer says how long the file is.
+    /// - Parameter isLengthKnown: whether the first answer has the length of the file.
     static func open(
         _ disk: SimulatedDisk,
         in folder: String,

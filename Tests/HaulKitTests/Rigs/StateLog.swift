@@ -1,12 +1,12 @@
 @testable import HaulCore
 @testable import HaulKit
 
-/// Every change of state of a download, from now on.
+/// Records every change of state of a download from now on.
 struct StateLog: Sendable {
     private let changes: AsyncStream<DownloadSnapshot>
 
     init(_ download: Download) {
-        // Listens from here on, whenever the task gets its turn.
+        // Listens from here on, even if the task starts later.
         var iterator = download.events.makeAsyncIterator()
         let (stream, changes) = AsyncStream.makeStream(of: DownloadSnapshot.self)
         self.changes = stream
@@ -18,14 +18,14 @@ struct StateLog: Sendable {
         }
     }
 
-    /// All of them, once the run is over.
+    /// All changes, once the run has ended.
     var all: [DownloadSnapshot] {
         get async { await changes.reduce(into: []) { $0.append($1) } }
     }
 }
 
 extension Download {
-    /// Returns once it is held for this reason, or its run is over.
+    /// Returns once the download is held for `reason`, or its run has ended.
     @discardableResult
     func isHeld(for reason: HoldReason) async -> DownloadSnapshot {
         for await event in events {
@@ -38,7 +38,7 @@ extension Download {
 }
 
 extension [DownloadSnapshot] {
-    /// Times that it came to a pause, and times that it went on from one.
+    /// How often the download was paused, and how often it left a pause.
     var pauses: (begun: Int, ended: Int) {
         let begun = filter { $0.state == .paused }.count
         let ended = zip(self, dropFirst()).filter { $0.0.state == .paused && $0.1.state != .paused }.count
