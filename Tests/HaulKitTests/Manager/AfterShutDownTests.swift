@@ -5,10 +5,11 @@ import Testing
 @testable import HaulCore
 @testable import HaulKit
 
-/// What a downloader that was shut down, or let go of, still does: nothing, since its store may be another's by now.
+/// Calls to a downloader after its shutdown or release. They change nothing, because another downloader may own the
+/// store by then.
 @Suite(.serialized, .timeLimit(.minutes(60)))
 struct AfterShutDownTests {
-    /// Calls of the public interface that can throw, on a downloader and on a handle of each kind of download.
+    /// A throwing call of the public interface, on a downloader and on the handle of a download.
     private typealias Call = @Sendable (DownloaderRig, Download) async throws -> Void
 
     private static let calls: [String: Call] = [
@@ -93,7 +94,7 @@ struct AfterShutDownTests {
         }
     }
 
-    /// One of each kind: complete, failed, paused, and two that wait behind it.
+    /// Adds one download of each kind: complete, failed, paused, and two that wait behind it.
     private func one(ofEach rig: DownloaderRig) async throws -> [Download] {
         let group: (inout DownloadRequest) -> Void = { $0.group = "g" }
         let done = try await rig.downloader.add(try rig.named("done", "fast", group))
@@ -166,7 +167,7 @@ struct AfterShutDownTests {
         }
     }
 
-    /// Whatever is under way when it happens has either happened or not.
+    /// Each call that runs during a shutdown either takes effect or does not. No later call changes the store.
     @Test func callsUnderWayHappenOrThrow() async throws {
         for round in 0..<20 {
             try await DownloaderRig.runManyFiles(configure: { $0.queue.maxConcurrentDownloads = 2 }) {
@@ -203,7 +204,7 @@ struct AfterShutDownTests {
         let failure: AsyncStream<DownloadError.Code>
     }
 
-    /// What is listened to of a downloader that is let go of.
+    /// Returns the listeners of a downloader that is released on return.
     private func leavings(
         of configuration: Downloader.Configuration,
         _ request: DownloadRequest
@@ -241,7 +242,7 @@ struct AfterShutDownTests {
             var codes: [DownloadError.Code] = []
             for await code in left.failure { codes.append(code) }
             #expect(codes == [.shutDown])
-            // Its name is free, and what it had is there.
+            // The name of the store is free, and its downloads are still there.
             let next = try await opened(configuration)
             #expect(try await next.list().map(\.receivedBytes) == [1000])
             await next.shutDown()
@@ -249,7 +250,7 @@ struct AfterShutDownTests {
     }
 }
 
-/// Opens a store whose last owner is just being taken apart.
+/// Opens a store whose last owner is still being released.
 private func opened(_ configuration: Downloader.Configuration) async throws -> Downloader {
     while true {
         do throws(DownloadError) { return try await Downloader(configuration) } catch {

@@ -5,7 +5,7 @@ import Testing
 @testable import HaulCore
 @testable import HaulKit
 
-/// A download that waits before its next attempt, and the others of the queue meanwhile. Time moves by hand.
+/// Downloads that back off, and the other downloads of the queue meanwhile. A manual clock controls the time.
 @Suite(.timeLimit(.minutes(60)))
 struct BackOffTests {
     private let script = DownloadScript()
@@ -14,7 +14,7 @@ struct BackOffTests {
 
     private func url(_ name: String) -> String { "https://\(name).example/\(name).bin" }
 
-    /// - Parameter test: gets a downloader with one slot, unless `configure` says otherwise.
+    /// - Parameter test: called with a downloader that has one slot, unless `configure` sets another number.
     private func run(
         configure: (inout Downloader.Configuration) -> Void = { _ in },
         _ test: (Downloader) async throws -> Void
@@ -34,7 +34,7 @@ struct BackOffTests {
         try await downloader.add(DownloadRequest(try url(name).downloadURL(), to: .folder(path: script.folder)))
     }
 
-    /// A download that was told to wait for 100 s. Its next answer is the file.
+    /// Returns a download that waits because of a `Retry-After` of 100 s. Its next answer is the file.
     private func waiting(
         _ downloader: Downloader,
         _ name: String = "a",
@@ -46,7 +46,7 @@ struct BackOffTests {
         return download
     }
 
-    /// A download that has the slot, and keeps it until ``DownloadScript/step()``.
+    /// Returns a download that has the slot, and keeps it until ``DownloadScript/step()``.
     private func holding(_ downloader: Downloader, _ name: String = "b") async throws -> Download {
         try script.respond(to: url(name), with: .data(bytes).inSteps(1))
         let download = try await add(downloader, name)
@@ -54,7 +54,7 @@ struct BackOffTests {
         return download
     }
 
-    /// Lets time pass until the work is done: timers may not have been set when it passes first.
+    /// Advances the clock repeatedly until `work` returns, because its timers may be set late.
     private func passTime<Value: Sendable>(_ work: () async throws -> Value) async throws -> Value {
         let clock = clock
         let passing = Task {
@@ -293,7 +293,7 @@ struct BackOffTests {
         }
     }
 
-    /// The wait that Haul chooses itself, after a connection that broke or fell silent, is one like any other.
+    /// A wait that Haul chooses after a broken or silent connection is a wait like any other.
     @Test func doesNotHoldItsSlotAfterAFailure() async throws {
         let content = TestContent.first
         let resource = content.resource()
@@ -301,7 +301,7 @@ struct BackOffTests {
         try await DownloaderRig.run(
             configure: { configuration in
                 configuration.queue.maxConcurrentDownloads = 1
-                // Drawn from 0 on: hardly ever a short one.
+                // The wait is random between 0 and this value, so it is hardly ever short.
                 (configuration.retry.base, configuration.retry.cap) = (.seconds(10_000_000), .seconds(10_000_000))
             },
             serving: { $0.path == "/file.bin" && $0.range == nil ? broken.reply(to: $0) : resource.reply(to: $0) }

@@ -5,7 +5,7 @@ import Testing
 @testable import HaulCore
 @testable import HaulKit
 
-/// What listeners of a downloader and of its groups hear of additions, removals and changes in bulk; and when a group ends.
+/// Events of a downloader and its groups about additions, removals and changes in bulk; and the end of a group.
 @Suite(.serialized, .timeLimit(.minutes(60)))
 struct CatalogEventTests {
     private struct Heard {
@@ -14,11 +14,11 @@ struct CatalogEventTests {
         var changedTogether: [DownloadSnapshot.State: Int] = [:]
         var ended = 0
         var finished: [DownloadSummary] = []
-        /// Something was told of a download before it was added, or after it was removed.
+        /// Whether an event of a download came before its addition or after its removal.
         var isOutOfOrder = false
     }
 
-    /// All that a sequence tells; to be asked after the shut-down.
+    /// Collects all events of a sequence. Call after the shutdown.
     private func heard(_ events: DownloaderEvents, isFromTheBeginning: Bool = true) async -> Heard {
         var heard = Heard()
         var present: Set<DownloadID> = []
@@ -54,7 +54,7 @@ struct CatalogEventTests {
             _ = try await rig.downloader.waitUntilIdle()
             let slow = try await rig.downloader.add(try rig.named("slow", "slow") { $0.group = "g" })
             await slow.reaches(1000)
-            // Neither is added anew.
+            // Neither download is new.
             _ = try await rig.downloader.add(try rig.named("one") { $0.group = "g" })
             _ = try await rig.downloader.add(try rig.named("slow", "slow") { $0.group = "g" })
             try await slow.cancel()
@@ -105,7 +105,7 @@ struct CatalogEventTests {
             )
             var configuration = rig.configuration
             configuration.queue.timetable = Timetable(always: .closed)
-            // None of them is in memory.
+            // No download is in memory.
             try await rig.reopened(configuration) { downloader async throws in
                 let (all, g, h) = (downloader.events, downloader.group("g").events, downloader.group("h").events)
                 #expect(try await downloader.resume(.all) == 8)
@@ -144,7 +144,7 @@ struct CatalogEventTests {
     @Test func aGroupEndsOnceForAListThatIsAddedInParts() async throws {
         try await DownloaderRig.runManyFiles(configure: { $0.queue.maxConcurrentDownloads = 8 }) { rig async throws in
             let list = try (0..<100).map { try rig.named("\($0)") { $0.group = "g" } }
-            // The second time everything is complete already.
+            // In the second round all downloads are already complete.
             for _ in 0..<2 {
                 let events = rig.downloader.group("g").events
                 _ = await rig.downloader.add(list)
@@ -175,7 +175,7 @@ struct CatalogEventTests {
             while await rig.downloader.waitingCalls == 0 { await Task.yield() }
             await rig.downloader.hasReported()
             #expect(await rig.downloader.waitingCalls == 1)
-            // Another group is not kept from ending.
+            // Another group can still end.
             _ = try await rig.downloader.add(try rig.named("b") { $0.group = "h" })
             #expect(try await rig.downloader.group("h").result().completed == 1)
             await rig.downloader.additionEnded(groups)

@@ -13,7 +13,7 @@ import Testing
 struct ConfigurationUpdateTests {
     private typealias Settings = Downloader.Configuration
 
-    /// Every setting that can be changed, with another value than its default.
+    /// Gives every setting that can be changed another value than its default.
     private static let change: @Sendable (inout Settings) -> Void = { settings in
         settings.queue.maxConcurrentDownloads = 7
         settings.queue.maxPerHost = 2
@@ -75,7 +75,7 @@ struct ConfigurationUpdateTests {
         }
     }
 
-    /// A part of a user interface, which has the values.
+    /// A part of a user interface that holds a setting.
     @MainActor private final class SettingsView {
         var limit = 4
         let downloader: Downloader
@@ -291,7 +291,7 @@ struct ConfigurationUpdateTests {
                 #expect(await next.configuration.changes(from: configuration) == [])
                 try await next.update { $0.queue.maxConcurrentDownloads = 8 }
             }
-            // Remembered by then, and not read.
+            // The store has a remembered setting now, but this configuration does not read it.
             try await rig.another { last async throws in
                 #expect(await last.configuration.changes(from: rig.configuration) == [])
             }

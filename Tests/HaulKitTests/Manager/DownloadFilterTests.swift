@@ -5,12 +5,12 @@ import Testing
 @testable import HaulCore
 @testable import HaulKit
 
-/// One value selects downloads for lists, sums, changes and events.
+/// One filter selects downloads for lists, sums, changes and events.
 @Suite(.timeLimit(.minutes(60)))
 struct DownloadFilterTests {
     private static let finished: Set<DownloadSnapshot.State> = [.completed, .failed]
 
-    /// Six downloads that have ended: 1 and 4 failed.
+    /// Calls `test` with six downloads that have ended; 1 and 4 failed.
     private func run(_ test: (DownloaderRig, [Download]) async throws -> Void) async throws {
         try await DownloaderRig.runManyFiles { rig async throws in
             var downloads: [Download] = []

@@ -6,7 +6,7 @@ import Testing
 @testable import HaulCore
 @testable import HaulKit
 
-/// Listening to everything, to a group, by closures and by Foundation's `Progress`.
+/// Listening to all downloads or to a group, by closures and by Foundation's `Progress`.
 @Suite(.serialized, .timeLimit(.minutes(60)))
 struct DownloaderEventTests {
     @Test func tellsOfEveryDownloadAndOnceThatAllAreFinished() async throws {
@@ -87,7 +87,7 @@ struct DownloaderEventTests {
                 }
                 .onFailure { _ in calls.note("failure") }
             _ = try await download.result()
-            // What is attached late is told at once.
+            // A closure that is attached after the end is called at once.
             await withCheckedContinuation { continuation in
                 download.onCompletion(on: .anywhere) { result in
                     if case .success = result { calls.note("late") }
@@ -105,7 +105,7 @@ struct DownloaderEventTests {
         }
     }
 
-    /// Written down from any thread.
+    /// A list of names that any thread can extend.
     private final class Calls: Sendable {
         private let names = Mutex<[String]>([])
         var all: [String] { names.withLock { $0 } }

@@ -6,10 +6,10 @@ import Testing
 @testable import HaulCore
 @testable import HaulKit
 
-/// Handles of downloads that an earlier process ended, or an earlier run of this one.
+/// Handles of downloads that ended in an earlier process or in an earlier run of this one.
 @Suite(.serialized, .timeLimit(.minutes(60)))
 struct EarlierRunTests {
-    /// The digest of what the rig serves.
+    /// Returns the digest of the file that the rig serves.
     private func checksum(_ rig: DownloaderRig) async throws -> DownloadRequest.Checksum {
         let download = try await rig.downloader.add(try rig.named("for-its-digest"))
         let checksum = try await DownloadRequest.Checksum.of(.sha256, file: download.result().path)
@@ -99,7 +99,7 @@ struct EarlierRunTests {
                 _ = await #expect(throws: DownloadError.self) { try await again.result() }
                 try await again.resume()
                 #expect(try await again.result().bytes == TestContent.first.count)
-                // One that only looks after it, too: `replaceSource` takes a failed one into memory.
+                // A new handle also gets the result: `replaceSource` loads a failed download into memory.
                 #expect(try await next.download(failed.id)?.result().alreadyExisted == false)
             }
         }
@@ -187,7 +187,7 @@ struct EarlierRunTests {
                 #expect(error?.code == .cancelled)
                 #expect(download.snapshot.state == .cancelled)
                 #expect(try await rig.downloader.download(download.id) == nil)
-                // And the same request begins anew.
+                // The same request starts a new download.
                 #expect(try await !rig.download(try rig.named(name)).alreadyExisted)
                 try await rig.downloader.files.clear()
             }
@@ -206,7 +206,7 @@ struct EarlierRunTests {
 
     // MARK: The last mark
 
-    /// No mark is made by time here: what `pause` leaves is all that is said.
+    /// No progress is reported by time here, so only `pause` reports the last byte.
     @Test(arguments: [0, 1, 2, 3])
     func aPauseSaysTheLastByteBeforeItReturns(way: Int) async throws {
         let content = TestContent.first
@@ -249,6 +249,6 @@ struct EarlierRunTests {
 }
 
 extension Downloader {
-    /// How many bytes its file has, told or not.
+    /// Number of bytes in the file, whether they were reported or not.
     fileprivate func countOnDisk(_ id: DownloadID) -> Int64? { tasks[id]?.part?.persisted.count }
 }

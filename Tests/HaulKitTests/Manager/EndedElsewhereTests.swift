@@ -6,7 +6,7 @@ import Testing
 @testable import HaulCore
 @testable import HaulKit
 
-/// Downloads that wait here and are run by another process, which has the same store, before they get a slot.
+/// Downloads that wait here while another process with the same store runs them.
 @Suite(.serialized, .timeLimit(.minutes(60)))
 struct EndedElsewhereTests {
     @Test(arguments: [true, false])
@@ -27,7 +27,7 @@ struct EndedElsewhereTests {
             try await download.pause()
             let first = try await rig.downloader.add(try rig.named("first", "first"))
             await first.reaches(1000)
-            // It has left the memory, and waits for the slot.
+            // The download is no longer in memory, and waits for the slot.
             try await download.resume()
             isSlow.withLock { $0 = false }
             let there = try await rig.another { other async throws in

@@ -5,7 +5,7 @@ import Testing
 @testable import HaulCore
 @testable import HaulKit
 
-/// A group that is filled in several steps.
+/// Groups that are filled in several steps.
 @Suite(.serialized, .timeLimit(.minutes(60)))
 struct ExpectMoreTests {
     private struct Stop: Error {}
@@ -101,7 +101,7 @@ struct ExpectMoreTests {
             let group = rig.downloader.group("g")
             for name in 1...20 {
                 let download = try await rig.downloader.add(try rig.named("\(name)"))
-                // The report may be under way, or still to come.
+                // At this point the report may be in progress or still to come.
                 _ = try await download.result()
                 await group.expectMore {}
                 _ = try await rig.downloader.waitUntilIdle()

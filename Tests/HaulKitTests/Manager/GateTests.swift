@@ -5,12 +5,12 @@ import Testing
 @testable import HaulCore
 @testable import HaulKit
 
-/// Pauses of the whole downloader that nobody asked for, and their ends: no network, one that costs, hours that are over.
+/// Holds of the whole downloader and their ends: no network, a metered network, and closed hours.
 @Suite(.timeLimit(.minutes(60)))
 struct GateTests {
     private let monitor = ScriptedNetworkMonitor()
 
-    /// Slow enough to be met in the middle, until a test lifts the limit.
+    /// Calls `test` with a speed limit that leaves time to act during a download, until the test lifts the limit.
     private func run(
         configure: (inout Downloader.Configuration) -> Void = { _ in },
         _ test: (SimulatedRig) async throws -> Void
@@ -52,7 +52,7 @@ struct GateTests {
         monitor.status = .offline
         try await run { rig async throws in
             try await rig.downloader.setSpeedLimit(nil)
-            // The downloader hears of the network a moment after it was made.
+            // The downloader learns the state of the network a moment after its creation.
             while await !rig.downloader.conditions.isOffline { await Task.yield() }
             let download = try await rig.add()
             #expect(rig.transport.requests.isEmpty)
@@ -160,7 +160,7 @@ struct GateTests {
             #expect(waiting.snapshot.state == .paused && waiting.snapshot.holdReason == nil)
             try await waiting.resume()
             #expect(waiting.snapshot.state == .queued && waiting.snapshot.holdReason == .outsideHours)
-            // Another reason comes first, and then none is left.
+            // Another hold reason is added first, and then both end.
             monitor.status = .offline
             for await event in waiting.events {
                 if case .changed(let snapshot) = event, snapshot.holdReason == .offline { break }

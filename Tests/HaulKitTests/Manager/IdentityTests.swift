@@ -5,7 +5,7 @@ import Testing
 @testable import HaulCore
 @testable import HaulKit
 
-/// Keys of the application's own, and adding what is there already.
+/// Keys of the application, and adding a download that exists.
 @Suite(.serialized, .timeLimit(.minutes(60)))
 struct IdentityTests {
     @Test func findsADownloadByItsKeyWhateverItsURL() async throws {
@@ -70,7 +70,7 @@ struct IdentityTests {
             _ = try await first.result()
             _ = try await second.result()
             #expect(try rig.names() == ["x (1).bin", "x.bin"])
-            // A named file has room for one only.
+            // Only one download can have a named file.
             let named = try rig.named("y") { $0.onDuplicate = .addAnyway }
             _ = try await rig.download(named)
             let error = await #expect(throws: DownloadError.self) { try await rig.downloader.add(named) }

@@ -5,7 +5,7 @@ import Testing
 @testable import HaulCore
 @testable import HaulKit
 
-/// A downloader whose store is in memory.
+/// Downloaders whose store is in memory.
 @Suite(.timeLimit(.minutes(60)))
 struct InMemoryTests {
     @Test func downloadsWithoutAStateFolder() async throws {

@@ -5,7 +5,7 @@ import Testing
 @testable import HaulCore
 @testable import HaulKit
 
-/// A key that is asked for again, to go to another place.
+/// Keys that are added again with another destination.
 @Suite(.serialized, .timeLimit(.minutes(60)))
 struct KeyDestinationTests {
     private func keyed(_ rig: DownloaderRig, _ kind: String = "fast", to folder: String) throws -> DownloadRequest {
@@ -27,7 +27,7 @@ struct KeyDestinationTests {
                 #expect(done.path == rig.folder + "/B/x.bin" && !done.alreadyExisted)
                 #expect(try TestContent.small.matches(fileAt: done.path))
                 #expect(try TestContent.small.matches(fileAt: rig.folder + "/A/x.bin"), "it is left alone")
-                // From now on it is there.
+                // Now the file exists at the new destination.
                 let third = try await downloader.add(try keyed(rig, to: "B")).result()
                 #expect(third.path == done.path && third.alreadyExisted)
                 #expect(try await downloader.count() == 1)

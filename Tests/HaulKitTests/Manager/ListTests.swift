@@ -5,7 +5,7 @@ import Testing
 @testable import HaulCore
 @testable import HaulKit
 
-/// Pages of downloads, by whatever is asked.
+/// Pages of downloads for all kinds of filters.
 @Suite(.serialized, .timeLimit(.minutes(60)))
 struct ListTests {
     private func run(_ test: (DownloaderRig, [Download]) async throws -> Void) async throws {
@@ -20,7 +20,7 @@ struct ListTests {
                 }
                 let download = try await rig.downloader.add(request)
                 downloads.append(download)
-                // Each has come to where it stays before the next one is added.
+                // Each download reaches its final or slow state before the next one is added.
                 if kind == "slow" {
                     await download.reaches(1000)
                 } else if number < 3 {

@@ -5,13 +5,13 @@ import Testing
 @testable import HaulCore
 @testable import HaulKit
 
-/// What waits in the store gets its places in the queue page by page, where there is much of it.
+/// Large numbers of stored downloads enter the queue page by page.
 @Suite(.serialized, .timeLimit(.minutes(60)))
 struct QueueFillTests {
     private static let count = 60
 
-    /// Downloads that are all paused; the first stands still while it runs, and there is one slot. Five are read before a call
-    /// returns, three at a time after that.
+    /// Calls `test` with paused downloads and one slot. The first download stalls when it runs. A call reads five
+    /// downloads before it returns; the rest is read three at a time.
     private func run(_ test: (DownloaderRig, [Download]) async throws -> Void) async throws {
         try await DownloaderRig.runManyFiles(configure: { $0.queue.maxConcurrentDownloads = 1 }) { rig async throws in
             await rig.downloader.fillsInSmallSteps()
@@ -60,7 +60,7 @@ struct QueueFillTests {
     @Test func whatHasNoPlaceYetCanBeStartedAtOnce() async throws {
         try await run { rig, downloads async throws in
             try await rig.downloader.resume(.all)
-            // It takes the slot of the one that stands still.
+            // The download takes the slot of the one that stalls.
             try await downloads[Self.count - 1].startNow()
             _ = try await downloads[Self.count - 1].result()
             try await rig.downloader.pause(.all)

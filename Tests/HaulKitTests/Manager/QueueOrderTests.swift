@@ -5,10 +5,11 @@ import Testing
 @testable import HaulCore
 @testable import HaulKit
 
-/// Who goes first, as a downloader carries it out: over a store, one slot, and a server that writes down who asked.
+/// The order of starts in a downloader with a store, one slot, and a server that records its requests.
 @Suite(.timeLimit(.minutes(60)))
 struct QueueOrderTests {
-    /// One download holds the slot; `waiting` others stand behind it in the order of their numbers, from 1 on.
+    /// Calls `test` with one download that holds the slot, and `waiting` others behind it, in the order of their
+    /// numbers from 1.
     private func run(
         waiting: Int,
         configure: (inout Downloader.Configuration) -> Void = { _ in },
@@ -35,7 +36,7 @@ struct QueueOrderTests {
         }
     }
 
-    /// In what order the server was asked, once all have ended.
+    /// Returns the order of the requests once all downloads have ended.
     private func order(_ rig: SimulatedRig, _ downloads: [Download]) async throws -> [Int] {
         for download in downloads { _ = try await download.result() }
         return rig.transport.requests.compactMap { Int($0.url.deletingPathExtension().lastPathComponent) }
@@ -77,7 +78,7 @@ struct QueueOrderTests {
         }
     }
 
-    /// Between two neighbours there is room for about sixteen halvings; then all are spread anew.
+    /// The gap between two positions allows about sixteen halvings; then all positions are spread anew.
     @Test func movesBetweenTheSameTwoAsOftenAsOneLikes() async throws {
         try await run(waiting: 4) { rig, _, waiting in
             var middle = [waiting[1].id, waiting[2].id]

@@ -5,7 +5,7 @@ import Testing
 @testable import HaulCore
 @testable import HaulKit
 
-/// Reading a file while it comes.
+/// Reading a file while it is downloaded.
 @Suite(.timeLimit(.minutes(60)))
 struct ReadTests {
     private let content = TestContent.first

@@ -39,7 +39,7 @@ struct RecordKeepingTests {
         let file = try await downloader.download(link, to: script.folder).result()
         clock.advance(by: .seconds(3500))
         #expect(try await downloader.list(.all).map(\.id) == [file.id])
-        // The timer may be set only now.
+        // The timer may not have been set before.
         while try await !downloader.list(.all).isEmpty {
             clock.advance(by: .seconds(60))
             await Task.yield()

@@ -5,7 +5,7 @@ import Testing
 @testable import HaulCore
 @testable import HaulKit
 
-/// Another name for the file of a download.
+/// Renaming the file of a download.
 @Suite(.serialized, .timeLimit(.minutes(60)))
 struct RenameTests {
     private func code(_ call: () async throws -> Void) async -> DownloadError.Code? {
@@ -26,7 +26,7 @@ struct RenameTests {
             let result = try await download.result()
             #expect(result.path == path && result.alreadyExisted == first.alreadyExisted && result.bytes == first.bytes)
             #expect(try await download.fileState() == .unchanged)
-            // Listeners hear of the name, and not of another end.
+            // Listeners get the new name, but no second end.
             _ = try await rig.downloader.add(try rig.named("last")).result()
             for await event in events {
                 if case .ended(let snapshot, _) = event {
@@ -35,7 +35,7 @@ struct RenameTests {
                 }
                 if case .changed(let snapshot) = event, snapshot.id == download.id { #expect(snapshot.path == path) }
             }
-            // A file that is fetched again has the new name too.
+            // A file that is fetched again also gets the new name.
             try FileManager.default.removeItem(atPath: path)
             #expect(try await download.fetchAgain().result().path == path)
             try await rig.reopened { next async throws in

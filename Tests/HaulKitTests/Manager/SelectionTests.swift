@@ -5,10 +5,10 @@ import Testing
 @testable import HaulCore
 @testable import HaulKit
 
-/// Pausing, resuming, cancelling and removing many at once, whether they run, wait in memory or lie in the store.
+/// Pausing, resuming, cancelling and removing many downloads at once: running, waiting in memory, or only in the store.
 @Suite(.serialized, .timeLimit(.minutes(60)))
 struct SelectionTests {
-    /// One that stands still holds the only slot; more wait than are kept in memory.
+    /// The first download stalls in the only slot. More downloads wait than are kept in memory.
     private static let count = Scheduler.readTogether + 40
 
     private func run(_ test: (DownloaderRig, [Download]) async throws -> Void) async throws {
@@ -38,7 +38,7 @@ struct SelectionTests {
             #expect(try await rig.downloader.pause(.all) == Self.count)
             #expect(try await count(rig, [.paused]) == Self.count)
             #expect(downloads.allSatisfy { $0.snapshot.state == .paused })
-            // What closes its file is there a moment longer.
+            // A download whose file is being closed stays in memory a moment longer.
             while await rig.downloader.loadedCount > 0 { try await Task.sleep(for: .milliseconds(5)) }
             #expect(try await rig.downloader.resume(.all) == Self.count)
             #expect(try await count(rig, [.paused]) == 0)
@@ -73,7 +73,7 @@ struct SelectionTests {
             for round in 0..<10 {
                 let requests = try (0..<40).map { try rig.named("file\(round)-\($0)", "fast") }
                 let downloads = try await rig.downloader.add(requests).map { try $0.get() }
-                // Some are complete by the time that they hear of it.
+                // Some downloads complete before the cancellation reaches them.
                 _ = try await downloads[round].result()
                 let count = try await rig.downloader.cancel(.all)
                 var cancelled = 0

@@ -5,7 +5,7 @@ import Testing
 @testable import HaulCore
 @testable import HaulKit
 
-/// Calls that name one download by an ID that the store does not have.
+/// Calls with an ID that the store does not have.
 @Suite(.serialized, .timeLimit(.minutes(60)))
 struct UnknownIDTests {
     private typealias Call = @Sendable (Downloader, DownloadID) async throws(DownloadError) -> Void

@@ -4,10 +4,10 @@ import Testing
 @testable import HaulCore
 @testable import HaulKit
 
-/// Waiting for the end of a run, and what becomes of the download when the task that waits is cancelled.
+/// Waiting for the end of a run, and the effect on the download when the waiting task is cancelled.
 @Suite(.timeLimit(.minutes(60)))
 struct WaitForEndTests {
-    /// Waits in a task that is cancelled once bytes have arrived.
+    /// Waits for the result in a task that is cancelled once bytes have arrived.
     private func cancelledWait(
         _ download: Download,
         _ action: Download.CancelAction

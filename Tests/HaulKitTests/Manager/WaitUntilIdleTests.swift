@@ -5,7 +5,7 @@ import Testing
 @testable import HaulCore
 @testable import HaulKit
 
-/// Waiting until everything, or a group, has come to rest; and the event that says so.
+/// Waiting until all downloads or those of a group are idle, and the event that reports it.
 @Suite(.serialized, .timeLimit(.minutes(60)))
 struct WaitUntilIdleTests {
     @Test func returnsAtOnceWhereThereIsNothing() async throws {
@@ -41,7 +41,7 @@ struct WaitUntilIdleTests {
             _ = await rig.downloader.add(list)
             #expect(try await rig.downloader.waitUntilIdle().completed == 3)
             #expect(try await rig.downloader.group("g").waitUntilIdle().completed == 3)
-            // And the sequences come to their ends, once.
+            // Each sequence also reports the end once.
             await rig.downloader.shutDown()
             for events in [events, group] {
                 var (ended, finished) = (0, [DownloadSummary]())
@@ -83,7 +83,7 @@ struct WaitUntilIdleTests {
             monitor.status = .online
             try await rig.downloader.setSpeedLimit(nil)
             #expect(try await waiter.value.completed == 1)
-            // Being held was no end.
+            // The hold was not reported as an end.
             var states: [DownloadSummary.State] = []
             await rig.downloader.shutDown()
             for await event in events { if case .finished(let summary) = event { states.append(summary.state) } }
@@ -154,7 +154,7 @@ struct WaitUntilIdleTests {
         }
     }
 
-    /// Rows that another process began are not waited for.
+    /// Downloads that another process runs are not awaited.
     @Test func waitsOnlyForWhatItRuns() async throws {
         try await DownloaderRig.runManyFiles(configure: { $0.storage.restoration = .onRequest }) { rig async throws in
             try await rig.another { first async throws in
@@ -194,7 +194,7 @@ struct WaitUntilIdleTests {
         }
     }
 
-    /// The end of what was before a sequence is told to those that were there, and not to it.
+    /// Only sequences that existed before the downloads ended get the event of the end.
     @Test func tellsTheEndOnlyToWhoHeardOfWhatEnded() async {
         let broadcast = Broadcast()
         let before = broadcast.listen(group: nil)
