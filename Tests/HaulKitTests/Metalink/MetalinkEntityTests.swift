@@ -5,7 +5,7 @@ import Testing
 @testable import HaulCore
 @testable import HaulKit
 
-/// Document types, entities and the encodings that would hide them.
+/// Document types, entities, and encodings that would hide them.
 struct MetalinkEntityTests {
     private static let root = "<metalink xmlns=\"urn:ietf:params:xml:ns:metalink\">"
     private static let file = "<file name=\"a\">\(MetalinkText.url)</file></metalink>"
@@ -14,7 +14,7 @@ struct MetalinkEntityTests {
         "<?xml version=\"1.0\"?><!DOCTYPE metalink [\(subset)]>\(root)\(content)\(file)"
     }
 
-    /// Each entity is ten times the one before.
+    /// Each entity expands to ten times the one before.
     private static let laughs =
         "<!ENTITY l0 \"lol\">"
         + (1...12).map { "<!ENTITY l\($0) \"\(String(repeating: "&l\($0 - 1);", count: 10))\">" }.joined()
@@ -32,7 +32,7 @@ struct MetalinkEntityTests {
         document("<!ELEMENT metalink ANY>"), document("<!ATTLIST file size CDATA \"1\">"),
     ]
 
-    /// The system's parser on Linux reads the first of these to the end, for nothing, and the others end the process.
+    /// The system's parser on Linux reads the first of these to the end without effect; the others end the process.
     static let refusedByTheirBytesOnly = [
         document(blowUp, "<x>\(String(repeating: "&b;", count: 50_000))</x>"),
         document("<!NOTATION n SYSTEM \"n\">"), document("<!NOTATION n PUBLIC \"n\">"),
@@ -53,7 +53,7 @@ struct MetalinkEntityTests {
         #expect(refusal("\(type)\(Self.root)\(Self.file)")?.contains("declares a document type") == true)
     }
 
-    /// The second line of defence: documents that the look at the bytes should have stopped.
+    /// The second line of defence: documents that the check of the bytes should already have refused.
     @Test(arguments: harmful)
     func refusesHarmWhileParsingToo(_ text: String) {
         #expect(throws: DownloadError.self) {
@@ -84,7 +84,7 @@ struct MetalinkEntityTests {
     @Test func readsNoFileAndNoURLNamedByTheDocument() throws {
         let folder = try TemporaryFolder()
         let secret = URL(filePath: folder("secret"))
-        // Were it read, the document would be a good one, and the secret a part of it.
+        // If the parser read this file, the document would be valid and would contain the secret.
         try Data("<file name=\"secret\"><url>https://secret.example/</url></file>".utf8).write(to: secret)
         let type = URL(filePath: folder("type.dtd"))
         try Data("<!ENTITY e \"<file name='secret'><url>https://secret.example/</url></file>\">".utf8).write(to: type)
@@ -169,7 +169,7 @@ struct MetalinkEntityTests {
     }
 
     @Test func isNotToldAnEncodingBehindItsBack() {
-        // In UTF-7, +ADw- is <.
+        // In UTF-7, `+ADw-` is `<`.
         let hidden = "+ADwAIQ-DOCTYPE metalink+AD4-"
         for declaration in [
             "<?xml version=\"encoding='utf-8'\" encoding='UTF-7'?>",

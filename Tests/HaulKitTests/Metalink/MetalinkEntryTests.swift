@@ -4,7 +4,7 @@ import Testing
 @testable import HaulCore
 @testable import HaulKit
 
-/// One entry that cannot be used beside others that can.
+/// Documents in which one entry is unusable and others are usable.
 struct MetalinkEntryTests {
     private let good = "<file name=\"good\">\(MetalinkText.url)</file>"
 
@@ -49,7 +49,7 @@ struct MetalinkEntryTests {
         let metalink = try Metalink(text: MetalinkText.four("<size>16</size>\(hash)\(pieces)\(MetalinkText.url)"))
         #expect(metalink.files.first?.pieces?.digests.count == 2)
         #expect(metalink.remarks.count == 1)
-        // Without a size nobody knows that they are all.
+        // Without a size the number of pieces cannot be checked.
         #expect(refusal(MetalinkText.four(hash + pieces + MetalinkText.url))?.contains("digest that is none") == true)
     }
 

@@ -5,7 +5,7 @@ import Testing
 @testable import HaulKit
 
 struct MetalinkLimitTests {
-    /// `text` padded with elements to exactly `bytes`.
+    /// Returns `text` padded with comments and line feeds to exactly `bytes`.
     private func padded(_ text: String, to bytes: Int) -> Data {
         var data = Data(text.utf8)
         let line = Data("<!-- \(String(repeating: "p", count: 1000)) -->".utf8)
@@ -22,7 +22,7 @@ struct MetalinkLimitTests {
 
     @Test func readsDeepElementsAndRefusesDeeperOnes() {
         func nested(_ depth: Int) -> String {
-            // Within <metalink>.
+            // The elements are inside `<metalink>`, which counts as well.
             String(repeating: "<a>", count: depth - 1) + String(repeating: "</a>", count: depth - 1)
         }
         let file = "<file name=\"a\">\(MetalinkText.url)</file>"
@@ -84,7 +84,7 @@ struct MetalinkLimitTests {
         #expect(refusal(MetalinkText.four(many + MetalinkText.url))?.contains("more than 64 namespaces") == true)
     }
 
-    /// Tags of up to 10 MB, by names: a report of a test repeats its arguments.
+    /// Kinds of tags of up to 10 MB. The cases have names because a test report repeats its arguments.
     enum EndlessTag: CaseIterable {
         case attributes, attributesBehindABracket, namespaces, value, blanks
 
@@ -103,7 +103,7 @@ struct MetalinkLimitTests {
         }
     }
 
-    // The parser's time grows with the square of the attributes in one tag: in 16 MiB there is room for hours.
+    // The parser's time grows with the square of the attributes of a tag; 16 MiB of them would take hours.
     @Test(arguments: EndlessTag.allCases)
     func refusesAnEndlessTag(_ tag: EndlessTag) {
         #expect(refusal(MetalinkText.four("<x \(tag.attributes)/>" + MetalinkText.url))?.contains("64 KiB") == true)
@@ -120,7 +120,7 @@ struct MetalinkLimitTests {
 
     @Test(arguments: 0..<4)
     func joinsTextThatTheParserHandsOverInParts(_ offset: Int) throws {
-        // The parser takes 128 KiB at a time, so that some characters come in two halves.
+        // The parser takes 128 KiB at a time, so some characters are split.
         let urls = (0..<20_000).map { "<url priority=\"\($0 + 1)\">https://one.example/é€🦊/\($0)?a&#38;b&lt;c</url>" }
         let text = MetalinkText.four(String(repeating: " ", count: offset) + urls.joined())
         let file = try #require(try Metalink(text: text).files.first)

@@ -122,7 +122,7 @@ struct MetalinkRefusalTests {
         #expect(refusal(text)?.contains("do not make up its size") == true)
     }
 
-    // 39 digits and what stands in for the last, or for the first ones.
+    // 39 digits, with an invalid last character or prefix.
     @Test(arguments: [
         "", " ", "0", "zz", "\(most)", "\(most)ab", "\(MetalinkText.sha256)", "0x\(most)", "-\(most)", "\(most)a:",
         "\(most)é",

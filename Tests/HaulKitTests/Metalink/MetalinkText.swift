@@ -3,7 +3,7 @@ import Foundation
 @testable import HaulCore
 @testable import HaulKit
 
-/// Documents for tests, of which only what a test is about needs to be written.
+/// Documents for tests, complete except for the part under test.
 enum MetalinkText {
     static let url = "<url>https://one.example/a.iso</url>"
     static let sha1 = String(repeating: "1a", count: 20)
@@ -11,7 +11,7 @@ enum MetalinkText {
     static let sha512 = String(repeating: "5c", count: 64)
     static let md5 = String(repeating: "0d", count: 16)
 
-    /// A Metalink 4 document of one file.
+    /// Returns a Metalink 4 document with one file.
     static func four(_ inFile: String = url, name: String = "a.iso") -> String {
         four(files: "<file name=\"\(name)\">\(inFile)</file>")
     }
@@ -23,7 +23,7 @@ enum MetalinkText {
         """
     }
 
-    /// A Metalink 3 document of one file.
+    /// Returns a Metalink 3 document with one file.
     static func three(verification: String = "", resources: String = url, inFile: String = "") -> String {
         """
         <?xml version="1.0" encoding="UTF-8"?>
@@ -43,7 +43,7 @@ extension Metalink {
     }
 }
 
-/// The sentence with which `text` is refused; nil when it is not refused.
+/// Returns the message with which `text` is refused; `nil` if it is accepted.
 func refusal(_ text: String, limits: Metalink.Limits = Metalink.Limits()) -> String? {
     refusal(Data(text.utf8), limits: limits)
 }
