@@ -8,10 +8,10 @@ struct AddressBlockTests {
         ("10.0.0.0/8", "10.255.0.1"), ("10.0.0.0/8", "::ffff:10.1.2.3"), ("192.168.1.0/25", "192.168.1.127"),
         ("127.0.0.1", "127.0.0.1"), ("0.0.0.0/0", "8.8.8.8"), ("fe80::/10", "febf::1"), ("::1", "::1"),
         ("fc00::/7", "fdff::"),
-        // NAT64, 6to4 and compatible addresses reach the IPv4 one in them.
-        // The system connects to loopback where an address is unspecified.
+        // The system connects to loopback if an address is unspecified.
         ("127.0.0.0/8", "0.0.0.0"), ("127.0.0.1", "::"), ("::1", "0.0.0.0"), ("127.0.0.0/8", "::ffff:0.0.0.0"),
         ("::ffff:10.0.0.0/104", "10.1.1.1"), ("::ffff:10.0.0.0/104", "::ffff:10.1.1.1"),
+        // NAT64, 6to4 and IPv4-compatible addresses lead to the IPv4 address in them.
         ("10.0.0.0/8", "64:ff9b::a01:203"), ("10.0.0.0/8", "2002:a01:203::1"), ("127.0.0.0/8", "::127.0.0.1"),
     ])
     func hasAnAddress(_ block: String, _ address: String) throws {

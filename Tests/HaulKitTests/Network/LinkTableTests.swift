@@ -6,7 +6,7 @@ import Testing
 struct LinkTableTests {
     private let address: [UInt8] = [192, 0, 2, 1]
 
-    /// A table that has been told of `eth0` with an address and a default route.
+    /// Returns a table with `eth0`, one address and a default route.
     private func settled() throws -> LinkTable {
         var table = LinkTable()
         var request = table.begin()
@@ -23,7 +23,7 @@ struct LinkTableTests {
         return table
     }
 
-    /// What the table wants to know after these bytes.
+    /// Passes the bytes to the table and returns its next request.
     private func ask(_ table: inout LinkTable, _ bytes: [UInt8]) throws -> LinkTable.Request {
         let request = table.take(NetlinkMessage.parse(bytes))
         return try #require(request)
@@ -51,7 +51,7 @@ struct LinkTableTests {
     @Test func followsALinkThatGoesAndComes() throws {
         var table = try settled()
         let request = table.take(NetlinkMessage.parse(NetlinkBytes.link(7, "eth0", flags: 1, operational: 2)))
-        // The kernel drops the routes of a link without a word, so they are asked for.
+        // The kernel drops the routes of a link without a message, so the table requests them.
         #expect(!table.isSettled)
         try settleRoutes(&table, request, hasDefault: false)
         #expect(!table.status.isOnline())
@@ -70,7 +70,7 @@ struct LinkTableTests {
         try settleRoutes(&table, table.take(NetlinkMessage.parse(back)), hasDefault: true)
         let linkGone = NetlinkBytes.link(7, "eth0", isGone: true)
         try settleRoutes(&table, table.take(NetlinkMessage.parse(linkGone)), hasDefault: false)
-        // The number is used again: what belonged to the one before is not the new one's.
+        // The kernel uses the index again. The new link has nothing of the old one.
         try settleRoutes(&table, table.take(NetlinkMessage.parse(NetlinkBytes.link(7, "eth9"))), hasDefault: false)
         #expect(table.status.interfaces == [.init(name: "eth9", index: 7)])
     }
@@ -87,7 +87,7 @@ struct LinkTableTests {
         let lost = table.lost()
         let first = try #require(lost)
         #expect(first.dump == .links)
-        // Lost again meanwhile: the kernel does one dump at a time, so this one is brought to its end.
+        // Messages are lost again. The kernel allows one dump at a time, so the present dump is read to its end.
         #expect(table.lost() == nil)
         let second = try ask(&table, NetlinkBytes.done(first.sequence))
         #expect(second.dump == .links)

@@ -1,7 +1,7 @@
 @testable import HaulCore
 @testable import HaulKit
 
-/// Messages as the kernel writes them (rtnetlink(7)).
+/// Messages in the format of the kernel (rtnetlink(7)).
 enum NetlinkBytes {
     static func message(_ type: UInt16, sequence: UInt32 = 0, flags: UInt16 = 0, _ body: [UInt8]) -> [UInt8] {
         padded(bytes(UInt32(16 + body.count)) + bytes(type) + bytes(flags) + bytes(sequence) + bytes(UInt32(0)) + body)

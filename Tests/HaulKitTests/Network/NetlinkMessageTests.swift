@@ -36,10 +36,10 @@ struct NetlinkMessageTests {
         )
         #expect(contents(NetlinkBytes.address(7, [192, 0, 2, 1])) == [.address(key, isUsable: true)])
         #expect(contents(NetlinkBytes.address(7, [192, 0, 2, 1], isGone: true)) == [.addressGone(key)])
-        // Still checked for duplicates; failed that check.
+        // The address is still checked for duplicates; or has failed that check.
         #expect(contents(NetlinkBytes.address(7, [192, 0, 2, 1], flags: 0x40)) == [.address(key, isUsable: false)])
         #expect(contents(NetlinkBytes.address(7, [192, 0, 2, 1], flags: 0x08)) == [.address(key, isUsable: false)])
-        // An address of no version.
+        // An address of three bytes is of no IP version.
         #expect(contents(NetlinkBytes.address(7, [192, 0, 2])) == [.other])
     }
 
@@ -62,7 +62,7 @@ struct NetlinkMessageTests {
         #expect(contents(NetlinkBytes.route(family: 10)) == [.defaultRoute(isUsable: true)])
         #expect(contents(NetlinkBytes.route(to: 24)) == [.other])
         #expect(contents(NetlinkBytes.route(family: 128)) == [.other])
-        // Unreachable; without a carrier; gone.
+        // Unreachable; without a carrier; removed.
         #expect(contents(NetlinkBytes.route(type: 7)) == [.defaultRoute(isUsable: false)])
         #expect(contents(NetlinkBytes.route(flags: 16)) == [.defaultRoute(isUsable: false)])
         #expect(contents(NetlinkBytes.route(isGone: true)) == [.defaultRoute(isUsable: false)])
@@ -75,7 +75,7 @@ struct NetlinkMessageTests {
     }
 
     @Test func whatIsTooShortForItsLengthsIsNotReadBeyond() {
-        // Lengths that claim more than there is, less than themselves, or nothing.
+        // Lengths beyond the buffer, below the header's own size, or 0.
         for length: UInt32 in [0, 1, 15, 17, 1000, .max] {
             var bytes = NetlinkBytes.message(16, [])
             bytes.replaceSubrange(0..<4, with: NetlinkBytes.bytes(length))

@@ -46,7 +46,7 @@ struct NetworkBindingTests {
         try NetworkBinding.localAddress("127.0.0.9").check()
         let missing = #expect(throws: DownloadError.self) { try NetworkBinding.interface("nosuch0").check() }
         #expect(missing?.message == "There is no network interface called nosuch0.")
-        // TEST-NET-1: nobody has it.
+        // TEST-NET-1, an address that no machine has.
         let foreign = #expect(throws: DownloadError.self) { try NetworkBinding.localAddress("192.0.2.77").check() }
         #expect(foreign?.message == "No network interface of this machine has the address 192.0.2.77.")
         #expect(foreign?.code == .connectionFailed)

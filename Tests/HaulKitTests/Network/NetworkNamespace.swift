@@ -12,7 +12,7 @@ final class NetworkNamespace: Sendable {
     private let name: String
     private var other: String { name + "-far" }
 
-    /// Whether this process may make one.
+    /// Whether this process may create network namespaces.
     static let isPossible = geteuid() == 0 && (try? NetworkNamespace()) != nil
 
     init() throws {
@@ -38,17 +38,17 @@ final class NetworkNamespace: Sendable {
         for namespace in [name, other] { try? SystemCommand.run("ip", "netns", "delete", namespace) }
     }
 
-    /// Runs `ip` on this end of the cable.
+    /// Runs `ip` on the `near` end of the cable.
     func near(_ words: String...) throws { try SystemCommand.run(["ip", "-n", name] + words) }
-    /// Runs `ip` on the other end.
+    /// Runs `ip` on the `far` end of the cable.
     func far(_ words: String...) throws { try SystemCommand.run(["ip", "-n", other] + words) }
 
-    /// Runs something on a thread that is in the first namespace; a socket that it opens stays there.
+    /// Runs `work` on a thread in the first namespace. A socket that it opens stays in that namespace.
     func inside<Value: Sendable>(_ work: @escaping @Sendable () throws -> Value) throws -> Value {
         let result = Mutex<Result<Value, any Error>?>(nil)
         let done = DispatchSemaphore(value: 0)
         let path = "/run/netns/" + name
-        // The thread ends with its namespace: it must not be one of a pool.
+        // The namespace belongs to the thread, so the thread must not be one of a pool.
         Thread.detachNewThread {
             let value = Result {
                 try Self.enter(path)
@@ -63,7 +63,7 @@ final class NetworkNamespace: Sendable {
     }
 
     private static func enter(_ path: String) throws {
-        // Swift's Glibc module leaves this one out.
+        // Swift's Glibc module has no `setns`.
         typealias SetNamespace = @convention(c) (Int32, Int32) -> Int32
         guard let symbol = dlsym(UnsafeMutableRawPointer(bitPattern: 0), "setns") else {
             throw Failure(text: "there is no setns")

@@ -28,7 +28,7 @@ struct NetworkStatusTests {
         #expect(!changed { $0.isUp = false }.isOnline())
         #expect(!changed { $0.hasCarrier = false }.isOnline())
         #expect(!changed { $0.addresses = [] }.isOnline())
-        // Every interface gives itself this one.
+        // Every interface has such a link-local address.
         #expect(!changed { $0.addresses = ["fe80::2", "febf::1"] }.isOnline())
         #expect(!NetworkStatus.offline.isOnline())
     }
@@ -56,7 +56,7 @@ struct NetworkStatusTests {
         #expect(!status.isOnline(via: .localAddress("192.0.2.20")))
         #expect(!status.isOnline(via: .localAddress("nonsense")))
         #expect(!changed { $0.hasCarrier = false }.isOnline(via: .localAddress("192.0.2.2")))
-        // The loopback interface has the whole of 127.0.0.0/8, though it names one of them.
+        // The loopback interface has all of 127.0.0.0/8, although it lists only one address.
         #expect(status.isOnline(via: .localAddress("127.0.0.9")))
         #expect(!changed { _ in }.isOnline(via: .localAddress("128.0.0.9")))
     }

@@ -12,7 +12,7 @@ struct SystemNetworkMonitorTests {
     private static let hasNetlink = (try? SystemCalls.openNetlink()).map { SystemCalls.close($0) } != nil
     private static let needsNetlink: Comment = "the system has no netlink, or forbids it"
 
-    /// A monitor of one namespace, without a bus.
+    /// Makes a monitor of one namespace, without D-Bus.
     private func monitor(of namespace: NetworkNamespace) throws -> SystemNetworkMonitor {
         let descriptor = try namespace.inside { try SystemCalls.openNetlink() }
         return SystemNetworkMonitor { () throws(SystemCalls.Errno) in descriptor }
@@ -51,7 +51,7 @@ struct SystemNetworkMonitorTests {
         try namespace.far("link", "set", "far", "up")
         _ = try #require(await next { $0.isOnline() && $0.hasDefaultRoute == true })
 
-        // Switched off here, the kernel forgets the route and says nothing of it.
+        // When the link is switched off on this side, the kernel drops the route without a message.
         try namespace.near("link", "set", "near", "down")
         _ = try #require(await next { !$0.isOnline() && $0.hasDefaultRoute == false })
         try namespace.near("link", "delete", "near")
@@ -68,7 +68,7 @@ struct SystemNetworkMonitorTests {
         let descriptor = try namespace.inside { try SystemCalls.openNetlink() }
         var size: Int32 = 1
         setsockopt(descriptor, SOL_SOCKET, SO_RCVBUF, &size, socklen_t(MemoryLayout<Int32>.size))
-        // They pile up before anybody reads.
+        // The messages accumulate before the monitor reads them.
         for number in 1...40 { try namespace.near("address", "add", "10.9.\(number).1/24", "dev", "near") }
         let monitor = SystemNetworkMonitor { () throws(SystemCalls.Errno) in descriptor }
         for await status in monitor.statuses() {
@@ -94,7 +94,7 @@ struct SystemNetworkMonitorTests {
         var statuses = monitor.statuses().makeAsyncIterator()
         #expect(await statuses.next() == .unknown)
         var byte: UInt8 = 0
-        // Refused once the other end is closed; until then it would arrive.
+        // The send fails once the other end is closed; until then it succeeds.
         while send(pair[1], &byte, 1, Int32(MSG_NOSIGNAL)) >= 0 || errno == EAGAIN {
             try await Task.sleep(for: .milliseconds(5))
         }
@@ -113,7 +113,7 @@ struct SystemNetworkMonitorTests {
                 if isStopped {
                     monitor.stop()
                     monitor.stop()
-                    // What had changed by then may still be told; then it ends.
+                    // Earlier changes may still be reported before the sequence ends.
                     while await statuses.next() != nil {}
                 }
             }
@@ -122,7 +122,7 @@ struct SystemNetworkMonitorTests {
     }
 
     private static func hasOpen(_ name: String) -> Bool {
-        // One that is closed while we look is not ours.
+        // A descriptor that is closed during the search is not the searched one.
         ((try? FileManager.default.contentsOfDirectory(atPath: "/proc/self/fd")) ?? []).contains {
             (try? FileManager.default.destinationOfSymbolicLink(atPath: "/proc/self/fd/\($0)")) == name
         }
