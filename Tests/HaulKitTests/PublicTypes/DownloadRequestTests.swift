@@ -4,7 +4,7 @@ import Testing
 @testable import HaulCore
 @testable import HaulKit
 
-/// A request as JSON, in the store and in an application's messages.
+/// Requests as JSON, in the store and in messages of an application.
 struct DownloadRequestTests {
     private func text(_ request: DownloadRequest) throws -> String {
         let encoder = JSONEncoder.keepingSecrets()
@@ -16,7 +16,7 @@ struct DownloadRequestTests {
         try JSONDecoder().decode(DownloadRequest.self, from: Data(text.utf8))
     }
 
-    /// A request with another value than the default for each option.
+    /// Returns a request in which each option differs from its default.
     static func full() throws -> DownloadRequest {
         var request = try DownloadRequest("https://u:p@h.example/a%20b c", to: .file(path: "/d/m/a"))
         (request.root, request.target, request.earlierSpelling) = ("/d", "/a%20b%20c", "https://h.example/a")
@@ -47,7 +47,7 @@ struct DownloadRequestTests {
         #expect(try decode(try text(keyed)) == keyed)
     }
 
-    /// A new option must be printed, too: the mirror names the properties one by one.
+    /// Fails for a new option that is not printed, because the custom mirror lists the properties by name.
     @Test func printsEveryOption() throws {
         let shown = Set(Mirror(reflecting: try Self.full()).children.compactMap(\.label))
         let hidden: Set = ["target", "earlierSpelling", "root", "isChosenByDocument", "isNameNumbered", "repairs"]
@@ -60,12 +60,12 @@ struct DownloadRequestTests {
         return Set(try #require(object).keys)
     }
 
-    /// An option that this test does not know is not tested here, nor in the store.
+    /// Fails for an option that `full` lacks: it would be tested neither here nor in the store.
     @Test func everyOptionOfTheFullRequestDiffersFromItsDefault() throws {
         let options = try KeyRecorder.keys(of: DownloadRequest.self)
         #expect(options.count > 20)
         #expect(try Self.encoded().subtracting(options).isEmpty)
-        // A default is not written.
+        // An option with its default value is not encoded.
         #expect(try options.subtracting(Self.encoded()).isEmpty)
     }
 
@@ -88,7 +88,7 @@ struct DownloadRequestTests {
         }
     }
 
-    /// Later options are absent in what an earlier version wrote, earlier ones in what a later version writes.
+    /// JSON of an earlier version lacks later options; JSON of a later version has unknown ones.
     @Test func whatIsAbsentHasItsDefaultAndWhatIsUnknownIsIgnored() throws {
         #expect(try decode("{}") == .blank)
         let request = try decode(#"{"url":"https://h.example/a","destination":{"file":"/d/a"},"later":[1]}"#)

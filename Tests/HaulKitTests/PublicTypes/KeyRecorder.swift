@@ -1,7 +1,7 @@
 import Synchronization
 
-/// Decodes nothing, and notes the keys that a type asks for: the names of its stored properties, where the compiler wrote
-/// the decoding.
+/// Records the keys that a type decodes, without decoding values. With synthesised decoding, these are the names of its
+/// stored properties.
 final class KeyRecorder: Decoder, Sendable {
     var codingPath: [any CodingKey] { [] }
     var userInfo: [CodingUserInfoKey: Any] { [:] }

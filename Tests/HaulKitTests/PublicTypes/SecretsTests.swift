@@ -5,11 +5,11 @@ import Testing
 @testable import HaulCore
 @testable import HaulKit
 
-/// Passwords and tokens in what applications print, dump and encode.
+/// Passwords and tokens in the printed, dumped and encoded values of applications.
 struct SecretsTests {
     private static let link = "http://ada:s3cret@h.example/f.bin?token=t0ken"
 
-    /// Values of every public type that holds a URL, a header field or credentials.
+    /// Returns values of every public type that holds a URL, a header field or credentials.
     private static func values() throws -> [Any] {
         let url = try #require(URL(string: link))
         let source = Metalink.Source(try SpelledURL(link), priority: 1)
@@ -77,7 +77,7 @@ struct SecretsTests {
     private func expectNoSecret<Value: Codable>(_ value: Value) throws {
         let json = try JSONEncoder().encode(value)
         let text = String(decoding: json, as: UTF8.self)
-        // A body is written in base 64.
+        // A body is encoded in Base64.
         #expect(!["s3cret", "t0ken", "czNjcmV0"].contains { text.contains($0) }, "\(text)")
         _ = try JSONDecoder().decode(Value.self, from: json)
     }
