@@ -3,7 +3,7 @@ import Testing
 @testable import HaulCore
 @testable import HaulKit
 
-/// Downloads that wait before their next attempt without a slot.
+/// Downloads that back off without a slot.
 struct DownloadQueueBackOffTests {
     private let ids = (0..<40).map { _ in DownloadID() }
 
@@ -43,7 +43,7 @@ struct DownloadQueueBackOffTests {
         _ = queue.grant(at: .start)
         queue.backOff(ids[0])
         #expect(queue.grant(at: .start).granted == [ids[1]])
-        // What it was enqueued with counts, whatever is said when it comes back.
+        // The first `enqueue` counts. The priority of the return is ignored.
         queue.enqueue(item(0, host: "0", priority: -5))
         #expect(queue.waits(ids[0]) && queue.allBackingOff.isEmpty)
         queue.leave(ids[1])

@@ -3,7 +3,7 @@ import Testing
 @testable import HaulCore
 @testable import HaulKit
 
-/// Random histories of a queue, each step beside a plain model of it and under the promises that hold for any history.
+/// Compares random histories of a queue with a simple model, step by step, and checks rules that hold for any history.
 struct DownloadQueueHistoryTests {
     @Test(arguments: 0..<300 as Range<UInt64>)
     func doesWhatThePlainModelDoes(_ seed: UInt64) {
@@ -25,7 +25,7 @@ struct DownloadQueueHistoryTests {
         private let hosts: Int
         private var items: [DownloadID: DownloadQueue.Item] = [:]
         private var urged: Set<DownloadID> = []
-        /// The last start at each host, and the least spacing that was asked for since.
+        /// The last start at each host, and the smallest spacing in effect since.
         private var starts: [String: (at: Instant, spacing: Duration)] = [:]
         private(set) var complaints: [String] = []
 
@@ -38,7 +38,7 @@ struct DownloadQueueHistoryTests {
             self.random = random
         }
 
-        /// - Returns: false when something was wrong.
+        /// - Returns: `false` if a rule was violated.
         mutating func step() -> Bool {
             let id = ids[Int.random(in: 0..<ids.count, using: &random)]
             switch Int.random(in: 0..<100, using: &random) {
@@ -163,7 +163,7 @@ struct DownloadQueueHistoryTests {
             }
         }
 
-        /// Within a priority and a host nobody is passed over.
+        /// Checks that no download is passed over by one of the same priority and host.
         private mutating func checkOrder(_ granted: [DownloadID]) {
             for id in granted where !urged.contains(id) {
                 guard let item = items[id] else { continue }
@@ -175,7 +175,7 @@ struct DownloadQueueHistoryTests {
             }
         }
 
-        /// No free slot stands beside a download that could take it.
+        /// Checks that no slot stays free while a download could take it.
         private mutating func checkNothingIsIdle() {
             guard !queue.isShut, queue.runningCount < max(1, queue.limits.active) else { return }
             for member in model.waiting where !model.isBackedOff(member.item.host) {
@@ -186,7 +186,7 @@ struct DownloadQueueHistoryTests {
             }
         }
 
-        /// The one timer of the queue is neither late nor missing, nor for nothing while there is a slot.
+        /// Checks that the queue's timer is neither late nor missing, and has an effect if a slot is free.
         private mutating func checkTimer() {
             if let next = queue.nextGrant(after: now) {
                 if next <= now { complain("asks for a grant that has just been") }

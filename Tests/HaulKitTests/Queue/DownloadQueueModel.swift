@@ -3,11 +3,11 @@ import Foundation
 @testable import HaulCore
 @testable import HaulKit
 
-/// What ``DownloadQueue`` shall do, said plainly: every slot is handed out by looking at all that wait and that run.
+/// A simple model of ``DownloadQueue``. It looks at all waiting and running downloads for every slot.
 struct DownloadQueueModel {
     struct Member {
         var item: DownloadQueue.Item
-        /// Its place among those that were urged.
+        /// The order among the urged downloads; `nil` if the download was not urged.
         var urge: Int?
 
         var id: DownloadID { item.id }
@@ -25,7 +25,7 @@ struct DownloadQueueModel {
     private(set) var waiting: [Member] = []
     private(set) var running: [Member] = []
     private(set) var backingOff: [Member] = []
-    /// The last start at each host that has not been seen rested since.
+    /// The last start at each host whose spacing may still be in effect.
     private var starts: [String: Instant] = [:]
     private var urges = 0
 
@@ -84,7 +84,7 @@ struct DownloadQueueModel {
         return (granted, withdrawn)
     }
 
-    /// The first in the line that may start, and who gives up the slot for it.
+    /// Returns the first waiting download that may start, and the one that gives up its slot for it.
     private func nextStart() -> (Member, holder: Member?)? {
         guard !isShut else { return nil }
         var best: (Member, holder: Member?)?
@@ -95,7 +95,7 @@ struct DownloadQueueModel {
         return best
     }
 
-    /// - Returns: nil when it may not start.
+    /// - Returns: `nil` if `member` may not start.
     private func holder(for member: Member) -> (member: Member?, Void)? {
         let there = running.filter { $0.item.host == member.item.host }
         let (active, perHost) = (max(1, limits.active), max(1, limits.activePerHost ?? .max))
@@ -120,7 +120,7 @@ struct DownloadQueueModel {
 }
 
 extension DownloadID {
-    /// The same ones for the same seed.
+    /// Makes a random ID, the same for the same seed.
     init(_ random: inout SplitMix64) {
         let (high, low) = (random.next(), random.next())
         let bytes = (0..<8).map { UInt8(truncatingIfNeeded: high >> ($0 * 8)) }

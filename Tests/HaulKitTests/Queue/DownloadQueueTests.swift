@@ -130,7 +130,7 @@ struct DownloadQueueTests {
         #expect(queue.grant(at: at(9)).granted.isEmpty)
         #expect(queue.nextGrant(after: at(11)) == at(11))
         #expect(queue.grant(at: at(10)).granted == [ids[1]])
-        // Nothing waits for the rest of a host.
+        // Nothing waits for the spacing of a host.
         #expect(queue.nextGrant(after: at(10)) == nil)
     }
 
@@ -167,7 +167,7 @@ struct DownloadQueueTests {
         #expect(queue.grant(at: .start) == ([], []))
         queue.limits.preempts = true
         #expect(queue.grant(at: .start) == ([ids[3]], [ids[1]]))
-        // The one that was withdrawn is back at its own position, behind the first.
+        // The withdrawn download is back at its own position, behind the first.
         queue.leave(ids[3])
         #expect(queue.grant(at: .start).granted == [ids[0]])
         queue.leave(ids[0])
@@ -200,7 +200,7 @@ struct DownloadQueueTests {
         #expect(queue.grant(at: .start) == ([ids[3]], [ids[1]]))
         queue.urge(ids[2])
         #expect(queue.grant(at: .start) == ([ids[2]], [ids[0]]))
-        // Those that are urged give way to nobody, and stay urged.
+        // An urged download gives way to no other, and stays urged.
         queue.urge(ids[0])
         queue.limits.preempts = true
         queue.change(ids[3], priority: -1, position: 0)
@@ -242,7 +242,7 @@ struct DownloadQueueTests {
         queue.limits.activePerHost = 2
         #expect(queue.next(9) == [5, 0, 1, 4, 2, 3].map { ids[$0] })
         #expect(queue.next(0).isEmpty && queue.next(-1).isEmpty)
-        // Nor does it matter whether a host is full.
+        // `next` does not depend on whether a host is full.
         #expect(queue.grant(at: .start).granted == [ids[5], ids[0]])
         queue.limits.activePerHost = 1
         #expect(queue.next(2) == [ids[1], ids[4]])

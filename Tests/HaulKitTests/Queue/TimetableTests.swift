@@ -11,10 +11,10 @@ struct TimetableTests {
     private let fast = Timetable.Rule.open(bytesPerSecond: 10_000_000)
     private let unlimited = Timetable.Rule.open(bytesPerSecond: nil)
 
-    /// As in `2025-06-02T08:00:00Z`, a Monday.
+    /// Parses a date such as `2025-06-02T08:00:00Z`, a Monday.
     private func date(_ text: String) throws -> Date { try Date(text, strategy: .iso8601) }
 
-    /// In June 2025, whose second day is a Monday.
+    /// Returns a time in June 2025, whose second day is a Monday.
     private func june(_ day: Int, _ time: String) throws -> Date {
         try date("2025-06-\(day < 10 ? "0" : "")\(day)T\(time):00Z")
     }
@@ -50,7 +50,7 @@ struct TimetableTests {
         #expect(table.rule(at: try june(2, "12:00"), in: utc) == fast)
         #expect(table.rule(at: try june(3, "00:00"), in: utc) == fast)
         #expect(table.rule(at: try june(1, "20:00"), in: utc) == .closed)
-        // From Monday noon to Sunday evening nothing changes, though an entry comes every day.
+        // Although an entry applies every day, the rule is the same from Monday noon to Sunday evening.
         #expect(table.nextChange(after: try june(2, "12:00"), in: utc) == (try june(8, "20:00")))
     }
 
@@ -88,7 +88,7 @@ struct TimetableTests {
     }
 
     @Test func anEntryInTheSkippedHourHoldsFromTheChangeOfTheClocks() throws {
-        // Berlin, 30 March 2025: from 02:00 to 03:00 at 01:00 UTC.
+        // Berlin, 30 March 2025: the clock goes from 02:00 to 03:00 at 01:00 UTC.
         let table = try Timetable("02:30,512k 12:00,off")
         let berlin = try #require(Self.berlin)
         let change = try date("2025-03-30T01:00:00Z")
@@ -99,7 +99,7 @@ struct TimetableTests {
     }
 
     @Test func theHourThatComesTwiceHasItsEntriesTwice() throws {
-        // Berlin, 26 October 2025: from 03:00 back to 02:00 at 01:00 UTC.
+        // Berlin, 26 October 2025: the clock goes back from 03:00 to 02:00 at 01:00 UTC.
         let table = try Timetable("02:30,512k 12:00,off")
         let berlin = try #require(Self.berlin)
         var changes: [Date] = []
@@ -125,7 +125,7 @@ struct TimetableTests {
         let table = try Timetable(text)
         let zones = ["Europe/Berlin", "America/New_York", "Australia/Lord_Howe"]
         let zone = try #require(TimeZone(identifier: zones[Int(seed % 3)]))
-        // Within nine days from each the clocks change, in one zone or another.
+        // In the nine days after each date, the clocks change in one of the zones.
         let starts = try ["2025-03-06", "2025-03-27", "2025-10-03"].map { try date("\($0)T00:00:00Z") }
         let start = starts[Int(seed / 3 % 3)]
         let rule = table.rule(at: start, in: zone)
