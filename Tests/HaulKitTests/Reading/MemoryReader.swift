@@ -6,22 +6,22 @@ import Synchronization
 @testable import HaulCore
 @testable import HaulKit
 
-/// A protocol beside HTTP: `memory:NAME` reads a file that a test put into it.
+/// A protocol other than HTTP: `memory:NAME` reads a file that a test has put there.
 final class MemoryReader: SourceReading {
     struct File: Sendable {
         var bytes: [UInt8]
-        /// nil: nothing tells versions apart.
+        /// The tag of the version; `nil` if versions cannot be told apart.
         var version: String?
         var servesRanges = true
     }
     private struct State {
         var files: [String: File] = [:]
         var requests: [TransportRequest] = []
-        /// Bytes after which the next responses break off.
+        /// The lengths after which the next responses break off.
         var cuts: [Int] = []
-        /// What the files are from the next cut on.
+        /// The files after the next cut.
         var filesAfterCut: [String: File] = [:]
-        /// Requests that must have come before the rest of a body follows its first half.
+        /// Number of requests after which the second half of a body is sent.
         var requestsBeforeRest = 0
         var isShutDown = false
     }
@@ -35,9 +35,9 @@ final class MemoryReader: SourceReading {
 
     func put(_ file: File, as name: String) { state.withLock { $0.files[name] = file } }
     func cut(after bytes: Int...) { state.withLock { $0.cuts = bytes } }
-    /// The file is another one as soon as a response has broken off.
+    /// Replaces the file as soon as a response breaks off.
     func replaceAtCut(_ file: File, as name: String) { state.withLock { $0.filesAfterCut[name] = file } }
-    /// Lets no response go on beyond its first half before so many requests have come.
+    /// Stops each response after its first half until `requests` requests have come.
     func holdUntil(requests: Int) { state.withLock { $0.requestsBeforeRest = requests } }
 
     private static func name(_ url: URL) -> String { String(url.absoluteString.dropFirst("memory:".count)) }

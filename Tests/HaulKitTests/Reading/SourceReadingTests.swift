@@ -7,7 +7,7 @@ import Testing
 @testable import HaulCore
 @testable import HaulKit
 
-/// A second protocol through the whole engine.
+/// Downloads over a second protocol through the whole engine.
 struct SourceReadingTests {
     private static let content = TestContent(seed: 11, count: 400_000)
     private static let other = TestContent(seed: 12, count: 400_000)
@@ -18,7 +18,7 @@ struct SourceReadingTests {
         let folder: String
 
         func path(_ name: String) -> String { folder + "/" + name }
-        /// Of the requests that the reader was asked, which bytes each wanted.
+        /// The first byte of each request to the reader.
         var firstBytes: [Int64] { reader.requests.map(\.firstByte) }
     }
 
