@@ -65,10 +65,10 @@ struct ComparisonPlanTests {
             #expect(all == all.sorted { $0.lowerBound < $1.lowerBound })
             let blocks = all.filter { !zeros.contains($0) }
             #expect(blocks.count == ComparisonPlan.mostBlocks)
-            // Of a part that is all zeros there is one: another version may have something there.
+            // One block stands for a part that is all zeros, because another version may have other bytes there.
             #expect(Set(all.map { $0.lowerBound / (share + 1) }).count >= ComparisonPlan.mostBlocks - 1)
             #expect(all.count <= 2 * ComparisonPlan.mostBlocks - 1)
-            // The last bytes are zeros: others stand for them.
+            // The last bytes are zeros, so earlier blocks replace them.
             if zeros.upperBound == 10_000_000 { #expect(blocks.last.map { $0.upperBound > 900_000 } == true) }
         }
     }

@@ -43,7 +43,7 @@ struct EntityTagTests {
         #expect(EntityTag(fields: fields)?.text == text)
     }
 
-    // RFC 9110, 8.8.3.2, table 3.
+    // RFC 9110 §8.8.3.2, table 3.
     @Test(arguments: [
         ("W/\"1\"", "W/\"1\"", false, true), ("W/\"1\"", "W/\"2\"", false, false), ("W/\"1\"", "\"1\"", false, true),
         ("\"1\"", "\"1\"", true, true), ("\"1\"", "\"2\"", false, false),

@@ -209,7 +209,7 @@ extension RangeResponseTests {
     @Test func doesNotAskForeverForAPartThatBringsNothingNew() {
         let head = part("bytes 33616-49999/*", ["Last-Modified": Self.date])
         #expect(RangeResponse.judge(head, to: ask(known(date: Self.date))) == .startOver(.noUsableRange))
-        // Where nobody said how much there is, this is how the end shows.
+        // With an unknown total length, such an answer marks the end of the file.
         guard case .accept = RangeResponse.judge(head, to: ask(known(date: Self.date, total: nil))) else {
             Issue.record("not accepted")
             return

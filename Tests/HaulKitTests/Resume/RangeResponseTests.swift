@@ -109,7 +109,7 @@ struct RangeResponseTests {
     }
 
     @Test func keepsRangesInUseWhenTheOverlapReachedBackToTheStart() {
-        // Nothing was asked by Range then, so a whole answer is no refusal of ranges.
+        // The request has no `Range`, so a whole answer is no refusal of ranges.
         let head = ResponseHead.answer(200, ["Content-Length": "100000", "Last-Modified": Self.date])
         let question = ask(known(date: Self.date), at: 300)
         #expect(question.first == 0)
@@ -117,7 +117,7 @@ struct RangeResponseTests {
     }
 
     @Test(arguments: [
-        // The rest, by what it says, by its length, or by the one length that its tag has.
+        // Only the rest of the file, by `Content-Range`, by its length, or by the known length of the tag.
         ["Content-Range": "bytes 50000-99999/100000", "ETag": "\"a\""],
         ["Content-Range": "bytes 50000-99999/100000", "ETag": "\"b\""], ["Content-Range": "bytes 50000-99999/*"],
         ["Content-Length": "50000", "ETag": "\"a\""], ["Content-Length": "50000"],
@@ -136,7 +136,7 @@ struct RangeResponseTests {
     @Test func dropsNothingForAnotherLengthUnderTheSameWeakName() {
         let head = ResponseHead.answer(200, ["Content-Length": "70000", "ETag": "W/\"a\""])
         #expect(RangeResponse.judge(head, to: ask(known(tag: "W/\"a\""))) == .startOver(.changed))
-        // The rest of the file, in answer to the question for a block of it.
+        // The rest of the file, in answer to a request for one block.
         let rest = ResponseHead.answer(200, ["Content-Length": "80000", "ETag": "W/\"a\""])
         let block = RangeRequest.comparing(20_000..<30_000, before: ask(known(tag: "W/\"a\"")))
         #expect(RangeResponse.judge(rest, to: block) == .startOver(.noUsableRange))
@@ -170,7 +170,8 @@ struct RangeResponseTests {
         complete.total = 50_000
         let end: KeyValuePairs = ["Content-Range": "bytes */50000", "ETag": "\"a\""]
         #expect(RangeResponse.judge(.answer(416, end), to: open) == .alreadyComplete(complete))
-        // What ends here may be another version: asked for plainly, the last bytes come with its name.
+        // The file that ends here may be another version. A request without a condition gets the last bytes with their
+        // tag.
         let unnamed = ResponseHead.answer(416, ["Content-Range": "bytes */50000"])
         #expect(RangeResponse.judge(unnamed, to: open) == .askWithoutCondition)
         #expect(ask(known(tag: "\"a\"", total: nil), isPlain: true).first == 50_000 - RangeRequest.overlapLength)
@@ -216,7 +217,7 @@ struct RangeResponseTests {
         #expect(RangeResponse.judge(first, to: .whole) == .refuse(.webPage))
     }
 
-    /// Foundation has no last segment of a path that is not UTF-8.
+    /// Foundation returns no last path component that is not UTF-8.
     @Test func tellsNamesApartThatAreNoText() {
         let page = ["Content-Type": "text/html"] as KeyValuePairs
         let (asked, login) = ("https://h/caf%E9.zip", "https://h/b%E9/login%FF")

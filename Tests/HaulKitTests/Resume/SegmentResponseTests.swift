@@ -4,7 +4,7 @@ import Testing
 @testable import HaulCore
 @testable import HaulKit
 
-/// The answer to `Range: bytes=100-199` of a file of 1000 bytes with the tag `"a"`.
+/// Answers to `Range: bytes=100-199` for a file of 1000 bytes with the tag `"a"`.
 struct SegmentResponseTests {
     private func question(provable: Bool = false, tag: String? = "\"a\"") -> RangeRequest {
         let resource = Resource(total: 1000, validator: Validator(entityTag: tag.flatMap(EntityTag.init)))
@@ -37,7 +37,7 @@ struct SegmentResponseTests {
     @Test(
         arguments: [
             ([range, tag], "accept"),
-            // That the server looked at the condition is not proven by its answer.
+            // Without the tag, the answer does not prove that the server checked the condition.
             ([range], "no range"), ([range, ("ETag", "W/\"a\"")], "no range"),
             ([("Content-Range", "bytes 100-149/1000"), tag], "accept"),
             ([("Content-Range", "bytes 100-199/*"), tag], "accept"),
@@ -90,7 +90,7 @@ struct SegmentResponseTests {
         arguments: [
             ([range, ("ETag", "\"b\"")], "accept"), ([range], "accept"),
             ([("Content-Range", "bytes 100-199/999")], "other file"),
-            // Not even the length is known to agree.
+            // Not even the length is known to be equal.
             ([("Content-Range", "bytes 100-199/*")], "other file"),
         ] as [([(String, String)], String)]
     )
@@ -137,7 +137,7 @@ struct SegmentResponseTests {
         #expect(SegmentResponse.judge(named, to: question, isMirror: false) == .noUsableRange)
     }
 
-    /// The tag of another resource may be the same by chance.
+    /// The tag of another resource may be equal by chance.
     @Test(arguments: [
         ("http://h.example/v2/f.iso", false), ("http://g.example/v1/f.iso", false),
         ("http://h.example/v1/f.iso?b", true),

@@ -23,7 +23,7 @@ struct ValidatorTests {
         (validator("\"a\"", "x"), validator(nil, "y"), .different),
         (validator("W/\"a\"", "x"), validator("W/\"a\"", "y"), .different), (validator(nil), validator(nil), .maybe),
         (validator("\"e\u{301}\""), validator("\"é\""), .different),
-        // Malformed tags: the same text proves nothing, another one is another version.
+        // Malformed tags: equal texts prove nothing, different texts mean different versions.
         (validator("abc1", "x"), validator("abc1", "x"), .maybe),
         (validator("abc1", "x"), validator("abc2", "x"), .different),
         (validator("abc1", "x"), validator(nil, "x"), .maybe), (validator("w/\"1\""), validator("W/\"1\""), .different),
@@ -66,7 +66,7 @@ struct ValidatorTests {
         #expect(try JSONDecoder().decode(Validator.self, from: stored).isStrong == false)
     }
 
-    /// The date is of the second; the tag, malformed as it is, may change within it.
+    /// The date has a resolution of one second. The tag, although malformed, may change within that second.
     @Test(arguments: ["abc1", "w/\"1\"", "\"v 1\"", "'v1'", "\"a\", \"b\"", "", "\"\u{FFFD}\""])
     func takesNoDateForStrongBesideAMalformedTag(_ tag: String) {
         var head = ResponseHead.answer(
@@ -77,7 +77,7 @@ struct ValidatorTests {
         head.headers.add(name: "ETag", value: tag)
         let named = Validator(head)
         #expect(plain.isStrong && !named.isStrong && !named.isProven(by: named))
-        // It appears with a later answer, or goes.
+        // The tag appears or disappears with a later answer.
         #expect(!plain.isProven(by: named) && !named.isProven(by: plain))
         #expect(
             RangeRequest.resuming(Resource(total: 9, validator: named), at: 5, resumesUnverified: false).condition
@@ -85,7 +85,7 @@ struct ValidatorTests {
         )
     }
 
-    /// Reproducible builds and container images date every version alike.
+    /// Reproducible builds and container images give every version the same date.
     @Test(arguments: [
         "Thu, 01 Jan 1970 00:00:00 GMT", "Thu, 01 Jan 1970 00:00:01 GMT", "Tue, 01 Jan 1980 00:00:00 GMT",
     ])
