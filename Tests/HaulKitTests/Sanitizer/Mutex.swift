@@ -1,6 +1,6 @@
 #if HAUL_THREAD_SANITIZER
     @testable import HaulKit
 
-    /// Of the two that could be meant, the one that the thread sanitizer knows.
+    /// Resolves the ambiguous name to the `Mutex` that the thread sanitizer understands.
     typealias Mutex<Value> = HaulKit.Mutex<Value>
 #endif
