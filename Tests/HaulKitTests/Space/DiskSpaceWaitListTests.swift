@@ -101,7 +101,7 @@ struct DiskSpaceWaitListTests {
             waiter(1, needs: 1000), waiter(2, needs: 1000, folder: "/b"), waiter(3, needs: 1000, folder: "/xa")
         )
         var watch = watch(here, there, alsoHere)
-        // Folders that end alike are of one volume here.
+        // In this test, folders whose names end with the same letter are on one volume.
         let ready = watch.ready(supply(["/a": 1500, "/b": 1500, "/xa": 1500]), at: .start)
         #expect(ready.map(\.id) == [here.id, there.id])
     }
@@ -128,7 +128,7 @@ struct DiskSpaceWaitListTests {
         #expect(watch.ready(supply([:], quota: (-5, 10_000)), at: .start).isEmpty)
     }
 
-    /// A user's quota, or no more inodes: `statvfs` says that there is space all the time.
+    /// `statvfs` may report free space all the time, although a user's quota is used up or no inodes are left.
     @Test func triesADiskThatDoesNotSayWhyItIsFullAtGrowingDistances() {
         var one = waiter(1, needs: 1000)
         var watch = watch(one)
@@ -138,12 +138,12 @@ struct DiskSpaceWaitListTests {
             let since = now
             while watch.ready(supply(["/a": 1 << 30]), at: .start + .seconds(now)).isEmpty { now += 1 }
             waits.append(now - since)
-            // It resumes, finds no space again, and is back.
+            // The download resumes, finds no space, and waits again.
             one.since = .start + .seconds(now)
             watch.add(one)
         }
         #expect(waits == [0, 2, 4, 8, 16, 32])
-        // Once it is seen that there is no space, space is news.
+        // After a reading without space, free space is a new reason to try.
         #expect(watch.ready(supply(["/a": 10]), at: .start + .seconds(now)).isEmpty)
         #expect(watch.ready(supply(["/a": 1 << 30]), at: .start + .seconds(now)).count == 1)
         #expect(DiskSpaceWaitList.patience(1_000_000) == .seconds(256))
@@ -158,7 +158,8 @@ struct DiskSpaceWaitListTests {
         #expect(watch.ready(supply([:]), at: .start + .seconds(2)).count == 1)
     }
 
-    /// Over any history of free space: none resumes without space, and none is kept when there is enough for all.
+    /// Checks random histories of free space: no download resumes without space, and none waits if there is enough for
+    /// all.
     @Test(arguments: UInt64(0)..<50)
     func givesOutNoMoreThanThereIs(_ seed: UInt64) {
         var random = SplitMix64(seed: seed)

@@ -16,7 +16,7 @@ struct QuotaUsageTests {
         count.end(other, leaving: 0, had: 400)
         count.end(one, leaving: 350, had: 0)
         #expect(count.used == 950 && count.running.isEmpty)
-        // What is at rest changes only by what it leaves.
+        // A download that does not run changes the sum only by the bytes that it leaves.
         count.end(one, leaving: 350, had: 350)
         #expect(count.used == 950)
         count.end(one, leaving: 0, had: 350)
@@ -34,7 +34,7 @@ struct QuotaUsageTests {
         #expect(count.used == .max)
     }
 
-    /// Over any history it says what adding up says.
+    /// Compares random histories with a sum over all downloads.
     @Test(arguments: UInt64(0)..<40)
     func agreesWithTheSum(_ seed: UInt64) {
         var random = SplitMix64(seed: seed)
