@@ -2,7 +2,7 @@
 @testable import HaulKit
 
 extension DownloadStore {
-    /// Everything that can be read, in the order of adding.
+    /// Returns all readable downloads in the order of their addition.
     func all() async throws(DownloadError) -> [Saved] {
         var all: [Saved] = []
         for id in try await ids(.all) {

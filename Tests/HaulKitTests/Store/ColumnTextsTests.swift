@@ -5,7 +5,7 @@ import Testing
 @testable import HaulCore
 @testable import HaulKit
 
-/// The texts that are written by hand must be what the library reads.
+/// Checks that Foundation's decoder reads the hand-written texts of the columns.
 struct ColumnTextsTests {
     private static let validators = [
         Validator(), Validator(entityTag: EntityTag("\"a\\b/ü\u{1F98A}\"")), Validator(entityTag: EntityTag("W/\"\"")),

@@ -7,14 +7,14 @@ import Testing
 @testable import HaulCore
 @testable import HaulKit
 
-/// Commits that the disk is to keep, and a disk that takes its time, or fails.
+/// Durable commits on a disk that is slow or fails.
 @Suite(.timeLimit(.minutes(60)))
 struct CommitSyncTests {
     let folder: TemporaryFolder
 
     init() throws { folder = try TemporaryFolder() }
 
-    /// A store whose log is synced as the closure does it.
+    /// Makes a store whose log is synced by `syncLog`.
     private func store(_ syncLog: @escaping @Sendable () throws(DiskError) -> Void) throws -> DownloadStore {
         let file = try StoreFile(folder: folder("state"), name: "n", isExclusive: false)
         return DownloadStore(
@@ -85,7 +85,7 @@ struct CommitSyncTests {
             let error = error as? DownloadError
             return error?.code == .storeFailed && error?.message.contains("n.sqlite") == true
         }
-        // A mark does not wait for the disk, and the log is all it has.
+        // A commit that is not durable does not sync, so its data is only in the log.
         try await store.commit(record, PersistedRanges(written: 1, synced: 0))
         #expect(try logSize() > 0)
         try await store.commit(record, nil, durably: true)
@@ -114,11 +114,11 @@ struct CommitSyncTests {
     }
 }
 
-/// A disk whose first sync returns when it is let go.
+/// A disk whose first sync returns only after `evict`.
 private final class HeldSync: Sendable {
     private let gate = DispatchSemaphore(value: 0)
     private let syncs = Atomic<Int>(0)
-    /// Whoever waited for it goes on.
+    /// Whether the caller of the first sync has gone on.
     let hasReturned = Atomic<Bool>(false)
     private let entered: AsyncStream<Void>
     private let entrance: AsyncStream<Void>.Continuation

@@ -28,10 +28,10 @@ struct DownloadStoreTests {
         DownloadRecord(DownloadID(), request ?? self.request(), createdAt: Date(timeIntervalSince1970: createdAt))
     }
 
-    /// A store of an earlier process: written and closed.
+    /// Leaves a closed store, as an earlier process would.
     private func leaveAStore() async throws {
         try await store().commit(record(), nil)
-        // The last reference goes on the store's own thread.
+        // The last reference is released on the store's own thread.
         while FileManager.default.fileExists(atPath: folder("state/test.sqlite-wal")) { await Task.yield() }
     }
 
@@ -43,7 +43,7 @@ struct DownloadStoreTests {
         record.ownerNumber = others.owner.number
         record.partPath = "/d/a.iso.haulpart"
         try await others.commit(record, .init(written: 9, synced: 4))
-        // As it was when it was let go of.
+        // The record in the state before the other user claimed it.
         var stale = record
         (stale.ownerNumber, stale.partPath) = (nil, nil)
         try await mine.commit(stale, .zero)
@@ -53,7 +53,7 @@ struct DownloadStoreTests {
         others.giveUpName()
         stale.status = .paused
         try await mine.commit(stale, nil)
-        // The partial file of a process that ended is still known.
+        // The partial file of the ended process is still recorded.
         record.ownerNumber = nil
         record.status = .paused
         #expect(try await mine.find(id: record.id)?.record == record)
@@ -63,7 +63,7 @@ struct DownloadStoreTests {
         let (mine, others) = (try store(), try store())
         let stale = record()
         try await mine.commit(stale, nil)
-        // The other one runs it and fails.
+        // The other user runs the download, which fails.
         var record = stale
         record.ownerNumber = others.owner.number
         (record.partPath, record.finalPath) = ("/d/a.iso.haulpart", "/d/a.iso")
@@ -81,7 +81,7 @@ struct DownloadStoreTests {
         record.request.priority = 3
         #expect(try await mine.find(id: record.id)?.record == record)
 
-        // A request for another URL changes what the version is called, and no run.
+        // Replacing the URL changes only the source that the resource comes from, without a run.
         record.resource?.mirror = link("https://h/old.iso")
         try await mine.commit(record, nil)
         #expect(try await mine.find(id: record.id)?.record == record)
@@ -145,7 +145,7 @@ struct DownloadStoreTests {
         #expect(try await store.find(request())?.record.id == new.id)
         #expect(try await store.find(request(to: .folder(path: "/elsewhere"))) == nil)
         #expect(try await store.find(request("https://h/other"))?.record == nil)
-        // A named file is the same whatever it is filled from.
+        // A named file is the same download, whatever its URL.
         #expect(try await store.find(request("https://mirror/c", to: .file(path: "/d/n")))?.record.id == named.id)
     }
 
@@ -164,7 +164,7 @@ struct DownloadStoreTests {
         try await store.commit(record, .init(written: 5, synced: 5))
         store.note(.init(written: 6, synced: 5), of: record.id)
         try await store.remove(record.id)
-        // A mark that comes after it must not raise the dead.
+        // A note that follows must not restore the removed record.
         store.note(.init(written: 7, synced: 5), of: record.id)
         await store.flush()
         #expect(try await store.all().isEmpty)
@@ -184,7 +184,7 @@ struct DownloadStoreTests {
         let record = record()
         store.note(record)
         for await _ in entered { break }
-        // The first transaction is under way: the rest gathers.
+        // The first transaction is in progress, so the other notes are gathered.
         for written in 1...500 as ClosedRange<Int64> { store.note(.init(written: written, synced: 0), of: record.id) }
         gate.signal()
         await store.flush()
@@ -284,7 +284,7 @@ struct DownloadStoreTests {
     @Test func refusesAStoreOfANewerVersionAndLeavesItAlone() async throws {
         try await leaveAStore()
         let path = folder("state/test.sqlite")
-        // The same store, had a later Haul made it: its migration bears a name that this one does not know.
+        // Simulates a store of a later version: its migration has a name that this version does not know.
         let unknown = "9: downloads and segments"
         let queue = try DatabaseQueue(path: path)
         try await queue.write { database in

@@ -3,7 +3,7 @@ import Testing
 @testable import HaulCore
 @testable import HaulKit
 
-/// How long a store is waited for that another program keeps locked.
+/// How long Haul waits for a store that another program keeps locked.
 @Suite struct LockPatienceTests {
     private func at(_ seconds: Double) -> Instant { Instant(sinceStart: .seconds(seconds)) }
 
@@ -30,7 +30,7 @@ import Testing
         #expect(patience.decision(isFirstTry: false, at: at(30)) == .givesUp)
         #expect(patience.decision(isFirstTry: true, at: at(31)) == .waits)
         #expect(patience.decision(isFirstTry: false, at: at(32)) == .givesUp)
-        // Long after it the whole patience is there again.
+        // Much later the full time is available again.
         #expect(patience.decision(isFirstTry: true, at: at(100)) == .waits)
         #expect(patience.decision(isFirstTry: false, at: at(110)) == .tellsAndWaits)
     }

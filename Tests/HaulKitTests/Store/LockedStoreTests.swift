@@ -7,14 +7,14 @@ import Testing
 @testable import HaulCore
 @testable import HaulKit
 
-/// A store that another program keeps locked for good.
+/// A store that another program keeps locked permanently.
 @Suite(.timeLimit(.minutes(60)))
 struct LockedStoreTests {
     let folder: TemporaryFolder
 
     init() throws { folder = try TemporaryFolder() }
 
-    /// Another connection that has locked the store, as `BEGIN EXCLUSIVE` in `sqlite3` does.
+    /// Locks the store with another connection, as `BEGIN EXCLUSIVE` in `sqlite3` does.
     private func locker() throws -> DatabaseQueue {
         var configuration = GRDB.Configuration()
         configuration.allowsUnsafeTransactions = true

@@ -6,7 +6,7 @@ import Testing
 @testable import HaulCore
 @testable import HaulKit
 
-/// A folder that the system gives another path between two runs, as it does with an application's container.
+/// A folder that the system moves to another path between two runs, as it does with an application's container.
 struct MovingRootTests {
     private let folder: TemporaryFolder
 
@@ -45,7 +45,7 @@ struct MovingRootTests {
         }
         for record in records { #expect(try await second.find(id: record.id)?.record == record) }
         await second.close()
-        // There and back again, and once more where it is.
+        // Moves the folder back, opens it there again, and moves it forth once more.
         for root in ["/old", "/old", "/new/place"] { await (try store(root)).close() }
         let last = try store(nil)
         for record in records { #expect(try await last.find(id: record.id)?.record == record) }

@@ -7,7 +7,7 @@ import Testing
 @testable import HaulCore
 @testable import HaulKit
 
-/// Rows that a later version wrote, or that somebody edited: none ends the process, hides another or is believed.
+/// Rows written by a later version or edited by hand. None ends the process, hides another row or is trusted.
 @Suite(.timeLimit(.minutes(60)))
 struct OddRowTests {
     private static let odd: [(String, DatabaseValue)] = [
@@ -35,7 +35,7 @@ struct OddRowTests {
         return request
     }
 
-    /// A store of three: one that waits, one that has begun, one that is complete.
+    /// Fills a store with three downloads: waiting, begun and complete.
     private func fill() async throws -> [DownloadRecord] {
         let store = try store { _ in }
         let status = FileStatus(kind: .file, size: 9, allocated: 9, device: 1, inode: 2, born: 3, modified: 4)
@@ -68,7 +68,7 @@ struct OddRowTests {
 
     private func edit(_ sql: String, _ arguments: StatementArguments) throws {
         let queue = try DatabaseQueue(path: folder("state/n.sqlite"))
-        // What a column may not have is not there to be read either.
+        // A value that the column does not allow cannot occur, so it need not be read.
         do { try queue.write { try $0.execute(sql: sql, arguments: arguments) } } catch is DatabaseError {}
         try queue.close()
     }
@@ -80,7 +80,7 @@ struct OddRowTests {
         return names
     }
 
-    /// Asks the store everything that it can be asked.
+    /// Calls all queries of the store.
     private func askEverything(_ store: DownloadStore, _ records: [DownloadRecord]) async throws {
         _ = try await store.knownHosts(at: Date())
         #expect(try await store.lastPosition() < .max / 2)
@@ -124,12 +124,12 @@ struct OddRowTests {
                         for other in records where other.id != record.id {
                             #expect(try await store.find(id: other.id)?.record.request == other.request)
                         }
-                        // Its URL can be downloaded again.
+                        // The URL of the odd row can be downloaded again.
                         let fresh = DownloadRecord(DownloadID(), try request("fresh"), createdAt: Date())
                         try await store.commit(fresh, nil)
                         try await store.remove(fresh.id)
                     }
-                    // Its files are removed for the next one.
+                    // Closes the store, because its files are removed for the next round.
                     await store.close()
                 }
             }
@@ -155,7 +155,7 @@ struct OddRowTests {
         #expect(box.all.count == 1)
     }
 
-    /// A digit that became another one.
+    /// Simulates a changed digit in the ranges.
     @Test func aClaimOfMoreBytesThanWereCountedIsNone() async throws {
         let records = try await fill()
         try edit("UPDATE progress SET written = '0-7', synced = '0-7'", [])

@@ -6,7 +6,7 @@ import Testing
 @testable import HaulCore
 @testable import HaulKit
 
-/// Stores whose files are damaged while nobody has them open: each opens, with everything that can be read.
+/// Stores whose files are damaged while closed. Each store opens with all readable rows.
 @Suite(.timeLimit(.minutes(60)))
 struct SalvageTests {
     private let folder: TemporaryFolder
@@ -35,7 +35,7 @@ struct SalvageTests {
         return record
     }
 
-    /// - Returns: the downloads of a store that was closed, in the order of adding.
+    /// - Returns: the downloads of a closed store, in the order of their addition.
     @discardableResult
     private func fill(_ count: Int = 400) async throws -> [DownloadRecord] {
         let store = try store()
@@ -51,7 +51,7 @@ struct SalvageTests {
 
     private func bytes() throws -> [UInt8] { Array(try Data(contentsOf: URL(fileURLWithPath: path))) }
 
-    /// Puts other bytes into the place of the store's file.
+    /// Replaces the store's file by `bytes`.
     private func put(_ bytes: [UInt8]) throws {
         try FileManager.default.removeItem(atPath: folder("state"))
         try folder.makeFolder("state")
@@ -75,7 +75,7 @@ struct SalvageTests {
             let store = try store()
             let found = try await store.all()
             let lost = records.count - found.count
-            // A leaf has room for so many.
+            // The largest number of rows on a leaf page.
             #expect(lost <= 24, "page \(page)")
             #expect(store.setAside != nil || lost == 0)
             if let salvage = store.salvage { #expect(salvage.lost == lost && salvage.kept == found.count) }
@@ -95,7 +95,7 @@ struct SalvageTests {
         var bytes = try bytes()
         var random = SplitMix64(seed: seed)
         for _ in 0..<[1, 8, 64][Int(seed % 3)] {
-            // Every third store is damaged where it says what it is.
+            // Every third store is damaged in the database header.
             let place = Int(random.next() % UInt64(seed % 3 == 0 ? 100 : bytes.count))
             bytes[place] ^= UInt8(truncatingIfNeeded: random.next() | 1)
         }
@@ -122,7 +122,7 @@ struct SalvageTests {
         await store.close()
     }
 
-    /// SQLite opens each without a complaint.
+    /// SQLite opens each of these without an error.
     @Test func salvagesAStoreWithAnotherColumnReferenceOrEncoding() async throws {
         let records = try await fill()
         let before = try bytes()
@@ -144,7 +144,7 @@ struct SalvageTests {
 
     @Test func keepsKeysPlacesClaimsAndSettings() async throws {
         let records = try await fill()
-        // Page 1 says where everything is.
+        // Page 1 has the database header and the schema.
         try put(overwrite(try bytes(), page: 0, with: 0))
         let store = try store()
         let all = try await store.all()
@@ -174,7 +174,7 @@ struct SalvageTests {
 
     // MARK: The log
 
-    /// A store as it is when its process is killed.
+    /// Leaves a store in the state after its process was killed.
     private func kill() async throws -> [DownloadRecord] {
         let store = try store()
         let records = try (0..<200).map { try record($0) }
@@ -195,18 +195,18 @@ struct SalvageTests {
         let records = try await kill()
         let log = URL(fileURLWithPath: path + "-wal")
         var bytes = Array(try Data(contentsOf: log))
-        // The page of the fiftieth frame.
+        // The page in the fiftieth frame.
         let frame = 32 + 50 * (24 + 4096)
         for index in frame + 24..<frame + 24 + 4096 { bytes[index] = 0 }
         try Data(bytes).write(to: log)
         let store = try store()
         #expect(store.setAside != nil)
-        // Each page was written again by later commits.
+        // Later commits wrote each page again.
         #expect(Set(try await store.all().map(\.record.id)) == Set(records.map(\.id)))
         await store.close()
     }
 
-    /// The mark of the byte order, the salts, the sum.
+    /// The magic number with the byte order, the salts, and the checksum.
     @Test(arguments: [0, 3, 17, 26])
     func readsALogWhoseHeaderIsDamaged(_ place: Int) async throws {
         let records = try await kill()
@@ -228,7 +228,7 @@ struct SalvageTests {
         try Data(bytes).write(to: log)
         let store = try store()
         #expect(store.setAside != nil)
-        // The first frames are of the tables, which the new store has.
+        // The first frames hold the tables, which the new store has anyway.
         #expect(Set(try await store.all().map(\.record.id)) == Set(records.map(\.id)))
         await store.close()
     }
@@ -264,7 +264,7 @@ struct SalvageTests {
         await store.close()
     }
 
-    /// The number of a page of rows in the list of free pages.
+    /// The list of free pages contains a page of rows.
     @Test func keepsTheRowsOfAPageThatIsSaidToBeFree() async throws {
         let records = try await fill()
         let before = try bytes()
@@ -296,7 +296,7 @@ struct SalvageTests {
         let records = try await fill()
         let before = try bytes()
         let marker = Array("https://a.example/file-200?".utf8)
-        // A page of rows, not one of an index: it holds the folder as well.
+        // Only a page of rows, unlike a page of an index, also contains the folder.
         let page = try #require(
             (0..<before.count / 4096).first { page in
                 let bytes = Data(before[page * 4096..<(page + 1) * 4096])
@@ -314,7 +314,7 @@ struct SalvageTests {
         #expect(salvage.sentence().contains(salvage.path) && !salvage.sentence(names: .max).contains("secret"))
         await store.close()
 
-        // Said until the damaged store is removed.
+        // The salvage is reported until the damaged store is removed.
         let next = try self.store()
         #expect(next.setAside == nil && next.salvage == salvage)
         try FileManager.default.removeItem(atPath: salvage.path)

@@ -12,7 +12,7 @@ struct SchemaTests {
 
     init() throws { folder = try TemporaryFolder() }
 
-    /// A store of the first version, with one download whose bytes are a single stretch.
+    /// Leaves a store of the first version, with one download whose bytes are a single range.
     private func leaveAFirstStore(written: Int64, synced: Int64, bootID: String) throws {
         try folder.makeFolder("state")
         let queue = try DatabaseQueue(path: folder("state/test.sqlite"))

@@ -8,7 +8,7 @@ import Testing
 struct StoreDateTests {
     private func isSame(_ date: Date) throws {
         let (text, library) = (try #require(StoreDate.text(date)), String.fromDatabaseValue(date.databaseValue))
-        // A millisecond may be rounded either way.
+        // The millisecond may be rounded up or down.
         let read = try #require(Date.fromDatabaseValue(text.databaseValue))
         #expect(text.utf8.count == library?.utf8.count)
         #expect(abs(read.timeIntervalSince(date)) < 0.002, "\(text) for \(library ?? "nothing")")
@@ -20,7 +20,7 @@ struct StoreDateTests {
     }
 
     @Test func knowsTheLengthOfEachMonthAndYear() throws {
-        // From 1970 to 2105, with the leap day of 2000 and the one that 2100 does not have.
+        // The years 1970 to 2105 include the leap day of 2000; 2100 has none.
         for day in stride(from: 0, to: 49_400, by: 1) {
             let date = Date(timeIntervalSince1970: Double(day) * 86400 + 86399.5)
             let text = try #require(StoreDate.text(date))

@@ -6,7 +6,7 @@ import Testing
 @testable import HaulCore
 @testable import HaulKit
 
-/// Stores that go wrong while they are open.
+/// Stores that fail while they are open.
 @Suite(.timeLimit(.minutes(60)))
 struct StoreHealthTests {
     private let folder: TemporaryFolder
@@ -68,7 +68,7 @@ struct StoreHealthTests {
 
         let second = try await downloader { error in told.withLock { $0.append(error) } }
         #expect(second.storeFailure == nil)
-        // More than SQLite has in memory.
+        // Damages more pages than SQLite has in memory.
         let file = try PosixFile(path, flags: O_RDWR)
         let pages = try file.size() / 4096
         for page in (pages / 10)..<(9 * pages / 10) {

@@ -5,7 +5,7 @@ import Testing
 @testable import HaulCore
 @testable import HaulKit
 
-/// Whether whoever named itself in a record is still there.
+/// Whether the owner named in a record is still alive.
 struct StoreOwnerTests {
     private let folder: TemporaryFolder
 
@@ -22,7 +22,7 @@ struct StoreOwnerTests {
             number = other.number
             withExtendedLifetime(other) {}
         }
-        // Its file is closed, as it is when its process was killed.
+        // The file of `other` is closed, as after a kill of its process.
         #expect(!one.isAlive(number) && one.isAlive(one.number))
     }
 
@@ -32,10 +32,10 @@ struct StoreOwnerTests {
         let other = try owner()
         #expect(one.hasMetOthers && other.hasMetOthers)
         other.leave()
-        // It may have left something behind.
+        // The other user may have left something behind.
         #expect(one.hasMetOthers)
         one.leave()
-        // It was there when the other came, and may have changed what that one had read.
+        // `one` was present when `other` came, and may have changed what `other` had read.
         #expect(other.hasMetOthers)
         other.leave()
         #expect(try !owner().hasMetOthers)
@@ -50,14 +50,14 @@ struct StoreOwnerTests {
     @Test func believesNoNumberOfAProcess() throws {
         let one = try owner()
         let process = Int64(ProcessInfo.processInfo.processIdentifier)
-        // That of a living one, by itself and with another lock's.
+        // The number of a live process, alone and combined with the number of another lock.
         for number in [1, process, 5 << 32 | process, -1, .max, .min] { #expect(!one.isAlive(number)) }
         #expect(StoreOwner.process(one.number) == Int32(process))
     }
 
     @Test func survivesTheClosingOfAnotherDescriptorOfTheFile() throws {
         let (one, other) = (try owner(), try owner())
-        // What locks of processes would not.
+        // Process locks (`F_SETLK`) would be released here.
         for _ in 0..<3 { _ = try PosixFile(folder("n.owners"), flags: O_RDWR) }
         #expect(one.isAlive(other.number) && other.isAlive(one.number))
     }

@@ -3,10 +3,10 @@ import Foundation
 @testable import HaulCore
 @testable import HaulKit
 
-/// Everything that a store has, in a form that does not depend on its tables: two versions of Haul that read the same
-/// downloads give equal dumps.
+/// The contents of a store, independent of its tables. Two versions of Haul that read the same downloads give equal
+/// dumps.
 struct StoreDump: Codable, Equatable {
-    /// Every option of a request.
+    /// All options of a request.
     struct Request: Codable, Equatable {
         var url: String
         var target: String?
@@ -38,7 +38,7 @@ struct StoreDump: Codable, Equatable {
     struct Download: Codable, Equatable {
         var id: String
         var request: Request
-        /// What is sent to the server: the request's own header fields, or those of the source provider's URL.
+        /// The header fields sent to the server: those of the request, or those of the source provider's URL.
         var sentHeaders: [HeaderField]
         var link: String?
         var linkHeaders: [HeaderField]?
@@ -60,7 +60,7 @@ struct StoreDump: Codable, Equatable {
         var createdAt: Date
         var startedAt: Date?
         var finishedAt: Date?
-        /// The byte ranges, as text; nil without a row of them.
+        /// The byte ranges as text; `nil` without a row of ranges.
         var written: String?
         var synced: String?
         var bootID: String?
@@ -69,7 +69,7 @@ struct StoreDump: Codable, Equatable {
     }
 
     var downloads: [Download]
-    /// Connections by origin.
+    /// Connection limits by origin.
     var hostLimits: [String: Int]
     var groups: [String]
 

@@ -4,18 +4,20 @@ import Testing
 @testable import HaulCore
 @testable import HaulKit
 
-/// A state folder of this version with downloads of every kind: `Tests/Fixtures` has one of each earlier version whose
-/// tables differ.
+/// Writes a state folder of this version, with downloads of every kind. `Tests/Fixtures` has one such folder for each
+/// earlier version with other tables.
 ///
-/// Before the tables change, write one (it is named by the number of the last migration):
+/// Write one before the tables change. Its name has the number of the last migration:
 ///
-///     HAUL_WRITE_FIXTURE=Tests/Fixtures/state-6 make test FILTER=StoreFixture
+/// ```
+/// HAUL_WRITE_FIXTURE=Tests/Fixtures/state-6 make test FILTER=StoreFixture
+/// ```
 struct StoreFixture {
     static let name = "fixture"
-    /// No file is there, and no path is of the machine that wrote it.
+    /// A fictitious folder: no path depends on the machine that wrote the fixture.
     static let files = "/haul-fixture"
     static let bootID = "11111111-2222-3333-4444-555555555555"
-    /// 2026-11-22, midnight.
+    /// 2026-11-22, midnight UTC.
     static let date = Date(timeIntervalSince1970: 1_795_305_600)
 
     @Test(.enabled(if: ProcessInfo.processInfo.environment["HAUL_WRITE_FIXTURE"] != nil))
@@ -41,7 +43,7 @@ struct StoreFixture {
 }
 
 extension StoreFixture {
-    /// The downloads, and how far their bytes have come.
+    /// The downloads with their persisted ranges.
     private struct Downloads {
         private(set) var all: [(record: DownloadRecord, persisted: PersistedRanges?)] = []
         private var random = SplitMix64(seed: 6)
@@ -90,7 +92,7 @@ extension StoreFixture {
             )
         }
 
-        /// The partial file of a download that has begun.
+        /// Sets the partial file of a download that has begun.
         private static func begin(_ record: inout DownloadRecord, _ path: String, total: Int64?, inode: UInt64) {
             let path = StoreFixture.files + "/" + path
             (record.finalPath, record.partPath) = (path, FilePaths.part(of: path))
@@ -211,7 +213,7 @@ extension StoreFixture {
             }
         }
 
-        /// URLs of the application.
+        /// Adds downloads with links and keys, as an application with a source provider has.
         private mutating func sources() {
             let now = StoreFixture.date
             add(

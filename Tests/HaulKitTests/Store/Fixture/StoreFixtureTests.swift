@@ -7,7 +7,7 @@ import Testing
 @testable import HaulCore
 @testable import HaulKit
 
-/// State folders that earlier versions wrote, one for each version of the tables: see ``StoreFixture``.
+/// Tests state folders of earlier versions, one for each version of the tables: see ``StoreFixture``.
 struct StoreFixtureTests {
     private static let root = Checkout.root.appendingPathComponent("Tests/Fixtures")
     static let folders = ["state-6"]
@@ -52,7 +52,7 @@ struct StoreFixtureTests {
         }
     }
 
-    /// Rows that cannot be read are as they were after the migration: reported, and out of the way of the others.
+    /// Migrates unreadable rows unchanged. They are reported and do not affect the other rows.
     @Test func migratesRowsThatCannotBeReadAsTheyAre() async throws {
         let expected = try copy("state-6")
         let texts = [
@@ -86,7 +86,7 @@ struct StoreFixtureTests {
         await store.close()
     }
 
-    /// It would take the migrated rows for unreadable ones.
+    /// The process of the earlier version would take the migrated rows for unreadable ones.
     @Test func doesNotMigrateWhileAProcessOfAnEarlierVersionUsesTheStore() async throws {
         let expected = try copy("state-6")
         for isExclusive in [true, false] {
@@ -104,7 +104,7 @@ struct StoreFixtureTests {
             other.unlock()
         }
         let one = try DownloadStore(folder: folder("state"), name: StoreFixture.name, isExclusive: false, bootID: "")
-        // Once it has been migrated, several may use it again.
+        // After the migration several processes may use the store again.
         let two = try DownloadStore(folder: folder("state"), name: StoreFixture.name, isExclusive: false, bootID: "")
         #expect(try await two.all().count == expected.downloads.count)
         await one.close()
