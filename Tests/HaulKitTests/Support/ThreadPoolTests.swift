@@ -5,7 +5,7 @@ import Testing
 @testable import HaulCore
 @testable import HaulKit
 
-/// The threads of file work.
+/// The thread pool for work on files.
 struct ThreadPoolTests {
     /// Counts the calls that run at once.
     private final class Meter: Sendable {
@@ -33,7 +33,7 @@ struct ThreadPoolTests {
         private let left: Mutex<Int>
         init(_ count: Int) { left = Mutex(count) }
 
-        /// Whether this was the last one.
+        /// Counts down and returns whether this was the last call.
         func countDown() -> Bool {
             left.withLock { left in
                 left -= 1
@@ -83,7 +83,7 @@ struct ThreadPoolTests {
         func note(_ file: Int, _ number: Int) { written.withLock { $0[file, default: []].append(number) } }
     }
 
-    /// A user may have no more threads: `ulimit -u`.
+    /// A user may not be allowed further threads (`ulimit -u`).
     @Test func runsEverythingWithoutAThreadOfItsOwn() async {
         let pool = ThreadPool(most: 4) { _ in 11 }
         await done(50) { done in for _ in 0..<50 { pool.async(done) } }
