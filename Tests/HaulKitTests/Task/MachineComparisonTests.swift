@@ -3,11 +3,11 @@ import Testing
 @testable import HaulCore
 @testable import HaulKit
 
-/// Resuming over a version that only bytes can vouch for.
+/// Resuming where only a comparison of bytes can prove the version.
 struct MachineComparisonTests {
     private static let weakWhole = ResponseHead.answer(200, ["Content-Length": "4000000", "ETag": "W/\"a\""])
 
-    /// Interrupted at 3,000,000 of 4,000,000 bytes, and about to ask for the rest.
+    /// Returns a driver interrupted at 3,000,000 of 4,000,000 bytes, just before it requests the rest.
     private func interrupted(
         _ head: ResponseHead = weakWhole,
         _ change: (inout DownloadMachine.Settings) -> Void = { _ in }
@@ -101,7 +101,7 @@ struct MachineComparisonTests {
         driver.breakOff(at: 3_100_000)
         driver.wakeUp()
         #expect(driver.place == .choosing)
-        // As little as came since.
+        // Few bytes have come since the last comparison, so few blocks are compared.
         #expect(try #require(driver.plan).count == ComparisonPlan.fewestBlocks)
     }
 

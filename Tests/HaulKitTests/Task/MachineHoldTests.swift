@@ -3,7 +3,7 @@ import Testing
 @testable import HaulCore
 @testable import HaulKit
 
-/// Pauses that heal themselves.
+/// Pauses that end by themselves.
 struct MachineHoldTests {
     typealias Place = MachineDriver.Place
     typealias Action = DownloadMachine.Action
@@ -31,7 +31,7 @@ struct MachineHoldTests {
         case .publishing where reason.isOfDisk:
             #expect(actions.isEmpty)
             #expect(driver.send(.stepFailed(noSpace)) == rest)
-        // Every byte is here, or nothing is to be held.
+        // All bytes have arrived, or nothing runs that could be held.
         case .verifying, .publishing, .paused, .completed, .failed, .cancelled:
             #expect(actions.isEmpty && driver.place == place && driver.machine.hold == nil)
             return

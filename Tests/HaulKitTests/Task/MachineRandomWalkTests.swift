@@ -4,7 +4,7 @@ import Testing
 @testable import HaulCore
 @testable import HaulKit
 
-/// Lives of downloads in a hostile world, some hundred thousand events of them. A failure names its seed.
+/// Random lives of downloads in a hostile world, with several hundred thousand events. A failure names its seed.
 struct MachineRandomWalkTests {
     private func shadow(_ seed: UInt64) -> ShadowDownload {
         var random = SplitMix64(seed: seed)
@@ -30,7 +30,7 @@ struct MachineRandomWalkTests {
         }
     }
 
-    /// From wherever it is, a download comes to its end once nothing goes wrong any more.
+    /// Checks that a download in any state comes to its end once nothing fails any more.
     private func completes(_ shadow: inout ShadowDownload, _ seed: UInt64) {
         shadow.isBenevolent = true
         if shadow.machine.settings.url.host == ShadowServer.wrongHost { shadow.replaceLink() }
@@ -62,13 +62,13 @@ struct MachineRandomWalkTests {
 
     private func mayFail(_ shadow: ShadowDownload) -> Bool {
         guard case .failed(let error) = shadow.machine.state else { return false }
-        // What is here belongs to a file of another length than the link leads to now.
+        // The received bytes belong to a file of another length than the present link.
         if shadow.machine.link.isVouchedFor, shadow.machine.link.isUntried, let total = shadow.machine.resource?.total,
             total != shadow.server.current.total
         {
             return true
         }
-        // Another version stands there, and the user wanted no other.
+        // The server has another version now, which the user does not want.
         return shadow.machine.settings.failsOnChange && error.code == .contentChanged
     }
 
@@ -82,7 +82,7 @@ struct MachineRandomWalkTests {
         #expect(one.machine == other.machine, "seed \(seed)")
     }
 
-    /// No order of events whatever, from whatever nowhere, may trap the process or lead on after the end.
+    /// Checks that events in any order never trap the process, and have no effect after the end.
     @Test(arguments: UInt64(2000)..<2040)
     func survivesEventsInNoOrderAtAll(_ seed: UInt64) {
         var random = SplitMix64(seed: seed)
@@ -103,7 +103,7 @@ struct MachineRandomWalkTests {
         }
     }
 
-    /// The changes of state that nobody needs to be told of.
+    /// Returns whether a change of state is not reported.
     private func isSilent(_ before: DownloadMachine.State, _ after: DownloadMachine.State) -> Bool {
         if case .preparing = before, case .preparing = after { return true }
         return false

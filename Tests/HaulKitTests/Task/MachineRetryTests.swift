@@ -43,7 +43,7 @@ struct MachineRetryTests {
             driver.answer(.answer(503))
             driver.wakeUp()
         }
-        // The server restarts for real now; it has shown that it is the right one.
+        // The server is now down, but its earlier answers proved that it is the right one.
         driver.breakOff(.connectionRefused)
         #expect(driver.place == .backingOff)
         driver.wakeUp()
@@ -77,7 +77,7 @@ struct MachineRetryTests {
         while driver.place == .backingOff, attempts < 50 {
             attempts += 1
             driver.wakeUp()
-            // No ranges here: from the start again, and never farther.
+            // The server ignores ranges. Each answer starts at 0 and never gets further.
             driver.answer(.whole)
             if driver.place == .connecting { driver.answer(.whole) }
             driver.breakOff(at: 400)
@@ -183,7 +183,7 @@ struct MachineRetryTests {
         driver.wakeUp()
         driver.answer(.whole(of: "v4"))
         #expect(driver.place == .failed && driver.error?.code == .contentChanged)
-        // What arrived is still there, and is still called by its own name.
+        // The received bytes are kept under the tag of their own version.
         #expect(driver.machine.persisted.count == 10)
         #expect(driver.machine.resource?.validator.entityTag?.text == "\"v3\"")
     }
@@ -206,7 +206,7 @@ struct MachineRetryTests {
         driver.answer(.rest(from: 500))
         driver.send(.connectionEnded(driver.id, .overlapDiffers))
         #expect(driver.place == .connecting && driver.question == .whole)
-        // What is there stays until the new answer can replace it.
+        // The received bytes stay until the new answer can replace them.
         #expect(driver.machine.persisted.count == 500)
     }
 
@@ -243,7 +243,7 @@ struct MachineRetryTests {
         #expect(driver.place == .connecting && driver.question.offset == 600)
     }
 
-    /// 500 bytes of a whole of unknown length are here, and an answer promises 100 more.
+    /// Returns a driver with 500 bytes of a file of unknown length, and an answer with 100 more.
     private func partOfAnUnknownWhole() -> MachineDriver {
         var driver = MachineDriver(at: .connecting)
         driver.answer(.answer(200, ["Transfer-Encoding": "chunked", "ETag": "\"a\""]))
@@ -310,7 +310,7 @@ struct MachineRetryTests {
         while driver.place == .backingOff, attempts < 20 {
             driver.wakeUp()
             driver.answer(.rest(from: 400))
-            // What happens in between does not make it better.
+            // Another failure in between does not reset the count.
             driver.breakOff(attempts == 2 ? .connectionLost : .malformedResponse, at: 400)
             attempts += 1
         }

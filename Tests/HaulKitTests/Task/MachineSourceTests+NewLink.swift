@@ -4,7 +4,7 @@ import Testing
 @testable import HaulCore
 @testable import HaulKit
 
-/// What becomes of the received bytes under another link, and links that come unasked.
+/// The received bytes after a change of the link, and links that come unasked.
 extension MachineSourceTests {
     // MARK: Is it the same file?
 
@@ -46,7 +46,7 @@ extension MachineSourceTests {
         )
         let actions = driver.answer(head)
         #expect(actions.contains(.startBody(driver.id, at: 500, compare: 500, limit: 500)))
-        // Until the bytes have been compared, it is the old version that is here.
+        // Until the bytes are compared, the resource is the old version.
         #expect(driver.machine.resource?.validator.entityTag?.text == "\"a\"")
         driver.send(.bytesLanded(driver.persisted(600)))
         #expect(driver.machine.resource?.validator.entityTag?.text == "\"other\"")
@@ -74,7 +74,7 @@ extension MachineSourceTests {
 
     @Test func comparesBytesWhereTheServerNamesNoVersion() {
         var driver = half({ _ in }, .answer(200, ["Content-Length": "1000"]))
-        // Without anybody's word that it is the same file it would be fetched anew.
+        // Nothing vouches for the same file, so the next request would start over.
         #expect(!driver.question.goesOn)
         _ = refuse(&driver)
         _ = find(&driver)
@@ -113,10 +113,10 @@ extension MachineSourceTests {
         case .completed, .cancelled: #expect(driver.machine == before && actions.isEmpty)
         case .awaitingURL: #expect(actions == [.cancelSource(ask), .open(driver.id, driver.question), .report])
         case .connecting: #expect(actions == [.close(id), .open(driver.id, driver.question), .report])
-        // Of the same place the comparison goes on.
+        // The new link is for the same place, so the comparison goes on.
         case .comparing: #expect(actions == [.close(id), .open(driver.id, driver.question)])
         case .backingOff: #expect(actions == [.cancelTimer(timer), .open(driver.id, driver.question), .report])
-        // What brings bytes goes on.
+        // A connection that brings bytes goes on.
         default: #expect(actions.isEmpty && driver.place == place)
         }
         if place != .completed, place != .cancelled { #expect(driver.machine.sources.url == link(Self.fresh)) }

@@ -4,7 +4,7 @@ import Testing
 @testable import HaulCore
 @testable import HaulKit
 
-/// Links that expire: when the application is asked, and what becomes of what is here.
+/// Links that expire: when the source provider is called, and what happens to the received bytes.
 struct MachineSourceTests {
     typealias Action = DownloadMachine.Action
     static let old = "https://files.example/a.iso?s=1"
@@ -21,7 +21,7 @@ struct MachineSourceTests {
         }
     }
 
-    /// Half of the file is here, over a link that is about to be asked for again.
+    /// Returns a driver with half of the file, just after it has requested the rest over its link.
     func half(_ change: (inout DownloadMachine.Settings) -> Void = { _ in }, _ head: ResponseHead = .whole)
         -> MachineDriver
     {
@@ -86,7 +86,7 @@ struct MachineSourceTests {
         let actions = refuse(&driver, status)
         #expect(actions == [.close(id), .askForSource(driver.ask, .refused(status: status)), .report])
         _ = find(&driver)
-        // The same place under another signature: the strong tag is enough.
+        // The place is the same and only the signature differs, so the strong tag is enough.
         #expect(driver.question.offset == 500 && driver.question.overlap == 0)
         #expect(driver.question.condition == .ifRange("\"a\""))
         driver.answer(.rest(from: 500))
@@ -151,14 +151,14 @@ struct MachineSourceTests {
             $0.mirrors = [Metalink.Source(link("https://mirror.example/a.iso"))]
             $0.retry.attempts = 0
         }
-        // The broken connection led to the mirror; it has nothing, and home again.
+        // After the broken connection the mirror is asked. It has no file, so the primary source is next.
         driver.breakOff()
         _ = refuse(&driver)
         driver.send(.sourceFailed(driver.ask, DownloadError(.sourceFailed, "no")))
         #expect(driver.place == .connecting || driver.place == .failed)
     }
 
-    /// Several connections, of which only a further one hears that the link has expired.
+    /// Only an additional connection learns that the link has expired.
     @Test func goesOnWithTheOthersWhenAFurtherRequestIsRefused() {
         var driver = driver(Self.old) {
             $0.limits.connections = 2
@@ -174,7 +174,7 @@ struct MachineSourceTests {
         #expect(actions.contains(.close(second)) && !actions.contains(.close(first)))
         #expect(actions.contains(.askForSource(driver.ask, .refused(status: 403))))
         #expect(driver.place == .transferring)
-        // Nothing more is asked over a link that is not taken.
+        // No further request is made over a refused link.
         driver.now = driver.now + .seconds(1)
         #expect(
             !driver.send(.bytesLanded(driver.persisted(100))).contains { if case .open = $0 { true } else { false } }
@@ -195,7 +195,7 @@ struct MachineSourceTests {
         driver.now = driver.now + .seconds(2)
         #expect(driver.send(.bytesLanded(driver.persisted(200))) == [.askForSource(driver.ask, .expiring)])
         #expect(driver.send(.bytesLanded(driver.persisted(300))).isEmpty)
-        // The connection goes on over the old one.
+        // The connection goes on over the old link.
         #expect(find(&driver, lasting: .seconds(60)).isEmpty && driver.place == .transferring)
         driver.breakOff(at: 300)
         driver.wakeUp()
@@ -229,7 +229,7 @@ struct MachineSourceTests {
         #expect(driver.send(.bytesLanded(driver.persisted(200))).isEmpty)
     }
 
-    /// A server that cuts what runs when the link expires.
+    /// The server cuts off bodies in progress when the link expires.
     @Test func goesOnWithoutAPauseWhenAnExpiredLinkWasCutOff() {
         var driver = driver("haul-source:lesson")
         driver.connect()
@@ -261,7 +261,7 @@ struct MachineSourceTests {
         driver.send(.bytesLanded(driver.persisted(100)))
         #expect(driver.send(.sourceFailed(driver.ask, DownloadError(.sourceFailed, "no"))).isEmpty)
         #expect(driver.send(.bytesLanded(driver.persisted(200))).isEmpty)
-        // And asks again after a while.
+        // The machine asks again after a while.
         driver.now = driver.now + .seconds(11)
         #expect(driver.send(.bytesLanded(driver.persisted(300))) == [.askForSource(driver.ask, .expiring)])
         #expect(

@@ -101,7 +101,7 @@ struct MachineTransitionTests {
         var driver = MachineDriver(at: .backingOff)
         driver.wakeUp()
         driver.send(.headReceived(driver.id, .rest(from: 500), retryAfter: nil))
-        // The worker has let nothing in, and so knows of no byte.
+        // The worker has not admitted a body, so it reports no bytes.
         driver.breakOff(at: 0)
         driver.send(.prepared(driver.id))
         #expect(driver.place == .backingOff)

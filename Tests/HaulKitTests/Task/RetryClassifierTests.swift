@@ -52,7 +52,7 @@ struct RetryClassifierTests {
                 host: "files.example",
                 isRedirected: false
             )
-            // Also 407: what a proxy of ours says does not come here.
+            // This includes 407, because a 407 of the user's own proxy does not get here.
             #expect(decision.error.code == .refusedByServer)
             #expect(decision.error.status == status)
             #expect(decision.error.message.contains("\(status)"))

@@ -3,11 +3,11 @@ import Foundation
 @testable import HaulCore
 @testable import HaulKit
 
-/// A machine and the short ways to each of its states.
+/// A machine, with shortcuts to each of its states.
 struct MachineDriver {
     typealias Action = DownloadMachine.Action
 
-    /// The states by name, for tables.
+    /// Names of the states, for tables of test arguments.
     enum Place: String, CaseIterable {
         case queued, inspectingDisk, awaitingURL, choosing, comparing, connecting, preparing, transferring, backingOff,
             verifying,
@@ -97,15 +97,15 @@ struct MachineDriver {
         }
     }
 
-    /// The last connection that was opened, and the last timer that was started.
+    /// The connection that was opened last, and the timer that was started last.
     private(set) var id = DownloadMachine.ConnectionID(number: 0)
     private(set) var timer = DownloadMachine.TimerID(number: 0)
     private(set) var question = RangeRequest.whole
     private(set) var wait = Duration.zero
-    /// The last choice of blocks, and what they were to be chosen from.
+    /// The last choice of blocks and its plan.
     private(set) var choice = DownloadMachine.ChoiceID(number: 0)
     private(set) var plan: ComparisonPlan?
-    /// The last question to the application, and why it was asked.
+    /// The last query to the source provider and its reason.
     private(set) var ask = DownloadMachine.AskID(number: 0)
     private(set) var reason: SourceQuery.Reason?
 
@@ -131,7 +131,7 @@ struct MachineDriver {
         send(.recovered(nil))
     }
 
-    /// The answer to the present question, made ready for.
+    /// Sends the answer to the present request, and the end of its preparation.
     @discardableResult
     mutating func answer(_ head: ResponseHead, retryAfter: Duration? = nil) -> [Action] {
         let actions = send(.headReceived(id, head, retryAfter: retryAfter))
@@ -149,14 +149,14 @@ struct MachineDriver {
 }
 
 extension ResponseHead {
-    /// 1000 bytes of version "a".
+    /// An answer with 1000 bytes of version "a".
     static var whole: ResponseHead { whole(of: "a") }
 
     static func whole(of version: String, total: Int64 = 1000) -> ResponseHead {
         .answer(200, ["Content-Length": "\(total)", "ETag": "\"\(version)\""])
     }
 
-    /// The answer to the question for a block of 100,000 bytes under a weak tag.
+    /// The answer to the request for one block of a file with a weak tag; by default the file has 100,000 bytes.
     static func block(of question: RangeRequest, tag: String? = "W/\"a\"", total: Int64 = 100_000) -> ResponseHead {
         var head = ResponseHead.answer(
             206,
@@ -166,7 +166,7 @@ extension ResponseHead {
         return head
     }
 
-    /// The rest of version "a".
+    /// An answer with the rest of a version, by default of "a".
     static func rest(from first: Int64, to last: Int64 = 999, of version: String = "a") -> ResponseHead {
         .answer(206, ["Content-Range": "bytes \(first)-\(last)/1000", "ETag": "\"\(version)\""])
     }

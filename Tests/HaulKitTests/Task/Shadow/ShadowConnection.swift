@@ -3,29 +3,29 @@ import Foundation
 @testable import HaulCore
 @testable import HaulKit
 
-/// A connection as the world sees it.
+/// A connection as seen from outside the machine.
 struct ShadowConnection {
     enum Stage { case awaitingURL, held, flowing }
 
     let id: DownloadMachine.ConnectionID
     let question: RangeRequest
-    /// Where it was asked.
+    /// The requested URL.
     let url: URL
-    /// Most bytes that come at once.
+    /// Largest number of bytes that arrive at once.
     let pace: Int64
-    /// Nothing comes any more, and nobody says so.
+    /// Whether the server falls silent without an error.
     let isFrozen: Bool
     var stage = Stage.awaitingURL
     var preparation: DownloadMachine.Preparation?
     var isPrepared = false
     var isAdmitted = false
     var body: ShadowServer.Body?
-    /// Next byte of the body.
+    /// Offset of the next byte of the body.
     var position: Int64 = 0
-    /// Nothing is taken from here on.
+    /// Offset from which no more bytes are taken.
     var limit = Int64.max
 
-    /// What it may still bring.
+    /// The range that the connection may still bring.
     var rest: Range<Int64> {
         guard stage == .flowing, let body else { return 0..<0 }
         return position..<max(position, min(body.end, limit))

@@ -1,7 +1,7 @@
 @testable import HaulCore
 @testable import HaulKit
 
-/// What the machine does to the world.
+/// The effects of the machine's actions.
 extension ShadowDownload {
     mutating func apply(_ action: Action) {
         switch action {
@@ -24,7 +24,7 @@ extension ShadowDownload {
         case .shorten(let id, let end): shorten(id, end)
         case .close(let id):
             guard connections[id] != nil else { return complain("closes \(id), which is not open") }
-            // What it had taken in is still written.
+            // The bytes that the connection has received are still written.
             flow(id)
             connections[id] = nil
         case .checkPiece(let index):
@@ -118,12 +118,12 @@ extension ShadowDownload {
 
     private mutating func shorten(_ id: ConnectionID, _ end: Int64) {
         guard connections[id] != nil else { return complain("narrows \(id), which is not open") }
-        // What was taken in before is written, even beyond the new end.
+        // The bytes received before are written even beyond the new end.
         if chance(30) { flow(id) }
         connections[id]?.limit = end
     }
 
-    /// Some more of the body reaches the file.
+    /// Writes some more bytes of the body to the file.
     mutating func flow(_ id: ConnectionID) {
         guard let open = connections[id], let body = open.body, !open.rest.isEmpty else { return }
         let rest = open.rest

@@ -1,12 +1,12 @@
 @testable import HaulCore
 @testable import HaulKit
 
-/// What connections bring.
+/// The events of connections.
 extension ShadowDownload {
     mutating func proceedConnection(_ id: ConnectionID) {
         guard let open = connections[id] else { return }
         if open.isFrozen {
-            // Nobody notices for long that the server has fallen silent.
+            // A stall is noticed only after a long time.
             guard isBenevolent || chance(5) else { return }
             return end(id, .failed(TransportError(.stalled), open.stage == .flowing ? file.persisted : nil))
         }
@@ -60,7 +60,7 @@ extension ShadowDownload {
     private mutating func end(_ id: ConnectionID, _ end: DownloadMachine.ConnectionEnd) {
         let wasTransferring = machine.state == .transferring
         connections[id] = nil
-        // Those whose bytes are all here may be closed at any time.
+        // A connection whose bytes have all arrived may be closed at any time.
         let others = connections.keys.filter { id in
             guard let remainingRange = machine.transfer.plan?.segments[id]?.remainingRange else { return false }
             return file.persisted.written.firstMissing(in: remainingRange) < remainingRange.upperBound
@@ -73,7 +73,7 @@ extension ShadowDownload {
         }
     }
 
-    /// What goes wrong with one connection leaves the others alone.
+    /// Checks that a failure of one connection leaves the others open.
     private mutating func carriesOn(_ others: [ConnectionID], _ reason: String) {
         let isDone = machine.transfer.plan?.isComplete ?? false
         if !isDone, others.contains(where: { connections[$0] == nil }) {

@@ -3,16 +3,16 @@ import Foundation
 @testable import HaulCore
 @testable import HaulKit
 
-/// The world's part: what may happen next.
+/// The events that may happen next.
 extension ShadowDownload {
-    /// Something that is under way and will bring an event.
+    /// The origin of an event that is due.
     private enum Source { case slot, step, connection(ConnectionID), piece, tick, timer, verification, ask }
 
     private var sources: [Source] {
         var sources: [Source] = []
         if machine.state == .queued, steps.isEmpty { sources.append(.slot) }
         if !steps.isEmpty { sources.append(.step) }
-        // While a head is held the connection may break, but need not: what comes next is a step.
+        // A connection whose head is held may break. In a kind world it waits for the next step instead.
         let mayAct = openIDs.filter { !isBenevolent || connections[$0]?.stage != .held }
         sources += mayAct.map { .connection($0) }
         if !uncheckedPieces.isEmpty { sources.append(.piece) }
@@ -27,7 +27,7 @@ extension ShadowDownload {
         now = now + .milliseconds(Int.random(in: 0...300, using: &random))
     }
 
-    /// One event of a hostile world.
+    /// Sends one event of a hostile world.
     mutating func proceedHostilely() {
         passTime()
         if chance(20) { return sendLate(nothingOfUse()) }
@@ -58,7 +58,7 @@ extension ShadowDownload {
         return Origin(source == 0 ? ShadowServer.url : ShadowServer.url(ofMirror: source))
     }
 
-    /// One event of those that are under way; the world is bad or kind, as set.
+    /// Sends one event that is due; the world is hostile or kind according to `isBenevolent`.
     mutating func proceed() {
         passTime()
         act()
@@ -93,7 +93,7 @@ extension ShadowDownload {
     private mutating func fireTimer() {
         guard let fired = timer else { return }
         now = now + .seconds(400)
-        // It has gone off: what it was for may start it again.
+        // Cleared first, because the machine may start a new timer.
         timer = nil
         send(.timerFired(fired))
     }
@@ -112,7 +112,7 @@ extension ShadowDownload {
         let version = versions.count == 1 ? versions.first.flatMap { server.versions[$0] } : nil
         let isWhole = version.map { $0.total == file.persisted.prefix } ?? false
         let actual = ShadowServer.digest(of: isWhole ? version?.number ?? 0 : 0xFFFF)
-        // Nothing at all has the digest of whatever version has no bytes.
+        // Without any bytes, the digest is right for a version of length 0.
         let isRight = actual == expected || (versions.isEmpty && server.current.total == 0)
         answer(isRight ? .right : .mismatch(expected: expected, actual: actual))
     }
@@ -124,7 +124,7 @@ extension ShadowDownload {
 
     // MARK: Late events
 
-    /// An event that must change nothing in the present state.
+    /// Returns an event that must have no effect in the present state.
     private mutating func nothingOfUse() -> Event {
         let stale = staleConnection()
         let present = ConnectionID(number: lastConnection)
@@ -147,7 +147,7 @@ extension ShadowDownload {
         if state != .verifying { useless += [.verified(.right), .verified(.unchecked)] }
         if state != .publishing { useless.append(.published(path: "/elsewhere")) }
         if state != .transferring { useless.append(.connectionWanted([anyHost()])) }
-        // During a short step it may take back what was asked for.
+        // During a short step the event may cancel a request that is still pending.
         let isTorn = [.inspectingDisk, .publishing].contains(state) || steps.contains(where: \.isPreparation)
         if !isTorn, let reason = HoldReason.allCases.first(where: { $0 != machine.hold }) {
             useless.append(.holdEnded(reason))
@@ -189,7 +189,7 @@ extension ShadowDownload {
         return useless.randomElement(using: &random) ?? .prepared(stale)
     }
 
-    /// A connection that is not open, and that nobody waits for.
+    /// Returns a connection that is not open.
     private mutating func staleConnection() -> ConnectionID {
         let id = ConnectionID(number: Int.random(in: -1..<max(0, lastConnection), using: &random))
         return chance(20) || connections[id] != nil ? ConnectionID(number: 9999) : id

@@ -1,15 +1,15 @@
 @testable import HaulCore
 @testable import HaulKit
 
-/// What always holds.
+/// Rules that always hold.
 extension ShadowDownload {
-    /// A digest will show whether the result is right.
+    /// Whether a digest will prove the result.
     private var isProvable: Bool {
         machine.settings.checksum != nil || pieceHashes != nil
             || machine.resource?.digest != nil && machine.resource?.isDigestOfMirror != true
     }
 
-    /// The digests of the pieces, where they are those of a file of this length.
+    /// The digests of the pieces, if they fit the length of the file.
     private var pieceHashes: PieceHashes? {
         guard let pieces = machine.settings.pieces, let total = machine.resource?.total, pieces.covers(total)
         else {
@@ -18,28 +18,29 @@ extension ShadowDownload {
         return pieces
     }
 
-    /// The server names no version for certain, and the user wants its bytes joined all the same.
+    /// Whether the server has no strong validator, and the user allows unverified resumption.
     var joinsBlindly: Bool {
         machine.settings.resumesUnverified && server.tags != .strong && server.dates != .strong
     }
 
-    /// Whether bytes of these origins are what one version has in their places.
+    /// Returns whether the bytes of these origins equal those of `version`.
     func agrees(_ origins: [Int: ByteSet], with version: Int) -> Bool {
         origins.allSatisfy { server.agree($0.key, version, in: $0.value) }
     }
 
-    /// Whether these bytes are those of one version that the server had.
+    /// Returns whether these bytes belong to one version of the server's file.
     func isOfOneVersion(_ bytes: ByteSet) -> Bool {
         let origins = file.origins(in: bytes)
         return origins.count < 2 || server.versions.keys.contains { agrees(origins, with: $0) }
     }
 
-    /// A body is about to be joined to what is on disk.
+    /// Checks a body that is about to be joined to the bytes on disk.
     mutating func checkJoin(_ question: RangeRequest, _ version: Int) {
         guard question.goesOn, question.offset > 0, !isProvable, !joinsBlindly, !isExcused else { return }
         let written = file.persisted.written
         if agrees(file.origins(in: written), with: version) { return }
-        // What differs lies where nothing was compared: excepted, if the version has no strong name and enough was compared.
+        // Differing bytes where nothing was compared are excused if there is no strong validator and enough was
+        // compared.
         guard let known = question.known,
             !known.validator.isStrong || question.terms.source != .sameURL
                 || question.terms.mayBeUnnamed
@@ -49,12 +50,12 @@ extension ShadowDownload {
         let rest = written.subtracting(compared)
         let least = ComparisonPlan.blockLength * Int64(ComparisonPlan.fewestBlocks)
         if !rest.isEmpty, compared.count < least { complain("joins what it has not compared, but \(compared.text)") }
-        // It may have been replaced since it was compared.
+        // The file may have been replaced since the comparison.
         if rest.isEmpty, comparedWith == [version] { complain("joins what differs where it was compared") }
         isExcused = true
     }
 
-    /// A block's answer brings nothing but what is compared.
+    /// Checks that the answer for a block brings only bytes to compare.
     mutating func checkBlock(_ open: ShadowConnection, _ offset: Int64, _ compare: Int64, _ limit: Int64?) {
         if case .comparing(open.id, _) = machine.state {} else { complain("admits a block while it does not compare") }
         if offset != open.question.offset || compare != open.question.overlap || limit != 0 {
@@ -63,7 +64,7 @@ extension ShadowDownload {
         if !file.persisted.written.containsAll(of: offset - compare..<offset) { complain("compares what it lacks") }
     }
 
-    /// Whether a piece that is here has the right digest: all of it is of the version that the digests were made of.
+    /// Returns whether a piece has the right digest: all of its bytes are of the final version.
     func isRight(_ index: Int) -> Bool {
         guard let pieces = machine.settings.pieces, let total = machine.resource?.total else { return true }
         let range = pieces.range(of: index, total: total)
@@ -73,7 +74,7 @@ extension ShadowDownload {
 
     // MARK: Holds
 
-    /// A hold is a pause, and ends by its own reason alone; a user's pause ends by nothing but the user.
+    /// Checks that a hold is a pause that ends only with its own reason, and that a user's pause ends only by the user.
     mutating func checkHold(_ event: Event, _ before: DownloadMachine.State, _ hold: HoldReason?) {
         if machine.hold != nil, machine.state != .paused { complain("is held and not paused") }
         guard before == .paused else { return }
@@ -149,7 +150,7 @@ extension ShadowDownload {
         }
     }
 
-    /// Every byte has landed, is owed by an open connection, or is nobody's yet.
+    /// Checks that every byte has been written, is owed by an open connection, or is unassigned.
     mutating func checkPlan() {
         guard case .transferring = machine.state, let plan = machine.transfer.plan else { return }
         if plan.total != machine.resource?.total { complain("plans \(plan.total) bytes") }
@@ -163,7 +164,7 @@ extension ShadowDownload {
                 complain("expects the same bytes twice")
             }
             if !segment.isHedge { remainingRange.insert(contentsOf: segment.remainingRange) }
-            // Bytes that it owes lie in what it may still bring.
+            // The bytes that a connection owes are among those that it may still bring.
             if let open = connections[id], open.stage == .flowing, !open.isFrozen, !file.isBroken {
                 let left = ByteSet(segment.remainingRange).subtracting(file.persisted.written)
                 let isComing = left.subtracting(ByteSet(open.rest)).isEmpty || open.rest.upperBound == open.body?.end
@@ -182,7 +183,7 @@ extension ShadowDownload {
         }
     }
 
-    /// Without a digest that will show it, no bytes of two versions ever stand in the file.
+    /// Checks that the file never has bytes of two versions, unless a digest will show it.
     mutating func checkVersions() {
         guard !isProvable, !joinsBlindly, !isExcused, hasPart else { return }
         guard !isOfOneVersion(file.persisted.written) else { return }
@@ -191,7 +192,7 @@ extension ShadowDownload {
 
     // MARK: Connections
 
-    /// The first connection asks for what the file lacks, and of the version that it has.
+    /// Checks that the first connection requests missing bytes of the present version.
     mutating func checkFirst(_ id: ConnectionID, _ question: RangeRequest) {
         if connections.count > 1 { complain("begins with \(id) while connections are open") }
         guard question.goesOn else { return }
@@ -239,7 +240,7 @@ extension ShadowDownload {
 
     // MARK: The end
 
-    /// What is verified is whole, and where nothing is left to compare it with, it is right.
+    /// Checks that the file is complete before verification, and also correct if no digest is left to verify.
     mutating func checkWhole(_ checksum: DownloadRequest.Checksum?) {
         if !connections.isEmpty { complain("verifies while a connection is open") }
         let count = machine.persisted.prefix

@@ -3,7 +3,7 @@ import Foundation
 @testable import HaulCore
 @testable import HaulKit
 
-/// The application's part: links, good and bad ones, when it is asked and unasked.
+/// The source provider: good and bad links, asked and unasked.
 extension ShadowDownload {
     mutating func askForSource(_ id: DownloadMachine.AskID, _ reason: SourceQuery.Reason) {
         if ask != nil { complain("asks twice for a link") }
@@ -27,7 +27,7 @@ extension ShadowDownload {
         send(.sourceReplaced(fresh))
     }
 
-    /// What the engine's record would say, before the machine knows it.
+    /// Records the new link in the store, before the machine gets it.
     private mutating func record(_ fresh: DownloadMachine.Link) {
         if !machine.link.isMissing, store.resource?.place == nil { store.resource?.place = machine.settings.url.place }
     }
@@ -38,7 +38,7 @@ extension ShadowDownload {
         var host =
             ["files.example/a.iso", "files.example/a.iso", "cdn1.example/x.iso", "cdn2.example/y.iso"]
             .randomElement(using: &random) ?? ""
-        // One that the server does not take, or that leads to another file.
+        // The server refuses the link, or the link leads to another file.
         if machine.link.canAsk, fails(20) { number = server.revoked }
         if machine.persisted.count > 0, fails(5) { host = ShadowServer.wrongHost + "/z" }
         let life = Int.random(in: -1000...4000, using: &random)
@@ -52,10 +52,10 @@ extension ShadowDownload {
 
 extension ShadowServer {
     static let wrongHost = "wrong.example"
-    /// What is added to the number of a version for the file behind a wrong link.
+    /// Added to the number of a version to get the file behind a wrong link.
     static let wrong = 2000
 
-    /// Whether the link of the present request is not taken any more.
+    /// Whether the server refuses the link of the present request.
     var refusesLink: Bool {
         let number = asked.query.flatMap { Int($0.dropFirst(2)) } ?? 0
         return number <= revoked
@@ -69,7 +69,7 @@ extension ShadowServer {
         return Answer(head: head(status, nil))
     }
 
-    /// The file as the place of the present request has it: another place names versions otherwise.
+    /// The version at the host of the present request. Other hosts have other tags.
     var versionBehindLink: Version? {
         var version = current
         switch asked.host {
@@ -81,7 +81,7 @@ extension ShadowServer {
         return version
     }
 
-    /// All that a version is called, wherever it stands.
+    /// Returns all tags of a version, at all hosts.
     func names(of version: Version) -> Set<String?> {
         [version.tag, tag("cdn1-\(version.number)"), tag("cdn2-\(version.number)")]
     }

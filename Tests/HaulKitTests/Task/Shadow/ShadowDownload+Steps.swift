@@ -1,7 +1,7 @@
 @testable import HaulCore
 @testable import HaulKit
 
-/// What the engine does with the file, one step after another.
+/// The engine's steps on the file, one after another.
 extension ShadowDownload {
     mutating func finishStep() {
         let step = steps.removeFirst()
@@ -63,7 +63,7 @@ extension ShadowDownload {
         if !isOpen { complain("admits a body into no file") }
         if offset - compare != body.first { complain("admits at \(offset) what begins at \(body.first)") }
         let again = ByteSet(offset - compare..<offset)
-        // A body that ends within the overlap is taken for another file's, as the worker does.
+        // A body that ends within the overlap counts as another file, as in the worker.
         if compare > 0, !agrees(file.origins(in: again), with: body.version.number) || body.end < offset {
             connections[id] = nil
             return send(.connectionEnded(id, .overlapDiffers))
@@ -73,14 +73,14 @@ extension ShadowDownload {
         if !open.question.isComparison { checkJoin(open.question, body.version.number) }
         connections[id]?.stage = .flowing
         connections[id]?.position = offset
-        // What was said of its end since it was let in counts.
+        // A limit that was set since the admission takes precedence.
         if let limit, open.limit == .max { connections[id]?.limit = offset + limit }
     }
 
     private mutating func chooseBlocks(_ id: DownloadMachine.ChoiceID, _ plan: ComparisonPlan) {
         if !isOpen { complain("chooses blocks of no file") }
         if fails(2) { return send(.blocksUnreadable(id, DownloadError(.diskFailed, "read error"))) }
-        // Some of what is on disk is zeros.
+        // A part of the bytes on disk may be zeros.
         let zeros = chance(30) ? 0..<Int64.random(in: 0...file.persisted.prefix, using: &random) : 0..<0
         let blocks = plan.blocks { !zeros.contains($0.lowerBound) }
         if !file.persisted.written.containsAll(blocks) { complain("compares what it lacks: \(blocks)") }
@@ -102,7 +102,7 @@ extension ShadowDownload {
             complain("publishes \(total) of \(version.total) bytes")
         }
         (hasPart, isOpen) = (false, false)
-        // Another process was first.
+        // Another process has published the file first.
         if fails(2) { return send(.skipped(path: "/there")) }
         send(.published(path: "/done"))
     }

@@ -3,15 +3,15 @@ import Foundation
 @testable import HaulCore
 @testable import HaulKit
 
-/// A machine and the smallest world that it can live in: a file, servers, connections. Every action is applied to the world,
-/// and what must not be is written down as a problem (`ShadowDownload+Actions`, `ShadowDownload+Invariants`).
-/// `ShadowDownload+Events`, `+Steps` and `+Connections` play the world's part.
+/// A machine in the smallest possible world: a file, servers and connections. Every action is applied to the world, and
+/// violated rules are recorded as problems (`ShadowDownload+Actions`, `ShadowDownload+Invariants`).
+/// `ShadowDownload+Events`, `+Steps` and `+Connections` send the events of the world.
 struct ShadowDownload {
     typealias ConnectionID = DownloadMachine.ConnectionID
     typealias Event = DownloadMachine.Event
     typealias Action = DownloadMachine.Action
 
-    /// What the engine does one after another, each answered by an event or none.
+    /// A step of the engine. Steps run one after another, and each leads to one event or none.
     enum Step: Equatable {
         case recover, checkpoint, answerUnchecked, publish, setAside, discard, release
         case chooseBlocks(DownloadMachine.ChoiceID, ComparisonPlan)
@@ -34,7 +34,7 @@ struct ShadowDownload {
     var server: ShadowServer
     var random: SplitMix64
     var now = Instant.start
-    /// The world is kind from now on.
+    /// Whether the world is kind from now on.
     var isBenevolent = false
 
     var file = ShadowFile()
@@ -43,13 +43,13 @@ struct ShadowDownload {
     var store: (resource: Resource?, persisted: PersistedRanges) = (nil, .zero)
     var connections: [ConnectionID: ShadowConnection] = [:]
     var steps: [Step] = []
-    /// Pieces that wait to be compared with their digests.
+    /// Pieces that wait for the comparison with their digests.
     var uncheckedPieces: [Int] = []
     var timer: DownloadMachine.TimerID?
     var verification: DownloadRequest.Checksum?
-    /// The application has been asked for a link.
+    /// The query that the source provider has not answered yet.
     var ask: DownloadMachine.AskID?
-    /// How many links it has named.
+    /// Number of links that the source provider has named.
     var links = 0
     var lastVerdict: DownloadMachine.Decision?
     var lastConnection = 0
@@ -57,12 +57,12 @@ struct ShadowDownload {
     var lastReported: DownloadMachine.State?
     var lastReportedHold: HoldReason?
     var hasReportedEnd = false
-    /// What was compared since the last resume.
+    /// The bytes compared since the last resume.
     var compared = ByteSet()
-    /// The versions that it was compared with.
+    /// The versions that they were compared with.
     var comparedWith: Set<Int> = []
-    /// Bytes of two versions were joined under a name that is no strong one, and differ only where nothing was compared: the one
-    /// case that the documentation excepts.
+    /// Whether bytes of two versions were joined without a strong validator, and differ only where nothing was
+    /// compared. This is the only mixture that the documentation allows.
     var isExcused = false
 
     private(set) var problems: [String] = []
@@ -111,7 +111,7 @@ struct ShadowDownload {
         checkVersions()
     }
 
-    /// An event that comes too late, or from nowhere.
+    /// Sends an event that is too late or has no cause, and checks that it has no effect.
     mutating func sendLate(_ event: Event) {
         let before = machine
         let actions = machine.handle(event, at: now)
@@ -132,11 +132,11 @@ struct ShadowDownload {
         problems.append("\(what) (state \(machine.state))")
     }
 
-    /// The process dies and another takes up what the store has.
+    /// Replaces the machine by a new one with the state of the store, as after the end of the process.
     mutating func restart(afterPowerCut: Bool, fromReplacedSource: Bool) {
         if afterPowerCut {
             file.loseUnsynced()
-            // Of another boot: only what was synced counts, now and later.
+            // After a reboot only synced bytes count.
             store.persisted.written = store.persisted.synced
         }
         var settings = machine.settings

@@ -1,19 +1,19 @@
 @testable import HaulCore
 @testable import HaulKit
 
-/// A partial file that knows of every byte which version of the remote file it came from.
+/// A partial file that records the version of the remote file for each byte.
 struct ShadowFile: Equatable {
-    /// The version of bytes that nobody can vouch for: written, and lost before they were synced.
+    /// The version of bytes that were written but lost before a sync.
     static let garbage = -1
 
-    /// Which bytes are of which version.
+    /// The bytes of each version.
     private var origins: [Int: ByteSet] = [:]
-    /// What the engine's `PartFile` would say.
+    /// The ranges that the engine's `PartFile` would report.
     private(set) var persisted = PersistedRanges.zero
-    /// A sync failed: nothing more is taken.
+    /// Whether a sync has failed. The file then takes no more bytes.
     private(set) var isBroken = false
 
-    /// What is there and claimed already stays as it is: it may have been compared with a digest.
+    /// Writes bytes, except where the file already claims some: those may have been compared with a digest.
     mutating func write(_ range: Range<Int64>, of version: Int) {
         guard !range.isEmpty, !isBroken else { return }
         let fresh = ByteSet(range).subtracting(persisted.written)
@@ -22,7 +22,7 @@ struct ShadowFile: Equatable {
         persisted.written.formUnion(fresh)
     }
 
-    /// The bytes stay where they are, and are claimed no more.
+    /// Stops claiming the bytes, but leaves them in the file.
     mutating func forget(_ range: Range<Int64>) {
         persisted.written.remove(contentsOf: range)
         persisted.synced.remove(contentsOf: range)
@@ -34,13 +34,13 @@ struct ShadowFile: Equatable {
         if !isBroken { persisted.synced = persisted.written }
     }
 
-    /// A sync failed: what was not synced may be anything.
+    /// Simulates a failed sync: unsynced bytes may have any value.
     mutating func failSync() {
         loseUnsynced()
         isBroken = true
     }
 
-    /// The power went: what was not synced is anything now.
+    /// Simulates a power cut: unsynced bytes may have any value.
     mutating func loseUnsynced() {
         let lost = everything.subtracting(persisted.synced)
         for version in origins.keys { origins[version]?.subtract(lost) }
@@ -48,16 +48,16 @@ struct ShadowFile: Equatable {
         persisted.written = persisted.synced
     }
 
-    /// Opened anew with what the store claims.
+    /// Reopens the file with the ranges that the store claims.
     mutating func reopen(_ claim: PersistedRanges) {
         persisted = claim
         isBroken = false
     }
 
-    /// All bytes that the file has, claimed or not.
+    /// All bytes of the file, claimed or not.
     private var everything: ByteSet { origins.values.reduce(into: ByteSet()) { $0.formUnion($1) } }
 
-    /// What of these bytes came from which version.
+    /// Returns the versions of these bytes.
     func origins(in bytes: ByteSet) -> [Int: ByteSet] {
         origins.mapValues { $0.intersection(bytes) }.filter { !$0.value.isEmpty }
     }
@@ -68,6 +68,6 @@ struct ShadowFile: Equatable {
 
     func versions(in range: Range<Int64>) -> Set<Int> { versions(in: ByteSet(range)) }
 
-    /// Whether all of this was ever written, whatever has become of it.
+    /// Returns whether all these bytes were ever written, even if they are lost now.
     func has(_ bytes: ByteSet) -> Bool { bytes.subtracting(everything).isEmpty }
 }

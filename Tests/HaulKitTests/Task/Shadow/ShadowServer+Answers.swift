@@ -3,9 +3,9 @@ import Foundation
 @testable import HaulCore
 @testable import HaulKit
 
-/// What the servers say.
+/// The answers of the servers.
 extension ShadowServer {
-    /// What the connection would carry, were its body admitted.
+    /// The body of an answer, before its admission.
     struct Body: Equatable {
         var version: Version
         var first: Int64
@@ -23,7 +23,7 @@ extension ShadowServer {
         return bad(question, &random)
     }
 
-    /// The answer to one connection too many.
+    /// Returns the answer to a connection beyond the limit.
     func refusal(_ question: RangeRequest, _ random: inout SplitMix64) -> Answer {
         switch Int.random(in: 0..<4, using: &random) {
         case 0: Answer(head: head(429, nil), retryAfter: .seconds(1))
@@ -130,7 +130,7 @@ extension ShadowServer {
         case 13: return pages(first, max(first + 1, total), of: version)
         case 14: return part(first, max(first + 1, total), of: version, ["Content-Encoding": "gzip"])
         case 15, 16:
-            // Less than was asked for, as a server may.
+            // Sends less than was requested, as HTTP allows.
             let most = min(question.end ?? total, total)
             guard first > 0, first < most else { return proper(question) }
             let end = Int64.random(in: first + 1...most, using: &random)
@@ -147,7 +147,7 @@ extension ShadowServer {
             guard let coded = versions[version.number + 1000] else { return proper(question) }
             return whole(coded)
         case 23:
-            // More than was asked for.
+            // Sends more than was requested.
             guard first < total else { return proper(question) }
             return part(first, total, of: version)
         default: return odd(question, &random)
@@ -162,7 +162,7 @@ extension ShadowServer {
         return answer
     }
 
-    /// RFC 9110 wants the tag in an answer to a condition, and some leave it out. Or the digest is that of something else.
+    /// Omits the tag from the answer to a condition, although RFC 9110 requires it; or sends a wrong digest.
     private func odd(_ question: RangeRequest, _ random: inout SplitMix64) -> Answer {
         var answer = proper(question, honoursCondition: Bool.random(using: &random))
         switch question.condition {

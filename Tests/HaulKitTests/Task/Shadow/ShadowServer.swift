@@ -3,8 +3,8 @@ import Foundation
 @testable import HaulCore
 @testable import HaulKit
 
-/// The servers of a download: one whose file changes under it, and its mirrors, some of which have another file. They answer
-/// ranges well, badly or not at all; the answers are in `ShadowServer+Answers`.
+/// The servers of a download: one whose file changes, and its mirrors, some of which have another file. They answer
+/// ranges well, badly or not at all; see `ShadowServer+Answers`.
 struct ShadowServer {
     struct Version: Equatable {
         var number: Int
@@ -12,10 +12,10 @@ struct ShadowServer {
         var tag: String?
         var date: String?
         var coding: String?
-        /// Which version each byte was written by that is not this version's own: a file that was changed in places only.
+        /// The bytes that this version has from earlier versions, by the version that wrote them.
         var inherited: [Int: ByteSet] = [:]
 
-        /// Whose bytes these are, version by version.
+        /// Returns the versions that wrote these bytes.
         func writers(of bytes: ByteSet) -> [Int: ByteSet] {
             var writers = inherited.mapValues { $0.intersection(bytes) }
             writers[number, default: ByteSet()].formUnion(inherited.values.reduce(bytes) { $0.subtracting($1) })
@@ -23,10 +23,10 @@ struct ShadowServer {
         }
     }
 
-    /// What the parts of the file are called in 206 answers.
+    /// The version fields in 206 answers.
     enum PartNaming: CaseIterable {
         case asTheWhole
-        /// `W/` of it, and no date.
+        /// A weak form of the tag, and no date.
         case weakened
         case none
     }
@@ -34,7 +34,7 @@ struct ShadowServer {
     enum Naming: CaseIterable { case strong, weak, none }
     enum Framing: CaseIterable { case length, chunked, close }
 
-    /// What another URL of the file has.
+    /// The file at another URL.
     enum Mirror: CaseIterable {
         /// The same file under the same tag.
         case faithful
@@ -44,7 +44,7 @@ struct ShadowServer {
         case stale
         /// A file of another length.
         case otherSize
-        /// The length of the file, and wrong bytes.
+        /// Wrong bytes of the same length.
         case corrupt
         case gone
 
@@ -54,32 +54,32 @@ struct ShadowServer {
     let tags: Naming
     let dates: Naming
     let framing: Framing
-    /// Whether `Content-Range` names the complete length.
+    /// Whether `Content-Range` has the complete length.
     let saysTotal: Bool
     let doesRanges: Bool
     let announcesDigest: Bool
     let partNaming: PartNaming
-    /// Conditions are not looked at, whatever they say.
+    /// Whether the server ignores conditions.
     let ignoresConditions: Bool
-    /// Another version has the name of the one before, where that is a weak one.
+    /// Whether a new version keeps its predecessor's validator, if that is weak.
     let keepsWeakNames: Bool
     let mirrors: [Mirror]
-    /// More connections than this are refused, always.
+    /// The server always refuses more connections than this.
     let mostConnections: Int
-    /// Length of the version that stands there in the end.
+    /// Length of the final version.
     let finalTotal: Int64
-    /// How many of a hundred answers are bad ones.
+    /// Percentage of bad answers.
     var badness: Int
     private(set) var versions: [Int: Version] = [:]
     private(set) var current: Version
-    /// The URL that the present request is made to.
+    /// The URL of the present request.
     var asked = Self.url
-    /// Links with this number and smaller ones are not taken any more.
+    /// Links with this number or a smaller one are refused.
     var revoked = -1
 
     private static let lengths: [Int64] =
         [0, 1, 17, 1000, 16_384, 16_385, 1_000_000, 1_000_000] + Array(repeating: 100_000, count: 6)
-    /// The version that stands there in the end.
+    /// The number of the final version.
     static let finalVersion = 100
 
     init(_ random: inout SplitMix64) {
@@ -103,18 +103,18 @@ struct ShadowServer {
         change(to: Bool.random(using: &random) ? Self.finalVersion : 1, &random)
     }
 
-    /// The "version" of bytes that belong to no file.
+    /// The number for bytes that belong to no version.
     static let rubbish = 666
 
     static func digest(of version: Int) -> DownloadRequest.Checksum {
-        // A digest has 32 bytes, and these are 32.
+        // Exactly the 32 bytes of a SHA-256 digest.
         let bytes = (0..<32).map { UInt8(truncatingIfNeeded: $0 < 2 ? version >> (8 * $0) : 7) }
         return DownloadRequest.Checksum(.sha256, digest: bytes) ?? digest(of: 0)
     }
 
     mutating func change(to number: Int? = nil, _ random: inout SplitMix64) {
         let number = number ?? current.number + 1
-        // A change within the same second leaves the date as it is.
+        // A change within the same second keeps the date.
         let keepsDate = keepsWeakNames || Int.random(in: 0..<3, using: &random) == 0
         let second = keepsDate && dates != .strong ? (keepsWeakNames ? 0 : current.number) : number
         let keepsLength = Int.random(in: 0..<2, using: &random) == 0 && current.total > 0
@@ -133,14 +133,14 @@ struct ShadowServer {
             current.inherited = inherited(from: before, &random)
         }
         versions[number] = current
-        // The file that a wrong link leads to.
+        // The file behind a wrong link.
         versions[number + Self.wrong] = Version(
             number: number + Self.wrong,
             total: current.total + 11,
             tag: tag("wrong\(number)"),
             date: current.date
         )
-        // The same file, compressed on the way.
+        // The same file with a content coding.
         versions[number + 1000] = Version(
             number: number + 1000,
             total: current.total / 2 + 1,
@@ -150,7 +150,7 @@ struct ShadowServer {
         )
     }
 
-    /// Bytes that stay as they were: none, a stretch, or all but a stretch.
+    /// Returns the bytes that stay unchanged: none, those in one range, or those outside one range.
     private func inherited(from before: Version, _ random: inout SplitMix64) -> [Int: ByteSet] {
         let kind = Int.random(in: 0..<3, using: &random)
         guard before.total > 2, kind > 0 else { return [:] }
@@ -159,7 +159,7 @@ struct ShadowServer {
         return before.writers(of: kind == 1 ? stretch : ByteSet(0..<before.total).subtracting(stretch))
     }
 
-    /// Whether two versions have the same bytes in these places.
+    /// Returns whether two versions have the same bytes in these ranges.
     func agree(_ one: Int, _ other: Int, in bytes: ByteSet) -> Bool {
         if one == other { return true }
         guard let one = versions[one], let other = versions[other] else { return false }
@@ -185,7 +185,7 @@ struct ShadowServer {
 
     func mirror(_ source: Int) -> Mirror? { mirrors.indices.contains(source - 1) ? mirrors[source - 1] : nil }
 
-    /// What stands at a source now; nil when nothing does.
+    /// Returns the present version at a source; `nil` if it has no file.
     func version(at source: Int) -> Version? {
         guard let mirror = mirror(source) else { return versionBehindLink }
         var version = current

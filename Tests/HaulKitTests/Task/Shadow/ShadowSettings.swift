@@ -1,7 +1,7 @@
 @testable import HaulCore
 @testable import HaulKit
 
-/// What the user of a shadow download wants of it, drawn by lot.
+/// Random settings of a shadow download.
 enum ShadowSettings {
     static func draw(_ server: ShadowServer, _ random: inout SplitMix64) -> DownloadMachine.Settings {
         var settings = DownloadMachine.Settings(
@@ -32,7 +32,7 @@ enum ShadowSettings {
         return settings
     }
 
-    /// Digests of the version that stands there in the end. What they are is known to `ShadowDownload.isRight` alone.
+    /// Makes placeholder digests for the final version. Only `ShadowDownload.isRight` knows which pieces are right.
     private static func pieces(of total: Int64, _ random: inout SplitMix64) -> PieceHashes? {
         let lengths: [Int64] = [total, total / 3, total / 10, 5000]
         let pieceLength = max(1, lengths.randomElement(using: &random) ?? 5000)

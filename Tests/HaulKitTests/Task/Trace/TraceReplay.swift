@@ -3,11 +3,11 @@ import Foundation
 @testable import HaulCore
 @testable import HaulKit
 
-/// Hands the events of a trace to new machines.
+/// Replays the events of a trace with new machines.
 enum TraceReplay {
     struct Result {
         var steps = 0
-        /// The first step with other actions than the trace has, in words.
+        /// A description of the first step whose actions differ from the trace; `nil` if none differs.
         var difference: String?
     }
 
@@ -21,7 +21,7 @@ enum TraceReplay {
             let before = machines[line.id]?.state
             let actions = machines[line.id]?.handle(step.event, at: step.at, in: step.surroundings) ?? []
             guard actions != step.actions else { continue }
-            // The header is the first line.
+            // The first line of the file is the header, and lines count from 1.
             result.difference = """
                 line \(index + 2): in \(before.map { "\($0)" } ?? "no state")
                 event: \(step.event)

@@ -4,8 +4,8 @@ import Testing
 @testable import HaulCore
 @testable import HaulKit
 
-/// Traces that `haul get --trace` recorded against the fault server (`TraceCommandTests`): a machine of today takes the
-/// recorded decisions. A change that is meant to decide otherwise records them again.
+/// Replays traces that `haul get --trace` recorded with the fault server (`TraceCommandTests`). The machine must make
+/// the recorded decisions. A deliberate change of decisions needs a new recording.
 @Suite struct TraceReplayTests {
     private static let folder = Checkout.root.appendingPathComponent("Tests/Traces").path
 
