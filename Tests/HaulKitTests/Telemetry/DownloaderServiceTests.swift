@@ -18,7 +18,7 @@ struct DownloaderServiceTests {
             }
             let error = await #expect(throws: DownloadError.self) { try await download.result() }
             #expect(error?.code == .shutDown)
-            // The name is free again: the service has let go of everything.
+            // The service has released the store, so another downloader can open it.
             try await rig.another { next async throws in
                 #expect(try await next.download(download.id)?.snapshot.receivedBytes == 1000)
             }
@@ -35,7 +35,7 @@ struct DownloaderServiceTests {
     }
 }
 
-/// Sequences that are read in a service hold up no graceful shutdown of its group.
+/// Sequences that are read in a service do not delay the graceful shutdown of its group.
 @Suite(.timeLimit(.minutes(60)))
 struct EventsOfAServiceTests {
     enum Sequence: CaseIterable {
@@ -60,7 +60,7 @@ struct EventsOfAServiceTests {
                 trigger.triggerGracefulShutdown()
                 await reader
             }
-            // It goes on: only who listened does not any more.
+            // The download goes on; only its listeners have ended.
             #expect(download.snapshot.state == .transferring)
         }
     }
@@ -73,7 +73,7 @@ struct EventsOfAServiceTests {
                 trigger.triggerGracefulShutdown()
                 var events: [DownloadEvent] = []
                 for await event in download.events { events.append(event) }
-                // What has happened is told.
+                // Past events are still delivered.
                 #expect(events.count == 1)
                 for await _ in rig.downloader.events {}
             }
