@@ -4,14 +4,14 @@ import HaulTesting
 import Synchronization
 import Testing
 
-/// `Downloader.scripted`, with what an application sees of it: the public interfaces of HaulKit and HaulTesting only.
+/// Tests `Downloader.scripted` like an application, with only the public interfaces of HaulKit and HaulTesting.
 @Suite(.timeLimit(.minutes(60)))
 struct ScriptedDownloaderTests {
     private static let url = "https://example.org/lesson.mp4"
     private let script = DownloadScript()
     private let bytes = (0..<1000).map { UInt8(truncatingIfNeeded: $0) }
 
-    /// What an application would do.
+    /// Starts a download as an application does.
     private func begin(_ downloader: Downloader, _ url: String = Self.url) async throws -> Download {
         try await downloader.download(url, to: script.folder)
     }
@@ -43,7 +43,7 @@ struct ScriptedDownloaderTests {
         await downloader.shutDown()
     }
 
-    /// Small files are gathered in memory, others are not.
+    /// Small files are buffered in memory, larger ones are not.
     @Test(arguments: [1000, 400_000]) func movesOneStepAtATime(count: Int) async throws {
         let bytes = [UInt8](repeating: 7, count: count)
         try script.respond(to: Self.url, with: .data(bytes).inSteps(4))
@@ -243,7 +243,7 @@ struct ScriptedDownloaderTests {
             #expect(FileManager.default.fileExists(atPath: file.path))
             await downloader.shutDown()
         }
-        // The last reference may be held by a thread that is just done.
+        // A thread that is about to finish may still hold the last reference.
         while FileManager.default.fileExists(atPath: folder) { try await Task.sleep(for: .milliseconds(5)) }
     }
 

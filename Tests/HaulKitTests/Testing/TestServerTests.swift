@@ -3,7 +3,7 @@ import HaulKit
 import HaulTesting
 import Testing
 
-/// The server as a stranger uses it.
+/// Tests the server with its public interface only.
 @Suite(.timeLimit(.minutes(60)))
 struct TestServerTests {
     private let bytes = (0..<100_000).map { UInt8(truncatingIfNeeded: $0 / 7) }
