@@ -29,7 +29,7 @@ struct ByteSetTests {
         }
     }
 
-    /// A store may have been edited by hand: what is no stretch claims nothing, and traps nothing.
+    /// A store may have been edited by hand. An invalid range claims no bytes and causes no trap.
     @Test(
         arguments: [
             "", ",", "-", "--", "0", "0-", "-5", "5-5", "9-5", "0-0", "a-b", "0x1-9", "0-99999999999999999999",

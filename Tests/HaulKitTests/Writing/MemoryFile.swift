@@ -4,7 +4,7 @@ import Synchronization
 @testable import HaulCore
 @testable import HaulKit
 
-/// A file in memory, which can be made to fail, and to wait before each write.
+/// A file in memory that can fail, and can wait before each write.
 final class MemoryFile: DiskFile {
     let path = "/memory"
     private struct State {
@@ -21,7 +21,7 @@ final class MemoryFile: DiskFile {
     }
 
     var bytes: [UInt8] { state.withLock { $0.bytes } }
-    /// In the order in which they came.
+    /// The written ranges, in the order of the writes.
     var writes: [Range<Int64>] { state.withLock { $0.writes } }
 
     func write(_ buffers: [ByteBuffer], at offset: Int64) throws(DiskError) {
@@ -59,7 +59,7 @@ final class MemoryFile: DiskFile {
     }
 }
 
-/// The same bytes for the same seed.
+/// Returns `count` pseudo-random bytes, the same for the same seed.
 func someBytes(_ count: Int, seed: UInt64) -> [UInt8] {
     var random = SplitMix64(seed: seed)
     return (0..<count).map { _ in UInt8(truncatingIfNeeded: random.next() >> 24) }

@@ -4,7 +4,7 @@ import Testing
 @testable import HaulCore
 @testable import HaulKit
 
-/// A partial file that another program cuts while it is being written.
+/// A partial file that another program truncates during a download.
 struct PartFileTests {
     private let disk = SimulatedDisk(seed: 4)
 
@@ -22,7 +22,7 @@ struct PartFileTests {
         disk.cut("/d/a.haulpart", to: length)
         #expect(await write(100, to: part, at: 100)?.kind == .cutShort)
         #expect(part.persisted == .zero && disk.content("/d/a.haulpart")?.count == length)
-        // Nor may anything that comes after it be believed.
+        // A later write is not trusted either.
         #expect(await write(100, to: part, at: 0)?.kind == .cutShort)
         let failure = await #expect(throws: DiskError.self) { try await part.sync() }
         #expect(failure?.kind == .cutShort)
@@ -37,7 +37,7 @@ struct PartFileTests {
         #expect(failure?.kind == .cutShort && part.persisted == .zero)
     }
 
-    /// The kernel reports a lost page once: a version begun or bytes forgotten meanwhile do not make it whole.
+    /// The kernel reports a lost page only once. A new version or forgotten bytes do not clear the failure.
     @Test func keepsTheFailureOfASyncThatRanWhileBytesWereForgotten() async throws {
         let part = try part()
         #expect(await write(100, to: part, at: 0) == nil)

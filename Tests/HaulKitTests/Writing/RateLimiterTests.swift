@@ -12,10 +12,10 @@ struct RateLimiterTests {
         RateLimiter(rate, under: parent) { [clock] in clock.read() }
     }
 
-    /// A connection whose server is never short of bytes.
+    /// A connection whose server always has bytes to send.
     private struct Connection {
         let limit: RateLimiter
-        /// Reads of the socket, in bytes.
+        /// Sizes of the reads from the socket, in bytes.
         let pieces: ClosedRange<Int>
         var wakesAt = Instant.start
         var turn: RateLimiter.Turn?
@@ -35,12 +35,12 @@ struct RateLimiterTests {
                 longestPause = max(longestPause, now - passedLast)
                 passedLast = now
             }
-            // Timers come a little late, and a read takes its time.
+            // Timers are slightly late, and a read takes time.
             wakesAt = now + (admission.wait ?? .zero) + .microseconds(Int.random(in: 20...900, using: &random))
         }
     }
 
-    /// Lets the connections run until `end`, changing things on the way.
+    /// Runs the connections until `end`, with the given changes on the way.
     private func run(
         _ connections: inout [Connection],
         until end: Instant,
@@ -77,13 +77,13 @@ struct RateLimiterTests {
             let (start, before) = (clock.read(), limit)
             var connections = (0..<count).map { _ in Connection(limit: before, pieces: pieces, wakesAt: start) }
             run(&connections, until: start + .seconds(10), seed: 1)
-            // Held back by late timers, small reads cannot reach the highest rate; they must not pass it.
+            // With late timers, small reads cannot reach the highest rate, but they must not exceed it.
             let attainable = Double(count * pieces.upperBound) / 0.001 * 0.5
             if attainable > Double(rate) {
                 #expect(isNear(passed(connections), Double(rate) * 10, within: 0.05), "\(pieces)")
             }
             #expect(passed(connections) <= Double(rate) * 10.5, "\(pieces)")
-            // What these still owe is not the next ones' business.
+            // Lifting the limit clears the debt, so that the next round starts without it.
             limit.bytesPerSecond = nil
             limit.bytesPerSecond = rate
         }
@@ -157,7 +157,7 @@ struct RateLimiterTests {
         run(&connections, until: at(15.5), seed: 11)
         #expect(isNear(passed(connections) - before, 200_000, within: 0.05))
         for connection in connections { #expect(connection.longestPause < .milliseconds(1500)) }
-        // Nor does the process pay for what was given back.
+        // The parent limit is not charged for bytes that were given back.
         var turn: RateLimiter.Turn?
         #expect(process.admit(1_000_000, &turn).bytes == 1_000_000)
     }

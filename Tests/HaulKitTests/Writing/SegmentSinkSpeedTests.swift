@@ -6,7 +6,7 @@ import Testing
 @testable import HaulCore
 @testable import HaulKit
 
-/// The sink under a speed limit whose clock is set by hand: it asks again every 20 ms, and gets what that clock allows.
+/// The sink under a speed limit with a manual clock. The sink asks every 20 ms, and the clock decides what it may take.
 struct SegmentSinkSpeedTests {
     private let loop = MultiThreadedEventLoopGroup.singleton.any()
     private let clock = HandClock()
@@ -30,7 +30,7 @@ struct SegmentSinkSpeedTests {
         await withCheckedContinuation { continuation in sink.finish { continuation.resume(returning: $0) } }
     }
 
-    /// The future that holds back; nil, and an issue, if there is none.
+    /// Returns the future that holds the bytes back; records an issue and returns `nil` if there is none.
     private func hold(_ bytes: [UInt8], _ sink: SegmentSink) -> EventLoopFuture<Void>? {
         if case .wait(let future) = sink.take(ByteBuffer(bytes: bytes), on: loop) { return future }
         Issue.record("does not hold back")
@@ -43,7 +43,7 @@ struct SegmentSinkSpeedTests {
         let isFree = Atomic(false)
         let future = hold(body, sink)
         future?.whenComplete { _ in isFree.store(true, ordering: .sequentiallyConsistent) }
-        // Pays for a turn each time that it is asked.
+        // Each query pays for one turn.
         for step in 1..<5 {
             clock.set(at(Double(step) * 0.02))
             let before = clock.readings

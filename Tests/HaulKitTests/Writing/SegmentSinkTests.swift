@@ -17,7 +17,7 @@ struct SegmentSinkTests {
         await withCheckedContinuation { continuation in sink.finish { continuation.resume(returning: $0) } }
     }
 
-    /// Hands over, and waits where the sink says so.
+    /// Passes bytes to the sink, and waits if the sink asks for it.
     private func take(_ bytes: [UInt8], _ sink: SegmentSink) async throws -> SegmentSink.Intake {
         let intake = sink.take(ByteBuffer(bytes: bytes), on: loop)
         if case .wait(let future) = intake { try await future.get() }
@@ -40,7 +40,7 @@ struct SegmentSinkTests {
         }
         #expect(await finish(sink) == nil)
         #expect(file.bytes == body)
-        // A busy machine may let the timer come first, which writes whatever there is.
+        // On a busy machine the timer may fire first and write an incomplete batch.
         let full = file.writes.dropLast().filter { $0.count >= 60_000 }
         #expect(full.count >= 4)
         #expect(full.count { $0.upperBound % 4096 == 0 } >= full.count - 1, "\(file.writes)")
@@ -152,7 +152,7 @@ struct SegmentSinkTests {
         let part = PartFile(MemoryFile { gate.wait() }, persisted: .zero) { milestone.yield() }
         let sink = SegmentSink(part, at: 0, limit: nil, expecting: [], batchSize: 100)
         for _ in 0..<2 { _ = sink.take(ByteBuffer(repeating: 7, count: 100), on: loop) }
-        // Less than a batch, while two are under way.
+        // Less than a batch, while two batches are being written.
         _ = sink.take(ByteBuffer(repeating: 7, count: 50), on: loop)
         for _ in 0..<3 { gate.signal() }
         for await _ in milestones { break }
@@ -178,7 +178,7 @@ struct SegmentSinkTests {
         let clock = HandClock(step: .milliseconds(15))
         let limit = RateLimiter(10_000) { clock.read() }
         let sink = SegmentSink(part(file), at: 0, limit: 50_000, expecting: [], batchSize: 1 << 20, speedLimit: limit)
-        // Gathered before there was a sink: it is handed over at once, and nobody waits in between.
+        // The bytes arrived before the sink existed. They are passed on at once, without a wait in between.
         for start in stride(from: 0, to: 60_000, by: 20_000) {
             _ = sink.take(ByteBuffer(bytes: body[start..<start + 20_000]), on: loop)
         }

@@ -6,7 +6,7 @@ import Testing
 struct TokenBucketTests {
     private func at(_ seconds: Double) -> Instant { .start + .seconds(seconds) }
 
-    /// Bytes that a greedy reader has taken in by the tenth second; it takes more whenever it is even.
+    /// Returns the bytes that a greedy reader takes in ten seconds. The reader takes more whenever it owes nothing.
     private func takenInTenSeconds(
         _ bucket: inout TokenBucket,
         from start: Instant,
@@ -92,7 +92,7 @@ struct TokenBucketTests {
         bucket.setRate(nil, at: at(1))
         #expect(bucket.bytesPerSecond == nil && bucket.wait(upTo: place, at: at(1)) == .zero)
         #expect(bucket.owed(upTo: place, at: at(1)) == 0 && bucket.take(1 << 40, at: at(1)) == .zero)
-        // Time without a limit saves nothing up, and places from before it wait for nobody.
+        // Time without a limit saves up nothing, and positions from before cause no wait.
         bucket.setRate(1000, at: at(100))
         #expect(bucket.take(500, at: at(100)) == .milliseconds(500))
         #expect(bucket.wait(upTo: place, at: at(100)) == .zero)
@@ -116,7 +116,7 @@ struct TokenBucketTests {
             now = min(now + wait, nextChange)
             if now == nextChange { continue }
         }
-        // A wait that a change cuts short leaves a debt, which the next one takes over.
+        // A wait that a change of the rate cuts short leaves a debt, which the next wait includes.
         all -= Double(bucket.owed(upTo: bucket.taken, at: now))
         #expect(abs(all - allowed) < allowed * 0.01, "seed \(seed)")
     }
