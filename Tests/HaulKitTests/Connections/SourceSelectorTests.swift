@@ -121,7 +121,7 @@ struct SourceSelectorTests {
         #expect(book.discardPrimary() == true)
         #expect(book.isAlone)
         #expect(next(book, open: [0: 1], needsProof: false, mayShareHome: true) == 0)
-        // The whole was wrong again, this time with bytes of the primary source alone.
+        // The whole file was wrong again, this time with bytes of the primary source alone.
         #expect(book.discardPrimary() == true)
         #expect(host(book) == "a.example")
         #expect(book.discardPrimary() == false)

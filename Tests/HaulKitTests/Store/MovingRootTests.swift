@@ -45,7 +45,7 @@ struct MovingRootTests {
         }
         for record in records { #expect(try await second.find(id: record.id)?.record == record) }
         await second.close()
-        // Moves the folder back, opens it there again, and moves it forth once more.
+        // Moves the folder to `/old`, opens it there again, and moves it to `/new/place` again.
         for root in ["/old", "/old", "/new/place"] { await (try store(root)).close() }
         let last = try store(nil)
         for record in records { #expect(try await last.find(id: record.id)?.record == record) }
