@@ -3,7 +3,7 @@ import Testing
 
 @testable import HaulFleet
 
-/// The calls, each made of both queues: the answers must be the same.
+/// Makes each call on both queues and expects the same answer.
 extension ComparedQueues {
     func same<Value: Equatable>(_ server: Value, _ model: Value, _ what: String) {
         #expect(server == model, "\(what), after: \(steps.suffix(12).joined(separator: "; "))")
@@ -36,8 +36,8 @@ extension ComparedQueues {
         }
     }
 
-    /// - Parameter isRepeated: the number of the last claim again, as after an answer that was lost, or of one before it, as of a
-    ///   request that arrives late.
+    /// - Parameter isRepeated: whether to reuse a claim number. The last number simulates a lost answer, an earlier
+    ///   number a request that arrives late.
     func claim(_ worker: WorkerID, limit: Int, isRepeated: Bool) async throws {
         let last = claimNumbers[worker] ?? 0
         let number = isRepeated ? max(1, last - limit % 3) : last + 1

@@ -4,10 +4,10 @@ import Testing
 
 @testable import HaulFleet
 
-/// The queue on a server and the queue in memory, which get the same calls and are looked at after each.
+/// Makes the same calls on the PostgreSQL queue and on the simulated queue, and compares their states after each call.
 ///
-/// Time passes by moving every time in the tables; what the server draws at random, and how long a call takes, is taken over from
-/// it. No time is ever near the one at which it matters, so that a slow machine changes nothing.
+/// The test lets time pass by moving all times in the tables. It copies random delays and the duration of calls from
+/// the server to the model. No time stays near the moment at which it matters, so a slow machine changes nothing.
 final class ComparedQueues {
     static let hosts: [SimulatedQueue.Host] = [
         .init(nextAt: past),
@@ -15,14 +15,14 @@ final class ComparedQueues {
         .init(maxConnections: 2, nextAt: past),
         .init(gap: 1_000_000_000, maxConnections: 3, nextAt: past),
     ]
-    /// Earlier than every time of a server.
+    /// A time earlier than every time of a server.
     static let past = Int64.min / 4
     static let near: Int64 = 300_000_000_000
 
     let database: TestDatabase
     let queue: PostgresQueue
     var model: SimulatedQueue
-    /// The server's number of each worker of the model, and the other way round.
+    /// Maps a worker of the model to the worker of the server. `workers` maps the other direction.
     var numbers: [WorkerID: WorkerID] = [:]
     var workers: [WorkerID: WorkerID] = [:]
     var claimNumbers: [WorkerID: Int] = [:]
@@ -44,7 +44,7 @@ final class ComparedQueues {
             ]
             #expect(try await database.sql(text, parameters).affected == 1)
         }
-        // The server of the tests is younger than a lease.
+        // Replaces the start time of the server, because the server of the tests has run for less than a lease.
         try await database.sql(
             """
             CREATE OR REPLACE FUNCTION writable_since() RETURNS timestamptz LANGUAGE sql AS $$ SELECT '-infinity'::timestamptz $$
@@ -61,7 +61,7 @@ final class ComparedQueues {
 
     // MARK: Time
 
-    /// Lets time pass, and more of it until nothing is about to become due.
+    /// Lets `time` pass, and more time while anything is about to become due.
     func pass(_ time: Int64) async throws {
         var time = time
         while true {
@@ -85,7 +85,7 @@ final class ComparedQueues {
         }
     }
 
-    /// Times are the server's.
+    /// Copies the times of the server into the model.
     func takeTimes() async throws {
         let epoch = { (column: String) in "coalesce((extract(epoch FROM \(column)) * 1000000)::bigint, -1)" }
         let finite = { (column: String) in "CASE WHEN isfinite(\(column)) THEN \(epoch(column)) ELSE -1 END" }
@@ -113,7 +113,7 @@ final class ComparedQueues {
 
     // MARK: State
 
-    /// Every table of the server, as lines, with the model's numbers of workers.
+    /// Returns every table of the server as lines, with the worker numbers of the model.
     func serverState() async throws -> [String] {
         var lines: [String] = []
         for row in try await database.sql("SELECT item_id, epoch, attempt, losses, returned_by, upload_id FROM ready") {

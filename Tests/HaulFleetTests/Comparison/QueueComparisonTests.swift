@@ -3,8 +3,8 @@ import Testing
 
 @testable import HaulFleet
 
-/// Random calls to the queue on a server and to the one of the simulation: what the histories show holds for the SQL as far as the
-/// two are the same.
+/// Makes random calls on the PostgreSQL queue and on the simulated queue. The results of the simulated histories hold
+/// for the SQL only as far as the two queues agree.
 @Suite(.timeLimit(.minutes(60))) struct QueueComparisonTests {
     @Test func theServerDoesWhatTheSimulationDoes() async throws {
         var seen: Set<String> = []
@@ -13,7 +13,7 @@ import Testing
                 try await Self.compare(seed, database, &seen)
             }
         }
-        // Calls that lead nowhere compare nothing.
+        // The test proves nothing about tables and outcomes that it never reached.
         for part in ["ready", "later", "lease", "done", "orphan", "worker_lost", "gone", "dead", "left", "true"] {
             #expect(seen.contains(part), "never seen: \(part)")
         }
@@ -47,7 +47,7 @@ import Testing
             row.map { (worker: $0.worker, key: LeaseKey(item: Int64(index + 1), epoch: $0.row.epoch)) }
         }
         let held = leases.filter { $0.worker == worker && pick(3) > 0 }.map(\.key)
-        // Some that are another's, or of another epoch.
+        // Adds keys of other workers and of other epochs.
         let other = leases.filter { _ in pick(8) == 0 }.map {
             LeaseKey(item: $0.key.item, epoch: $0.key.epoch - Int32(pick(2)))
         }

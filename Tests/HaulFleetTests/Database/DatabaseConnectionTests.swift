@@ -24,7 +24,7 @@ struct DatabaseConnectionTests {
         )
         let numbers = try await connection.run("SELECT unnest($1::bigint[])", [.ints([Int64.min, 0, .max])])
         #expect(try numbers.map { try $0.int(0, as: Int64.self) } == [.min, 0, .max])
-        // A number that does not fit, and what is none, are errors.
+        // A number that does not fit the type, a text, and a NULL are errors.
         let wide = try #require(numbers.first)
         await expectError(.statementFailed) { _ = try wide.int(0, as: Int32.self) }
         let text = try #require(try await connection.run("SELECT 'x', NULL").first)
@@ -128,7 +128,8 @@ struct DatabaseConnectionTests {
             let row = try #require(try await connection.run("SELECT pg_backend_pid()").first)
             let process = try row.int(0, as: Int32.self)
             _ = try await other.run("SELECT pg_terminate_backend($1)", [.int(process)])
-            // The views do not list it any more before its socket is closed.
+            // The backend leaves `pg_stat_activity` before its socket is closed, so the test waits for the end of the
+            // process.
             try await waitUntil("it has ended") { kill(process, 0) != 0 && errno == ESRCH }
             #expect(try await connection.run("SELECT 1").count == 1)
         }
@@ -139,7 +140,8 @@ struct DatabaseConnectionTests {
             try await database.sql("INSERT INTO host (name) SELECT 'h' || g FROM generate_series(1, 2) g")
             let connections = [DatabaseConnection(database.settings), DatabaseConnection(database.settings)]
             defer { for connection in connections { connection.close() } }
-            // Each locks the two rows in its own order: a deadlock, of which one is the victim.
+            // Each transaction locks the two rows in its own order, so PostgreSQL aborts one of them as a deadlock
+            // victim.
             try await withThrowingTaskGroup(of: Void.self) { group in
                 for (number, connection) in connections.enumerated() {
                     group.addTask {
@@ -177,7 +179,7 @@ struct DatabaseConnectionTests {
                 }
             }
             #expect(try await database.count("host") == 0)
-            // The connection is usable afterwards.
+            // The connection is usable after the failure.
             var length = 0
             length = try await database.connection.perform(timeout: .seconds(600)) { session throws(FleetError) in
                 var length = 0

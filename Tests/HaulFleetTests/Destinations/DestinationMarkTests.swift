@@ -5,7 +5,7 @@ import Testing
 
 @testable import HaulFleet
 
-/// What a queue remembers of its destination.
+/// Stores the name of the destination as a queue does.
 private final class Marks: Sendable {
     let name = Mutex<String?>(nil)
 
@@ -41,7 +41,7 @@ private final class Marks: Sendable {
             try FileManager.default.createDirectory(atPath: mountPoint, withIntermediateDirectories: false)
             await expectError(.destinationRefused) { try await queue.check(mountPoint) }
             #expect(try FileManager.default.contentsOfDirectory(atPath: mountPoint).isEmpty)
-            // A folder that workers have used for another queue is none of this one either.
+            // A folder that workers used for another queue is refused as well.
             try await Marks().check(mountPoint)
             await expectError(.destinationRefused) { try await queue.check(mountPoint) }
         }

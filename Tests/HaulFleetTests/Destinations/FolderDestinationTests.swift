@@ -191,7 +191,7 @@ import Testing
             try await destination.check()
             let first = try StagedFiles.make(1, "a", "x", in: destination.stagingFolder)
             #expect(try await destination.store(first)?.isPublished == true)
-            // As after the unmounting of a network folder.
+            // Replaces the root as the unmounting of a network folder does.
             try FileManager.default.moveItem(atPath: root, toPath: folder("moved"))
             try folder.makeFolder("root/.haul-fleet/w")
             let second = try StagedFiles.make(2, "b", "x", in: destination.stagingFolder)

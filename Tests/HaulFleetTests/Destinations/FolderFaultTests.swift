@@ -5,7 +5,7 @@ import Testing
 
 @testable import HaulFleet
 
-/// Failure test 20: what disks, file servers and file systems may say.
+/// Covers failure 20 of docs/fleet.md: errors of disks, file servers and file systems.
 @Suite(.serialized) struct FolderFaultTests {
     /// Calls `body` with a root folder on a file system of its own.
     private func withMount(_ options: String, _ body: (_ root: String) async throws -> Void) async throws {
@@ -79,7 +79,7 @@ import Testing
             let file = try StagedFiles.make(1, "a/name", "content", in: destination.stagingFolder)
             #expect(try await destination.store(file)?.isPublished == true)
             #expect(!FileManager.default.fileExists(atPath: file.stagedPath))
-            // The report was lost: the file is published by what is there.
+            // Repeats the call as after a lost report. The file on the destination counts as published.
             #expect(try await destination.store(file)?.isPublished == true)
             let other = try StagedFiles.make(2, "a/name", "CONTENT", in: destination.stagingFolder)
             #expect(try await destination.store(other)?.conflict != nil)
@@ -115,7 +115,7 @@ import Testing
             try await destination.check()
             try FileManager.default.createDirectory(atPath: "\(root)/locked", withIntermediateDirectories: false)
             let file = try StagedFiles.make(1, "locked/name", "x", in: destination.stagingFolder)
-            // Root may write everywhere but into what is immutable.
+            // Root may write to every folder that is not immutable.
             let lock = geteuid() == 0 ? ["chattr", "+i", "\(root)/locked"] : ["chmod", "555", "\(root)/locked"]
             do { try SystemCommand.run(lock) } catch { return }
             let error = try await destination.store(file)?.error

@@ -13,7 +13,7 @@ import Testing
         #expect(try rig.holds(file))
         let request = try #require(rig.stub.requests.first)
         #expect(rig.stub.requests.count == 1)
-        // Exactly what was signed, and the length.
+        // The request has exactly the signed fields, and the length.
         #expect(request.target == "/bucket/pre%20fix/a%20b/%2B%25~%2A%40%C3%BC//x/../y")
         #expect(request["Host"] == "127.0.0.1:\(rig.stub.server.port)")
         #expect(request["Content-Length"] == "900")
@@ -34,7 +34,7 @@ import Testing
         await rig.stop()
     }
 
-    /// Failure test 19.
+    /// Covers failure 19 of docs/fleet.md.
     @Test(arguments: [
         "plain", "a b", "a+b", "100%", "a%20b", "~tilde", "star*", "at@", "ü", "e\u{301}", "日本", "a//b", "/leading",
         "trailing/", "..",
@@ -89,7 +89,7 @@ import Testing
         await rig.stop()
     }
 
-    /// Failure test 3 at the destination: whichever comes second verifies.
+    /// Covers failure 3 of docs/fleet.md at the destination: the second publisher verifies the object.
     @Test(arguments: [500, 5000])
     func `Of two publishers of one key the second finds the same bytes, or a conflict that changes nothing`(bytes: Int)
         async throws
@@ -98,7 +98,7 @@ import Testing
         let winner = try rig.file(1, "key", bytes: bytes)
         let same = try rig.file(1, "key", bytes: bytes, epoch: 2)
         let changed = try rig.file(2, "key", bytes: bytes, seed: 1)
-        // All are prepared before the first is published.
+        // Prepares all files before it publishes the first.
         var prepared: [PreparedFile] = []
         for file in [winner, same, changed] { prepared.append(try await rig.destination.prepare(file) { _ in true }) }
         #expect(await rig.destination.publish([prepared[0]])[winner.key]?.isPublished == true)
@@ -107,7 +107,7 @@ import Testing
         #expect(conflict.contains(winner.hex) && conflict.contains(changed.hex))
         #expect(try rig.holds(winner))
         #expect(rig.stub.uploads.isEmpty)
-        // Not sent at all once the key is known to be taken.
+        // Once the key is known to be taken, the destination sends no part.
         let before = rig.stub.requests.filter(\.isPart).count
         #expect(try await rig.destination.store(try rig.file(3, "key", bytes: bytes, seed: 2))?.conflict != nil)
         #expect(rig.stub.requests.filter(\.isPart).count == before)

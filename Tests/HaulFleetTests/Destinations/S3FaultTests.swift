@@ -4,14 +4,14 @@ import Testing
 
 @testable import HaulFleet
 
-/// Failure tests 17 and 18, and other ways in which a store may fail.
+/// Covers failures 17 and 18 of docs/fleet.md, and other failures of a store.
 @Suite struct S3FaultTests {
     private static let lateError = S3Stub.document(
         200,
         "  <?xml version=\"1.0\"?><Error><Code>InternalError</Code><Message>We encountered an internal error.</Message></Error>"
     )
 
-    /// Failure test 17.
+    /// Covers failure 17 of docs/fleet.md.
     @Test func `A completion that answers 200 with an error, then 503, then loses its reply makes one correct object`()
         async throws
     {
@@ -243,7 +243,7 @@ import Testing
         await rig.stop()
     }
 
-    /// No file is the cause of it, whatever the number of attempts that it has.
+    /// An error that blames no file costs no file an attempt.
     @Test func `A store without a connection blames no file, and one that answers with failures may`() async throws {
         let rig = try await S3Rig()
         rig.stub.fault(.answer(S3Stub.error(500, "InternalError")), times: 1000) { _ in true }
@@ -260,7 +260,7 @@ import Testing
 }
 
 extension S3Rig {
-    /// Stores a file of this size and returns the error, whether its preparation or its publication failed.
+    /// Stores a file of this size and returns the error of its preparation or publication.
     fileprivate func failure(of bytes: Int) async throws -> FleetError? {
         do { return try await destination.store(try file(Int64(bytes), "key\(bytes)", bytes: bytes))?.error } catch {
             return error as? FleetError

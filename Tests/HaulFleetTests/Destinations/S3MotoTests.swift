@@ -6,14 +6,14 @@ import Testing
 
 @testable import HaulFleet
 
-/// The destination against moto's server, which shares no code with the stub.
+/// Tests the destination with moto's server, which shares no code with the stub.
 @Suite struct S3MotoTests {
     private func destination(
         _ folder: TemporaryFolder,
         prefix: String = "",
         partSize: Int64 = 1000
     ) async throws -> S3Destination {
-        // A bucket of its own for each test.
+        // Each test has its own bucket.
         var settings = S3Rig.settings(
             try await MotoServer.shared.endpoint(),
             bucket: "haul-\(UUID().uuidString.lowercased())",
@@ -98,7 +98,7 @@ import Testing
         }
     }
 
-    /// Failure test 16.
+    /// Covers failure 16 of docs/fleet.md.
     @Test func `An upload of 1,200 parts is resumed over pages of ListParts`() async throws {
         try await TemporaryFolder.with { folder in
             let destination = try await destination(folder, partSize: 16)
@@ -110,7 +110,7 @@ import Testing
                 checksums: true
             )
             let plan = try PartPlan(bytes: file.bytes, least: 16)
-            // Without gaps: moto takes the number of a part for its index when it pages.
+            // The part numbers have no gaps, because moto uses the number of a part as its index when it pages.
             for number in 1...1080 {
                 let region = FileRegion(path: file.stagedPath, range: plan.range(number))
                 _ = try await destination.client.uploadPart(
@@ -135,7 +135,8 @@ import Testing
         }
     }
 
-    /// Failure test 19. moto's web framework itself resolves dots and joins slashes in paths, so keys with those are for the stub.
+    /// Covers failure 19 of docs/fleet.md. moto's web framework normalises dots and slashes in paths, so the stub tests
+    /// keys with those.
     @Test(arguments: [
         "a b", "a+b", "100%", "a%20b", "~tilde", "star*", "at@", "ü", "日本", "q?x=1&y", "#frag", "'()!;:", "\"<&>\"",
     ])

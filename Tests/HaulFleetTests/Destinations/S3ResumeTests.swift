@@ -4,9 +4,10 @@ import Testing
 
 @testable import HaulFleet
 
-/// Failure test 16, and what else an earlier lease may have left.
+/// Covers failure 16 of docs/fleet.md, and other leftovers of an earlier lease.
 @Suite struct S3ResumeTests {
-    /// Prepares until the store refuses the request for a part, as after the death of a worker, and returns what the queue has recorded.
+    /// Prepares the file until the store refuses the request for part `number`, as if the worker had died. Returns the
+    /// upload id that the queue has recorded.
     private func broken(_ rig: S3Rig, _ file: StagedFile, atPart number: Int) async throws -> String {
         let recorded = Recorder()
         rig.stub.fault(.answer(S3Stub.error(403, "AccessDenied"))) { $0.target.contains("partNumber=\(number)&") }
@@ -41,8 +42,8 @@ import Testing
             return true
         }
         let requests = rig.stub.requests.dropFirst(before)
-        // Some that were under way when the worker ended may have arrived after they were counted.
-        // What was asked twice, on a busy machine, counts once.
+        // Parts in flight when the worker ended may arrive after the count of `sent`. A part that is requested twice,
+        // on a busy machine, counts once.
         let listed = 1300 - Set(requests.filter(\.isPart).map(\.target)).count
         #expect((sent...sent + 4).contains(listed))
         #expect(Set(requests.map(\.target).filter { $0.contains("max-parts") }).count == (listed + page - 1) / page)
@@ -63,7 +64,7 @@ import Testing
                 state.uploads[id]?.parts[2]?.tag = "0123"
                 state.uploads[id]?.parts[2]?.sha256 = keepsChecksums ? "AAAA" : nil
                 state.uploads[id]?.parts[3]?.bytes.removeLast()
-                // Beyond the end of the file, from another way of cutting it.
+                // This part lies beyond the end of the file, as after a change of the part size.
                 state.uploads[id]?.parts[50] = .init(bytes: [1], tag: "x", sha256: nil)
             }
         }
@@ -80,7 +81,7 @@ import Testing
         let old = try rig.file(1, "large", bytes: 5000)
         let id = try await broken(rig, old, atPart: 5)
         var new = try rig.file(1, "large", bytes: 5000, epoch: 2)
-        // The same but for the last byte: four parts are the same.
+        // Only the last byte changes, so four parts stay equal.
         var content = try Data(contentsOf: URL(fileURLWithPath: new.stagedPath))
         content[4999] ^= 1
         new = try StagedFiles.make(1, "large", content, in: rig.folder.path, epoch: 2)
@@ -167,7 +168,7 @@ import Testing
         let rig = try await S3Rig(options: { $0.refusesChecksums = true })
         var file = try rig.file(1, "large", bytes: 9000)
         file.uploadID = try await broken(rig, file, atPart: 8)
-        // Another worker, which has not found that out.
+        // The second worker does not know yet that the store refuses checksums.
         let other = try await S3Rig(options: { $0.refusesChecksums = true })
         let settings = S3Rig.settings(rig.stub.server.url(""))
         let second = try S3Destination(

@@ -1,4 +1,4 @@
-/// What is to happen, earliest first; of two at one time the one that was put in first.
+/// Future events, earliest first. Events of the same time keep the order of insertion.
 struct EventHeap<Event> {
     private struct Entry {
         var time: Int64

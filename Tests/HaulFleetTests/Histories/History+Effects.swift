@@ -1,6 +1,6 @@
 @testable import HaulFleet
 
-/// What the actions of a machine set going.
+/// Performs the actions of a machine.
 extension History {
     func perform(_ action: WorkerAction, in process: SimulatedProcess) {
         switch action {
@@ -28,7 +28,7 @@ extension History {
 
     private func begin(_ lease: Lease, in process: SimulatedProcess) {
         let item = Int(lease.key.item)
-        // What an earlier lease of this folder has completed is used again, old as it may be.
+        // A transfer may reuse a complete file that an earlier lease left in this folder, however old the file is.
         let isStaged = process.folder.staged[item] != nil && chance(0.5)
         let duration = isStaged ? 1_000_000 : delay(upTo: 16 * Self.second)
         if !isStaged { process.folder.staged[item] = nil }
@@ -48,7 +48,7 @@ extension History {
         }
         guard process.preparations[key]?.isSuspended == false else { return }
         process.preparations[key]?.isSuspended = true
-        // Some are cut short, some end all the same.
+        // Half of the preparations are cut short; the others end normally.
         guard chance(0.5) else { return }
         process.preparations[key]?.token = process.nextToken()
         failPreparation(key, FleetError(.cancelled, "Suspended."), in: process)
@@ -171,7 +171,7 @@ extension History {
         var outcomes: [LeaseKey: PublicationOutcome] = [:]
         let incarnation = process.incarnation
         for file in files {
-            // One after another: the process may die in the middle.
+            // Files are published one after another, because the process may die between two of them.
             if !isHealed, chance(killAtPublish / 2) { kill(process) }
             guard process.incarnation == incarnation else { return }
             checkPublication(of: file.file.key, by: worker, in: process)

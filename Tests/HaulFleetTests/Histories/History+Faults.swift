@@ -1,6 +1,6 @@
 @testable import HaulFleet
 
-/// Which faults there are, and when.
+/// Plans faults and performs them.
 extension History {
     func plan() {
         let count = Int(pick(2...4))
@@ -89,7 +89,7 @@ extension History {
         queue.startedAt = databaseNow
     }
 
-    /// A standby becomes the database, on a machine with another clock: what was committed since the snapshot is lost.
+    /// Replaces the database by a standby with another clock. Commits since the snapshot are lost.
     private func failOver() {
         guard var standby = snapshot else { return }
         snapshot = nil

@@ -1,6 +1,7 @@
 @testable import HaulFleet
 
-/// Messages between processes and the database: late, lost on the way, or lost on the way back after they took effect.
+/// Delivers messages between processes and the database. A message may be late, lost on the way, or lost on the way
+/// back after it took effect.
 extension History {
     private static let unreachable = FleetError(.databaseUnreachable, "The database does not answer.")
 

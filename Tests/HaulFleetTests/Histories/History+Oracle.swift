@@ -1,18 +1,19 @@
 @testable import HaulFleet
 
-/// What has to hold, looked at from outside: none of it is asked of the machines.
+/// Checks the invariants from outside, without asking the machines.
 ///
-/// What no worker can rule out on a file system without fencing is that it is stopped between its last look at the clock and the
-/// `link`, or that its clock runs slower than 0.7 of the database's: then the file gets its name after the lease has expired. It is
-/// still complete and of one version, it replaces nothing, its report is refused, and the worker that holds the item meanwhile
-/// finds either the same bytes or a conflict. Such publications are counted, and must not be where neither was the case.
+/// Without fencing, a file system allows a late publication in two cases: the worker is stopped between its last look
+/// at the clock and the `link`, or its clock runs slower than 0.7 of the database's. The file then gets its name after
+/// the lease has expired. The file is still complete and of one version, it replaces nothing, and its report is
+/// refused. The worker that holds the item meanwhile finds the same bytes or a conflict. The oracle counts late
+/// publications, and reports a violation if neither case applies.
 extension History {
     func epoch(of index: Int) -> Int32 {
         queue.ready[index]?.epoch ?? queue.later[index]?.row.epoch ?? queue.lease[index]?.row.epoch
             ?? queue.done[index]?.epoch ?? 0
     }
 
-    /// After every transaction.
+    /// Checks the queue after every transaction.
     func checkQueue() {
         for index in 0..<queue.itemCount {
             let places =
@@ -58,7 +59,7 @@ extension History {
         }
     }
 
-    /// What the process has learnt of its lease, before its machine hears of it.
+    /// Records the process's knowledge of its lease before the machine gets the event.
     func noteAnswer(_ event: WorkerEvent, to process: SimulatedProcess) {
         switch event {
         case .registered(let registration, let sentAt):
@@ -77,13 +78,13 @@ extension History {
         process.gated.formUnion(keys.filter { queue.holds(worker, $0) })
     }
 
-    /// A database that was down has kept workers from beating.
+    /// Checks that no worker is lost right after a restart, because a stopped database kept workers from beating.
     func checkLost(_ workers: [WorkerID]) {
         guard !workers.isEmpty, databaseNow - queue.startedAt < queue.rules.leaseTime.nanoseconds else { return }
         violate("workers \(workers) are lost although the database has just started")
     }
 
-    /// Long after the last fault every running process is a worker of the queue again.
+    /// Checks that long after the last fault every running process is registered again.
     func checkRegistrations() {
         let long = 6 * queue.rules.leaseTime.nanoseconds
         for process in processes where process.isRunning && now - max(healedAt, process.startedAt) > long {
@@ -95,7 +96,7 @@ extension History {
         process.clock(at: now) >= process.confirmedAt + process.leaseTime * 0.7
     }
 
-    /// Whether nothing but the worker itself can have ended its leases.
+    /// Returns whether only the worker itself can have ended its leases.
     private func isUndisturbed(_ process: SimulatedProcess) -> Bool {
         guard let worker = process.worker else { return false }
         return queue.workers[worker]?.timeline == queue.timeline && !superseded.contains(worker)
@@ -121,7 +122,7 @@ extension History {
                 violate("p\(process.number) discards \(key) twice")
             }
         case .end(let error):
-            // What was asked before the faults ended may still be without an answer.
+            // A request from before the end of the faults may still be without an answer.
             if isEnding, now > healedAt + 3 * Self.timeout, let error {
                 violate("p\(process.number) ends with an error: \(error)")
             }
@@ -132,7 +133,7 @@ extension History {
         }
     }
 
-    /// At the decision to publish: a clock that is no slower than 0.7 of the database's is on the safe side.
+    /// Checks the decision to publish. A clock that runs at 0.7 of the database's rate or faster is safe.
     private func checkDecision(to key: LeaseKey, by process: SimulatedProcess) {
         if !process.held.contains(key) { violate("p\(process.number) publishes \(key) without a gate") }
         if !process.gated.contains(key) {
@@ -142,11 +143,11 @@ extension History {
         if !queue.holds(worker, key) { violate("p\(process.number) decides to publish \(key), which it does not hold") }
     }
 
-    /// When the name is given: while the lease lasts by the true time, it is the worker's.
+    /// Checks the publication: by the true time, a lease that has not expired belongs to the worker.
     func checkPublication(of key: LeaseKey, by worker: WorkerID?, in process: SimulatedProcess) {
         guard let worker, !queue.holds(worker, key) else { return }
         counts.zombiePublications += 1
-        // Forgotten since, or registered as another.
+        // The process has since forgotten the lease or registered as another worker.
         guard worker == process.worker, process.machine?.heldCount != 0, isUndisturbed(process) else { return }
         guard now - process.confirmedTrueAt < process.leaseTime.nanoseconds else { return }
         violate("p\(process.number) publishes \(key) within its lease, and does not hold it")
@@ -167,7 +168,7 @@ extension History {
             .contains(where: \.isInFlight)
     }
 
-    /// When everything has come to an end.
+    /// Checks the state after the last event.
     func checkEnd() {
         guard isEnding else { return violate("nothing happens any more, and items are left") }
         for index in 0..<queue.itemCount {

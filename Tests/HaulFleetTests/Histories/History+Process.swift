@@ -2,7 +2,7 @@ import HaulKit
 
 @testable import HaulFleet
 
-/// What happens in a process.
+/// Handles the events of a process.
 extension History {
     func start(_ process: SimulatedProcess, isSameFolder: Bool) {
         guard !process.isRunning, !isEnding else { return }
@@ -54,7 +54,7 @@ extension History {
     func happen(_ event: ProcessEvent, in process: SimulatedProcess) {
         switch event {
         case .timer(let generation):
-            // An old one may come too: it changes nothing.
+            // An old timer may fire as well. It has no effect.
             if generation == process.timerGeneration { process.timerAt = nil } else if !chance(0.1) { return }
             deliver(.timer, to: process)
         case .event(let event): deliver(event, to: process)
@@ -128,7 +128,7 @@ extension History {
         }
     }
 
-    /// All running processes are asked to end, once nothing is left to do.
+    /// Asks all running processes to end, once all items are done.
     func endProcesses() {
         isEnding = true
         checkRegistrations()

@@ -2,16 +2,16 @@ import HaulKit
 
 @testable import HaulFleet
 
-/// A run of a fleet in which everything that happens, and in which order, comes of a seed: messages that are late or lost, processes
-/// that die or stand still, clocks that run at different rates, a database that is down or loses its last commits, and files that
-/// change at their source.
+/// Simulates a fleet. A seed determines all events and their order: late and lost messages, processes that die or
+/// freeze, clocks with different rates, a database that is down or loses its last commits, and files that change at
+/// their source.
 final class History {
     struct Source {
         var version = 0
-        /// Transfers that fail before one succeeds.
+        /// Number of transfers that fail before one succeeds.
         var failures = 0
         var isGone = false
-        /// Its transfers kill the process.
+        /// Whether its transfers kill the process.
         var kills = false
     }
 
@@ -31,12 +31,12 @@ final class History {
     var sources: [Source]
     var processes: [SimulatedProcess] = []
     var isDatabaseUp = true
-    /// Difference of the database's clock from the true time.
+    /// Difference between the database's clock and the true time.
     var databaseOffset: Int64 = 0
     var loss = 0.0
     var isHealed = false
     var isEnding = false
-    /// Probabilities of a fault right after a decision to publish.
+    /// Probabilities of a freeze or a kill right after a decision to publish.
     var freezeAtPublish = 0.0
     var killAtPublish = 0.0
 
@@ -44,19 +44,19 @@ final class History {
     var violations: [String] = []
     var traces: [String] = []
     var counts = Counts()
-    // What the oracle knows of the queue since the last failover.
+    // State of the queue since the last failover, as the oracle knows it.
     var epochs: [Int32]
     var ended: [SimulatedQueue.DoneRow?]
-    /// Workers whose leases a successor took while they lived: a registration that arrived late.
+    /// Live workers whose leases a successor took, because a registration arrived late.
     var superseded: Set<WorkerID> = []
     var failovers = 0
     var healedAt: Int64 = 0
-    /// Reports that were accepted, and the worker that sent them.
+    /// Accepted reports, and the worker that sent each.
     var accepted: [LeaseKey: WorkerID] = [:]
 
     struct Counts {
         var published = 0
-        /// Files that got their name from a worker that no longer held the lease.
+        /// Number of files published by a worker that no longer held the lease.
         var zombiePublications = 0
         var conflicts = 0
         var fenced = 0
@@ -146,7 +146,7 @@ final class History {
     func pick(_ range: ClosedRange<Int64>) -> Int64 {
         range.lowerBound + Int64(random.next() % UInt64(range.upperBound - range.lowerBound + 1))
     }
-    /// Mostly short: evenly distributed on a logarithmic scale, from a millisecond to `bound`.
+    /// Returns a mostly short delay: evenly distributed on a logarithmic scale from a millisecond to `bound`.
     func delay(upTo bound: Int64) -> Int64 {
         let base: Int64 = 1_000_000
         let octaves = max(1, 63 - (bound / base).leadingZeroBitCount)

@@ -1,15 +1,15 @@
 @testable import HaulFleet
 
-/// Something that happens in a history.
+/// An event of a history.
 enum HistoryEvent {
     /// A request arrives at the database.
     case request(RemoteRequest)
-    /// Something happens in a process, if it is still the one that waits for it.
+    /// An event in a process. It is ignored if the process has restarted since.
     case process(Int, incarnation: Int, ProcessEvent)
     case fault(Fault)
     case restart(Int, isSameFolder: Bool)
     case thaw(Int)
-    /// Faults end; from here on everything must come to an end.
+    /// Ends all faults. From here on every item must come to an end.
     case heal
 }
 
@@ -38,7 +38,7 @@ struct RemoteRequest {
     var sentAt: Duration
     var sentTrueAt: Int64
     var call: Call
-    /// Time from the effect to the arrival of the answer; nil: the caller has given up by then.
+    /// Time from the effect to the arrival of the answer. `nil` if the caller has given up by then.
     var replyDelay: Int64?
 }
 
@@ -55,7 +55,7 @@ enum Fault {
     case freeze(Int, Int64)
     case stop(Int)
     case databaseOutage(Int64)
-    /// The standby that takes over lacks the commits since the snapshot.
+    /// Copies the queue. The standby of a failover lacks the commits since this copy.
     case snapshot
     case failover(Int64)
     case destinationOutage(Int64)

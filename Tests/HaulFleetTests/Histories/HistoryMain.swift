@@ -1,9 +1,11 @@
 #if HAUL_TOOL
     import Foundation
 
-    /// `HaulFleetSimulation HISTORIES SEED JOBS FAILURES`, or `HaulFleetSimulation --history SEED`: see `Scripts/simulate-fleet`.
+    /// `HaulFleetSimulation HISTORIES SEED JOBS FAILURES`, or `HaulFleetSimulation --history SEED`: see
+    /// `Scripts/simulate-fleet`.
     ///
-    /// Each chunk of histories runs in a process of its own, so that one in which something traps is found, and the others run.
+    /// Each chunk of histories runs in its own process. A trap in one history is then found, and the other histories
+    /// still run.
     @main
     struct HistoryMain {
         private static let chunk: UInt64 = 2000
@@ -41,7 +43,7 @@
             exit(sum.failures == 0 ? 0 : 1)
         }
 
-        /// Runs some histories in another process, and says which of them failed.
+        /// Runs histories in another process, prints the failed ones, and returns the counts.
         private static func process(_ from: UInt64, _ count: UInt64) -> [Int] {
             let process = Process()
             process.executableURL = URL(fileURLWithPath: CommandLine.arguments[0])
@@ -80,7 +82,7 @@
             say(counts.map { "\($0)" }.joined(separator: " "))
         }
 
-        /// At once, wherever it goes.
+        /// Writes without a buffer, also when the output is not a terminal.
         private static func say(_ text: String) { FileHandle.standardOutput.write(Data((text + "\n").utf8)) }
     }
 #endif

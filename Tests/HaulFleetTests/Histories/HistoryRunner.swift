@@ -1,6 +1,6 @@
 @testable import HaulFleet
 
-/// Many histories, one after another.
+/// Runs many histories, one after another.
 struct HistoryRunner {
     struct Failure: Sendable {
         var seed: UInt64
@@ -45,7 +45,7 @@ struct HistoryRunner {
         return sum
     }
 
-    /// One history again, in words.
+    /// Runs one history again and records its trace.
     static func replay(_ seed: UInt64) -> History {
         let history = History(seed: seed, isTraced: true)
         history.run()

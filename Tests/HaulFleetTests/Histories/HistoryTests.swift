@@ -4,10 +4,10 @@
 
     @testable import HaulFleet
 
-    /// Histories of a whole fleet with faults, thousands of them: what has to hold in each is in `History+Oracle`.
+    /// Runs thousands of histories of a whole fleet with faults. `History+Oracle` checks the invariants of each.
     ///
-    /// `HAUL_HISTORY_SEED=n` runs one and prints what happens in it; `HAUL_HISTORIES` says how many. `Scripts/simulate-fleet` runs
-    /// more of them in less time.
+    /// `HAUL_HISTORY_SEED=n` runs one history and prints its trace; `HAUL_HISTORIES` sets the number of histories.
+    /// `Scripts/simulate-fleet` runs more of them in less time.
     @Suite struct HistoryTests {
         private static func number(_ name: String) -> UInt64? {
             ProcessInfo.processInfo.environment[name].flatMap { UInt64($0) }
@@ -25,7 +25,7 @@
                 Issue.record("HAUL_HISTORY_SEED=\(failure.seed): \(failure.violations.joined(separator: "; "))")
                 print(HistoryRunner.replay(failure.seed).traces.joined(separator: "\n"))
             }
-            // A simulation in which nothing goes wrong shows nothing.
+            // A simulation without failures, conflicts and lost workers would prove nothing.
             #expect(sum.completed > 0 && sum.failed > 0 && sum.fenced > 0 && sum.conflicts > 0 && sum.lostWorkers > 0)
             #expect(sum.zombiePublications > 0)
         }

@@ -1,7 +1,7 @@
 #if HAUL_TOOL
     import Synchronization
 
-    /// What the chunks of a run have counted together.
+    /// Sums of the counts of all chunks.
     final class Totals: Sendable {
         private static let names = [
             "histories", "failures", "steps", "items completed", "items failed", "files published", "published late",

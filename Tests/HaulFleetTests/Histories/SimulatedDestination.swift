@@ -1,6 +1,6 @@
 @testable import HaulFleet
 
-/// A folder or a store, which outlives every worker. Nothing in it is ever replaced or removed.
+/// A folder or an S3 store that outlives every worker. No object is replaced or removed.
 struct SimulatedDestination {
     struct Object: Equatable {
         var version: Int
@@ -18,7 +18,7 @@ struct SimulatedDestination {
     let isStore: Bool
     private(set) var objects: [Int: Object] = [:]
     private(set) var uploads: [String: Upload] = [:]
-    /// Names given to files that had them already: never.
+    /// Number of objects that were replaced. It stays 0.
     private(set) var replacements = 0
     var isDown = false
 
@@ -33,14 +33,14 @@ struct SimulatedDestination {
         return id
     }
 
-    /// Whether the parts of an earlier upload are those of this version.
+    /// Returns whether the parts of an earlier upload are of this version.
     func canResume(_ id: String, _ item: Int, version: Int) -> Bool {
         uploads[id].map { $0.state == .open && $0.item == item && $0.version == version } ?? false
     }
 
     mutating func publish(_ file: PreparedFile, version: Int) -> PublicationOutcome {
         let item = Int(file.file.key.item)
-        // A store may be without connections, or only answer that it has failed.
+        // A store may be unreachable, or answer with an error that may blame the file.
         guard !isDown else { return .failed(isStore && item % 2 == 0 ? Self.down : Self.down.blamingNoFile()) }
         if let object = objects[item] {
             return object.version == version ? .published(tag: nil) : .conflict("Another file has the name.")

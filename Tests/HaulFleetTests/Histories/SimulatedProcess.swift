@@ -2,22 +2,22 @@ import HaulKit
 
 @testable import HaulFleet
 
-/// A process of a worker: its machine, its clock, and the effects that are under way.
+/// A worker process: its machine, its clock, and the effects in progress.
 final class SimulatedProcess {
-    /// What outlives the process on its machine.
+    /// State that outlives the process on its machine.
     final class WorkFolder {
-        /// The worker that used it last and has not left.
+        /// Last worker that used the folder and has not left.
         var worker: WorkerID?
-        /// Version of the complete file that is staged for an item.
+        /// Epoch and version of the complete file that is staged for each item.
         var staged: [Int: (epoch: Int32, version: Int)] = [:]
     }
 
     struct Transfer {
         var lease: Lease
         var remaining: Int64
-        /// nil while it is suspended.
+        /// `nil` while the transfer is suspended.
         var endsAt: Int64?
-        /// Makes the end that was planned before a suspension void.
+        /// Identifies the planned end. A suspension changes the token, so that the earlier end is ignored.
         var token: Int
     }
 
@@ -28,13 +28,13 @@ final class SimulatedProcess {
     }
 
     let number: Int
-    /// Percent at which its clock runs, by the true time.
+    /// Rate of the process's clock, in percent of the true time.
     let rate: Int64
     private let origin: Int64
     let capacity: Int
     let endsWhenDrained: Bool
     var folder = WorkFolder()
-    /// Counts the starts; what an earlier start has begun has no effect.
+    /// Number of starts. Events of an earlier start have no effect.
     var incarnation = 0
     var machine: WorkerMachine?
     var isFrozen = false
@@ -49,16 +49,16 @@ final class SimulatedProcess {
     var publishing: Set<LeaseKey> = []
     private var lastToken = 0
 
-    // What the oracle knows of it.
-    /// Its own clock before the last confirmed beat or registration was sent.
+    // State of the process as the oracle knows it.
+    /// Time of the process's own clock when the last confirmed beat or registration was sent.
     var confirmedAt = Duration.zero
-    /// The same by the true time, and on which timeline.
+    /// The same moment by the true time. `confirmedTimeline` is the timeline of that moment.
     var confirmedTrueAt: Int64 = 0
     var confirmedTimeline = 0
     var leaseTime = Duration.seconds(60)
     var held: Set<LeaseKey> = []
     var discarded: Set<LeaseKey> = []
-    /// Leases that were its own when the database looked for the gate.
+    /// Leases that the process held when the database checked the gate.
     var gated: Set<LeaseKey> = []
     var startedAt: Int64 = 0
 
@@ -67,7 +67,7 @@ final class SimulatedProcess {
         (self.capacity, self.endsWhenDrained) = (capacity, endsWhenDrained)
     }
 
-    /// Never the same again, so that what was planned for an earlier transfer does not happen to a later one.
+    /// Returns a new token each time, so that an event of an earlier transfer does not affect a later one.
     func nextToken() -> Int {
         lastToken += 1
         return lastToken
@@ -77,9 +77,9 @@ final class SimulatedProcess {
 
     func clock(at time: Int64) -> Duration { .nanoseconds(origin + time * rate / 100) }
 
-    /// The first true time at which its clock shows `own` or more.
+    /// Returns the first true time at which the process's clock shows `own` or more.
     func time(of own: Duration) -> Int64 {
-        // Rounded up: a timer that comes early is asked for again.
+        // The result is rounded up, because the machine asks again for a timer that fires early.
         let left = own.nanoseconds + 1 - origin
         return left <= 0 ? 0 : (left * 100 + rate - 1) / rate
     }

@@ -1,9 +1,9 @@
 @testable import HaulFleet
 
 extension SimulatedQueue {
-    /// - Parameter number: of this claim among those of the worker. The same again gives what is still held of what it gave, and
-    ///   nothing new: a request that arrives late must not lease what no caller hears of. One that comes after its successor gives
-    ///   nothing.
+    /// - Parameter number: number of the claim among those of the worker. A repeated number returns the leases of that
+    ///   claim that the worker still holds, and no new ones: a late request must not create leases that no caller
+    ///   learns of. A number below the last one creates none either.
     mutating func claim(_ worker: WorkerID, number: Int, limit: Int, at now: Int64) throws(FleetError) -> Claim {
         try checkAlive(worker)
         var claim = Claim(leases: held(worker, number, at: now))
@@ -24,7 +24,7 @@ extension SimulatedQueue {
         return claim
     }
 
-    /// What a claim of a worker holds; every claim where `number` is nil.
+    /// Returns the leases of one claim of a worker, or of all claims if `number` is `nil`.
     func held(_ worker: WorkerID, _ number: Int?, at now: Int64) -> [Lease] {
         var leases: [(start: Int64, lease: Lease)] = []
         for index in lease.indices {
@@ -51,7 +51,7 @@ extension SimulatedQueue {
     private func isLimited(_ host: Host) -> Bool { host.gap > 0 || host.maxConnections != nil }
     private func hasReady(_ host: Int) -> Bool { ready.indices.contains { ready[$0] != nil && itemHosts[$0] == host } }
 
-    /// Hosts with a limit by when they may be asked, then the others.
+    /// Returns the hosts with a limit in order of `nextAt`, then the others.
     private func claimOrder(at now: Int64) -> [Int] {
         let limited = hosts.indices.filter {
             isLimited(hosts[$0]) && hosts[$0].nextAt <= now && hosts[$0].blockedUntil <= now && hasReady($0)
@@ -77,7 +77,7 @@ extension SimulatedQueue {
         let start = max(terms.nextAt, now)
         if terms.gap > 0 { limit = min(limit, max(1, Int(2_000_000_000 / terms.gap))) }
         let waiting = ready.indices.filter { ready[$0] != nil && itemHosts[$0] == host }
-        // Where more wait than are taken, each gets one connection.
+        // If more items wait than are taken, each gets one connection.
         if waiting.count > limit, room != nil { room = limit }
         let taken = waiting.prefix(limit)
         for (place, index) in taken.enumerated() {

@@ -34,7 +34,7 @@ extension SimulatedQueue {
         return accepted
     }
 
-    /// A repetition of a report whose answer was lost.
+    /// Returns whether the report repeats one that was accepted and whose answer was lost.
     private func wasAccepted(_ index: Int, _ worker: WorkerID, _ key: LeaseKey) -> Bool {
         if let row = done[index] { return row.epoch == key.epoch && row.worker == worker }
         guard let row = ready[index] ?? later[index]?.row else { return false }

@@ -17,7 +17,7 @@ extension SimulatedQueue {
     private mutating func takeOver(_ former: Set<WorkerID>, _ predecessor: WorkerID, _ worker: WorkerID) {
         for index in lease.indices {
             guard var row = lease[index], former.contains(row.worker) else { continue }
-            // One that never beat is an answer that was lost; its leases were not lost by it.
+            // A worker that never beat is a registration whose answer was lost. It did not lose the leases.
             let isLost = row.worker == predecessor || workers[row.worker]?.hasBeaten == true
             guard !isLost || !endIfLost(index, row) else { continue }
             if isLost { row.row.losses += 1 }
@@ -28,7 +28,8 @@ extension SimulatedQueue {
         for id in former where workers[id]?.state == .live { workers[id]?.state = .dead }
     }
 
-    /// The worker and those that took its place without hearing of it: a registration is repeated when its answer was lost.
+    /// Returns the worker and the successors that registered in its place. A process that gets no answer to a
+    /// registration repeats it.
     private func line(of worker: WorkerID, except: WorkerID) -> Set<WorkerID> {
         var line: Set<WorkerID> = workers[worker] == nil ? [] : [worker]
         var hasGrown = !line.isEmpty
@@ -66,7 +67,7 @@ extension SimulatedQueue {
         }
     }
 
-    /// Due at once, as if it had not been taken.
+    /// Returns the row as due at once and without the attempt.
     func returned(_ lease: LeaseRow) -> Row {
         var row = lease.row
         row.attempt = max(0, row.attempt - 1)
@@ -105,7 +106,7 @@ extension SimulatedQueue {
         for index in lease.indices {
             guard let leased = lease[index], leased.worker == worker, !endIfLost(index, leased) else { continue }
             var row = leased.row
-            // The database draws the factor between a half and one.
+            // The database draws a factor between 0.5 and 1.
             let delay = Duration.seconds(min(900, 1 << row.losses)) * 0.75
             row.losses += 1
             row.attempt = max(0, row.attempt - 1)
@@ -117,7 +118,7 @@ extension SimulatedQueue {
         return count
     }
 
-    /// An item with which several workers were lost is not tried on more of them.
+    /// Fails an item that was lost with `maxLosses` workers, so that no further worker tries it.
     private mutating func endIfLost(_ index: Int, _ row: LeaseRow) -> Bool {
         guard row.row.losses + 1 >= rules.maxLosses else { return false }
         orphan(index, row.row)

@@ -1,13 +1,13 @@
 @testable import HaulFleet
 
-/// The queue in memory, with the rules of the SQL: the tables, and each call as one transaction. Times are nanoseconds of the
-/// database's clock.
+/// The queue in memory with the rules of the SQL: the tables, and each call as one transaction. Times are nanoseconds
+/// of the database's clock.
 struct SimulatedQueue {
     struct Rules: Sendable {
         var leaseTime = Duration.seconds(20)
         var maxAttempts = 5
         var maxLosses = 3
-        /// Rows that the feeder keeps ready.
+        /// Number of rows that the feeder keeps ready.
         var window = 4
     }
 
@@ -31,14 +31,14 @@ struct SimulatedQueue {
         var claimNumber = 0
     }
 
-    /// What every table has of an item.
+    /// Columns that every table has for an item.
     struct Row: Equatable {
         var epoch: Int32 = 0
-        /// Attempts so far that count.
+        /// Number of attempts so far that count.
         var attempt = 0
-        /// Workers that were lost with it.
+        /// Number of workers that were lost while they held the item.
         var losses = 0
-        /// The worker that reported it under this epoch.
+        /// Worker that reported the item under this epoch.
         var returnedBy: WorkerID?
         var uploadID: String?
     }
@@ -47,7 +47,7 @@ struct SimulatedQueue {
         var row: Row
         var worker: WorkerID
         var claimNumber: Int
-        /// nil: the host has no limit.
+        /// `nil` if the host has no limit.
         var connections: Int?
         var isPublishing = false
         var startsAt: Int64?
@@ -68,7 +68,7 @@ struct SimulatedQueue {
     var hosts: [Host]
     /// Host of each item.
     let itemHosts: [Int]
-    /// Items from here on are not fed yet.
+    /// Index of the first item that is not fed yet.
     var fedTo = 0
     var ready: [Row?]
     var later: [LaterRow?]
@@ -80,7 +80,7 @@ struct SimulatedQueue {
     var isDraining = false
     /// Grows with each failover.
     var timeline = 1
-    /// Numbers of workers; no server gives one again.
+    /// Last worker number. No server reuses a number.
     var sequence: WorkerID = 0
     /// When the server started.
     var startedAt: Int64 = 0
@@ -99,7 +99,8 @@ struct SimulatedQueue {
             && lease.allSatisfy { $0 == nil }
     }
 
-    /// A worker of another timeline may hold what this one never gave out, or have been told what this one does not know.
+    /// Throws unless the worker is live and of the current timeline. After a failover the queue and a worker of the
+    /// former timeline may disagree about leases and results.
     func checkAlive(_ worker: WorkerID) throws(FleetError) {
         guard let row = workers[worker], row.state == .live, row.timeline == timeline else {
             throw FleetError(.workerUnknown, "Worker \(worker) is not registered.")

@@ -4,7 +4,7 @@ import Testing
 @testable import HaulFleet
 
 @Suite struct ListReaderTests {
-    /// What a list gives, read in pieces of every size.
+    /// Parses `bytes` in pieces of `piece` bytes and returns the items.
     private static func items(
         _ bytes: [UInt8],
         _ format: ListFormat,
@@ -186,7 +186,7 @@ import Testing
         #expect(pipe(&ends) == 0)
         let writer = FileHandle(fileDescriptor: ends[1], closeOnDealloc: true)
         let count = 50_000
-        // A thread of its own: it waits for the reader, which needs one of the pool's.
+        // The writer blocks until the reader reads, so it must not occupy a thread of the cooperative pool.
         Thread.detachNewThread {
             for number in 0..<count { writer.write(Data("http://h/\(number)\n".utf8)) }
             writer.closeFile()
@@ -216,7 +216,8 @@ import Testing
         close(ends[1])
     }
 
-    /// `HAUL_LIST_LINES=n`: how many lines a second are read, which only a build with optimisation shows.
+    /// Prints how many lines are read per second. `HAUL_LIST_LINES=n` sets the number of lines. Only an optimised build
+    /// gives useful figures.
     @Test(.enabled(if: ProcessInfo.processInfo.environment["HAUL_LIST_LINES"] != nil))
     func linesASecond() async throws {
         let count = ProcessInfo.processInfo.environment["HAUL_LIST_LINES"].flatMap { Int($0) } ?? 0

@@ -5,7 +5,7 @@ import Testing
 
 @testable import HaulFleet
 
-/// Real workers, as processes of their own, on a database and folders of one test.
+/// Runs real worker processes on a database and folders of one test.
 final class FleetRig: Sendable {
     let folder: TemporaryFolder
     let server: PostgresServer
@@ -19,7 +19,7 @@ final class FleetRig: Sendable {
         folder = try TemporaryFolder()
     }
 
-    /// - Parameter ownServer: whether the test stops its PostgreSQL.
+    /// - Parameter ownServer: `true` for a test that stops its PostgreSQL server.
     static func run(leaseSeconds: Int = 60, ownServer: Bool = false, _ test: (FleetRig) async throws -> Void)
         async throws
     {
@@ -55,7 +55,7 @@ final class FleetRig: Sendable {
         return try SystemCommand.start([Self.program] + arguments, environment: environment, outputs: (log, log))
     }
 
-    /// Runs a command that ends by itself.
+    /// Runs a command to its end and requires status 0.
     func command(_ arguments: String...) async throws {
         let process = try start(arguments)
         let ending = await Self.end(of: process)
@@ -71,14 +71,15 @@ final class FleetRig: Sendable {
 
     static func end(of process: Int32) async -> SystemCommand.Ending {
         await withCheckedContinuation { continuation in
-            // A thread of its own: those of the dispatch queues are for calls that are over soon.
+            // The wait lasts as long as the process, so it must not occupy a thread of a dispatch queue.
             Thread.detachNewThread { continuation.resume(returning: SystemCommand.end(of: process)) }
         }
     }
 
     // MARK: Workers
 
-    /// - Parameter name: of its work folder: a worker of the same name continues what an earlier one began.
+    /// - Parameter name: name of the work folder. A worker with the name of an earlier worker continues the work of
+    ///   that worker.
     func startWorker(_ name: String, _ arguments: String...) throws -> Int32 {
         let process = try start(
             ["work", "--quiet", "--label", name, "--work-folder", folder("work-\(name)")] + arguments
@@ -95,7 +96,7 @@ final class FleetRig: Sendable {
 
     func signal(_ process: Int32, _ number: Int32) { Foundation.kill(process, number) }
 
-    /// Waits until a worker ends by itself.
+    /// Waits until the worker ends by itself.
     func ending(of process: Int32) async -> SystemCommand.Ending {
         processes.withLock { _ = $0.removeValue(forKey: process) }
         return await Self.end(of: process)
@@ -114,7 +115,7 @@ final class FleetRig: Sendable {
         return try row.int(0)
     }
 
-    /// The database's clock, as it writes it.
+    /// Returns the time of the database's clock, in PostgreSQL's text format.
     func serverTime() async throws -> String {
         try #require(try await database.sql("SELECT clock_timestamp()::text").first).text(0)
     }
@@ -123,7 +124,7 @@ final class FleetRig: Sendable {
         try content.matches(fileAt: destination + "/" + path)
     }
 
-    /// Files below the destination, without those that workers have not published.
+    /// Returns the published files below the destination.
     func names() throws -> [String] {
         let all = try #require(FileManager.default.enumerator(atPath: destination))
         return all.compactMap { $0 as? String }.filter { name in

@@ -4,7 +4,7 @@ import Testing
 
 @testable import HaulFleet
 
-/// What workers leave below a destination: nothing that no one needs.
+/// Tests that workers leave no unneeded files below a destination.
 @Suite(.serialized, .timeLimit(.minutes(60)))
 struct LeftoverTests {
     private let content = TestContent(seed: 6, count: 400_000)
@@ -23,7 +23,7 @@ struct LeftoverTests {
         ])
     }
 
-    /// Files in the staging folders of all workers.
+    /// Returns the files in the staging folders of all workers.
     private func staged(_ rig: FleetRig) throws -> [String] {
         let all = try #require(FileManager.default.enumerator(atPath: rig.destination + "/.haul-fleet"))
         return all.compactMap { $0 as? String }.filter { $0.contains("/") }
@@ -39,13 +39,13 @@ struct LeftoverTests {
             try await rig.add([line(server, "file.bin")])
             let first = try rig.startWorker("first", "--connections", "1")
             try await waitUntil("there is a partial file") { try staged(rig).contains { $0.hasSuffix(".haulpart") } }
-            // The store knows of its bytes a moment later.
+            // The store records the bytes a moment after the file has them.
             try await Task.sleep(for: .seconds(1))
             rig.kill(first)
             #expect(await rig.ending(of: try rig.startWorker("second", "--until-drained")) == .exited(0))
             #expect(try rig.holds(content, "file.bin"))
             #expect(try staged(rig).contains { $0.hasSuffix(".haulpart") })
-            // What a file system that was away has kept, or an earlier process.
+            // Adds files as an earlier process, or a file system that was unmounted for a time, may leave them.
             let folder = try #require(try staged(rig).first { $0.hasSuffix(".haulpart") }?.split(separator: "/").first)
             for name in ["77", "78.wrong-digest", "probe-X"] {
                 let path = "\(rig.destination)/.haul-fleet/\(folder)/\(name)"
@@ -93,7 +93,7 @@ struct LeftoverTests {
         try await FleetRig.run { rig in
             let names = (0..<150).map { "\($0)" }
             try await rig.command("init", "--max-attempts", "1")
-            // Thirty files a second, so that some are on their way when the folder goes.
+            // About 30 files start per second, so that some are in progress when the folder disappears.
             try await rig.command("host", "127.0.0.1:\(server.port)", "--gap", "30")
             try await rig.add(names.map { line(server, $0) })
             let worker = try rig.startWorker("one", "--until-drained")

@@ -2,7 +2,7 @@ import Foundation
 import HaulTesting
 import Testing
 
-/// The manual page of haul-fleet has every command, with each of its options in the section of that command.
+/// Tests that the manual page of haul-fleet has every command, and each option in the section of its command.
 @Suite(.timeLimit(.minutes(60)))
 struct ManualTests {
     private static let common: Set = ["database", "queue", "version", "help"]

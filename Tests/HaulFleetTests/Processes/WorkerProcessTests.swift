@@ -6,7 +6,8 @@ import Testing
 
 @testable import HaulFleet
 
-/// Real workers that are killed, frozen, cut off and doubled. The numbers are those of the list of failures in docs/fleet.md.
+/// Kills, freezes, disconnects and duplicates real workers. The numbers are those of the table of failures in
+/// docs/fleet.md.
 @Suite(.serialized, .timeLimit(.minutes(60)))
 struct WorkerProcessTests {
     private let content = TestContent(seed: 5, count: 400_000)
@@ -15,7 +16,8 @@ struct WorkerProcessTests {
         #"{"url": "\#(server.url("/\(name)"))", "path": "\#(name)"}"#
     }
 
-    /// Sends the first request half of the file and then nothing, and all others everything.
+    /// Starts a server that stalls the first request after half of the file. The server answers all later requests
+    /// completely.
     private func stallingOnce() async throws -> TestServer {
         let resource = FileResource(content: content, etag: "\"1\"")
         let half = content.count / 2
@@ -58,7 +60,7 @@ struct WorkerProcessTests {
             try await waitUntil("half of the file is on disk") {
                 try partBytes(rig) >= content.count / 2
             }
-            // The store knows of the bytes a moment after the file has them.
+            // The store records the bytes a moment after the file has them.
             try await Task.sleep(for: .seconds(1))
             rig.kill(first)
             let second = try rig.startWorker("one", "--until-drained", "--connections", "1")
@@ -92,7 +94,7 @@ struct WorkerProcessTests {
             #expect(await rig.ending(of: other) == .exited(0))
             let before = try await rig.number("SELECT epoch FROM done")
             rig.signal(frozen, SIGCONT)
-            // It finds out that it is dead, and registers as another worker.
+            // The thawed worker learns that it was declared dead and registers as a new worker.
             try await rig.waitUntil(
                 "the thawed worker is another one",
                 "count(*) = 2 FROM worker WHERE label LIKE 'frozen/%'"
@@ -134,7 +136,8 @@ struct WorkerProcessTests {
             #expect(await rig.ending(of: second) == .exited(0))
             #expect(try rig.holds(large, "file.bin"))
             #expect(try await rig.number("SELECT count(*) FROM done WHERE outcome = 0 AND epoch = 2") == 1)
-            // The blocks that are compared begin before the half; what is joined begins at a piece's end near it.
+            // The comparison of blocks begins before the middle of the file. The download continues at the end of a
+            // piece near the middle.
             let starts = server.requests.dropFirst().compactMap { $0.range?.first }
             #expect(starts.contains { $0 > half - (1 << 20) && $0 <= half }, "\(starts)")
         }
@@ -169,7 +172,7 @@ struct WorkerProcessTests {
         let server = try await TestServer.start { request in resource.reply(to: request) }
         try await FleetRig.run { rig in
             try await rig.add((0..<50).map { line(server, "file-\($0)") })
-            // The same work folder as well: each takes a folder of its own in it.
+            // Both workers get the same work folder. Each uses a subfolder of its own.
             let workers = try (0..<2).map { _ in try rig.startWorker("same", "--until-drained", "--hold", "4") }
             for worker in workers { #expect(await rig.ending(of: worker) == .exited(0)) }
             #expect(try rig.names().count == 50)
@@ -197,10 +200,10 @@ struct WorkerProcessTests {
                 "no claim is under way that began before",
                 "count(*) = 0 FROM pg_stat_activity WHERE datname = current_database() AND xact_start < '\(blocked)'"
             )
-            // Each worker hears of it with a beat.
+            // Each worker learns with a beat that the host is blocked.
             try await rig.waitUntil("all have given its items back", "count(*) = 0 FROM lease")
             let known = server.requests.count
-            // Two more beats of each, and nothing was asked.
+            // Each worker beats twice more without sending a request.
             let moment = try await rig.serverTime()
             for offset in ["0 s", "1 s"] {
                 try await rig.waitUntil(
@@ -276,7 +279,8 @@ struct WorkerProcessTests {
                 try String(contentsOfFile: rig.folder("log"), encoding: .utf8).contains("Is its file system mounted?")
             )
             #expect(try files.contentsOfDirectory(atPath: rig.destination).isEmpty)
-            // Mounted elsewhere it is the same destination, and a new one is one from then on.
+            // A destination that is mounted elsewhere is recognised. A new folder becomes the destination with its
+            // first use.
             #expect(await rig.ending(of: try rig.startWorker("one", "--until-drained", "--to", away)) == .exited(0))
             #expect(try content.matches(fileAt: away + "/second"))
             try await rig.command("init", "--to", rig.folder("new"))

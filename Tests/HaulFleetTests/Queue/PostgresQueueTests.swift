@@ -34,7 +34,7 @@ struct PostgresQueueTests {
             let report = Report(lease.key, .completed(Self.file))
             #expect(try await queue.report(worker.worker, [report]) == [lease.key])
             #expect(try await database.places(lease.key.item) == ["done"])
-            // Again, as after an answer that was lost.
+            // Repeats the report, as after a lost answer.
             #expect(try await queue.report(worker.worker, [report]) == [lease.key])
             #expect(try await queue.gate(worker.worker, [lease.key]).isEmpty)
             #expect(try await queue.claim(worker.worker, limit: 10).isDrained)
@@ -82,7 +82,7 @@ struct PostgresQueueTests {
             await expectError(.workerUnknown) { _ = try await queue.beat(dead) }
             await expectError(.workerUnknown) { _ = try await queue.claim(dead, limit: 1) }
             try await database.sql("UPDATE later SET due_at = now()")
-            // Where the first call took long, it has found some of them due itself.
+            // A slow first `maintain` may already have promoted some of the items.
             #expect(try await queue.maintain().promotedItems + maintenance.promotedItems == 3)
             let other = try await queue.register(label: "one", predecessor: nil).worker
             #expect(other != dead)
@@ -143,7 +143,7 @@ struct PostgresQueueTests {
             let first = try await queue.register(label: "one", predecessor: nil).worker
             let keys = try await queue.claim(first, limit: 2).leases.map(\.key)
             #expect(try await queue.recordUpload(first, keys[0], uploadID: "upload"))
-            // The answer of the first attempt is lost.
+            // The answer to the first attempt is lost.
             _ = try await queue.register(label: "one", predecessor: first)
             let successor = try await queue.register(label: "one", predecessor: first)
             #expect(Set(successor.leases.map(\.key.item)) == Set(keys.map(\.item)))
@@ -151,7 +151,7 @@ struct PostgresQueueTests {
             #expect(try await queue.report(first, [Report(keys[0], .returned)]).isEmpty)
             let current = successor.leases.map(\.key)
             #expect(try await queue.gate(successor.worker, current) == Set(current))
-            // The worker before it was lost once; the attempt without an answer was not.
+            // The predecessor counts as lost. The registration without an answer does not.
             #expect(try await database.count("lease WHERE losses = 1") == 2)
         }
     }

@@ -201,7 +201,7 @@ struct QueueAdministrationTests {
             #expect(error.code == .databaseRefused && error.message.contains("haul-fleet init"))
         }
         queue.close()
-        // Several at once make it once.
+        // Four installers at the same time create the schema once.
         try await withThrowingTaskGroup(of: Bool.self) { group in
             for _ in 0..<4 {
                 group.addTask {

@@ -19,7 +19,7 @@ struct QueueHostTests {
             #expect(second.map(\.connections) == [1])
             let full = try await queue.claim(worker, limit: 3)
             #expect(full.leases.isEmpty && !full.isDrained)
-            // What ended gives its connections back.
+            // Reported leases release their connections.
             _ = try await queue.report(worker, first.map { Report($0.key, .returned) })
             #expect(try await queue.claim(worker, limit: 9).leases.count == 3)
             #expect(try await database.sql("SELECT sum(connections) FROM lease").first?.int(0) == 4)
@@ -54,7 +54,7 @@ struct QueueHostTests {
         }
     }
 
-    /// Test 12 of the list: the limit is counted by rows, so nothing has to be swept.
+    /// Covers failure 12 of docs/fleet.md. The limit counts rows of leases, so a crash leaves no counter to correct.
     @Test func theLimitOfAHostRecoversFromACrash() async throws {
         try await TestDatabase.with { database async throws in
             let administration = QueueAdministration(database.connection, .standard)
@@ -97,7 +97,7 @@ struct QueueHostTests {
     @Test func furtherRequestsAreSpacedToo() async throws {
         try await TestDatabase.with { database async throws in
             let administration = QueueAdministration(database.connection, .standard)
-            // Hours, so that the seconds between two calls on a busy machine are nothing to them.
+            // The gap is an hour, so that seconds between two calls on a busy machine do not matter.
             let hour = Duration.seconds(3600)
             try await administration.setLimits(host: "a.example", gap: hour, maxConnections: nil)
             try await database.ready(3)
@@ -112,13 +112,13 @@ struct QueueHostTests {
             #expect(slice.gap == hour && slice.startsAfter > hour / 2 && slice.startsAfter <= hour)
             let next = try await queue.reserve(hostID: host, requests: 1)
             #expect(next.startsAfter > hour * 3.5 && next.startsAfter <= hour * 4)
-            // A worker that takes the lease over has no start time with it, and has to ask for one.
+            // A successor inherits the lease without a start time and has to reserve one.
             let successor = try await queue.register(label: "one", predecessor: worker)
             #expect(successor.leases.count == 1 && successor.leases.first?.startsAfter == nil)
         }
     }
 
-    /// Test 10 of the list.
+    /// Covers failure 10 of docs/fleet.md.
     @Test func twoHundredClaimersKeepTheGapOfAHostAndNoneWaitsForAnother() async throws {
         try await TestDatabase.with { database async throws in
             let administration = QueueAdministration(database.connection, .standard)

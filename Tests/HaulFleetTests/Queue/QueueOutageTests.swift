@@ -8,8 +8,8 @@ import Testing
 struct QueueOutageTests {
     private static let file = CompletedFile(bytes: 10, sha256: Array(repeating: 7, count: 32))
 
-    /// Test 7 of the list, the database's half: what was answered stays, calls in between fail at once, and leases that expired
-    /// while no worker could beat are not taken away.
+    /// Covers failure 7 of docs/fleet.md on the side of the database. Committed calls stay, and calls during the outage
+    /// fail at once. Leases that expired during the outage are not taken away, because no worker could beat.
     @Test func aKilledServerLosesNothingAndWorkersFindItAgain() async throws {
         let server = try await PostgresServer.start()
         let database = try await server.makeDatabase()
@@ -27,7 +27,7 @@ struct QueueOutageTests {
             }
         }
         try await server.start()
-        // As after an outage that was longer than a lease.
+        // Backdates all beats by a day, as after an outage longer than a lease.
         try await waitUntil("the connection is there again") {
             do { try await database.sql("UPDATE worker SET beat_at = beat_at - interval '1 day'") } catch {
                 return false
@@ -69,7 +69,8 @@ struct QueueOutageTests {
                 }
                 try await Task.sleep(for: .milliseconds(10))
             }
-            // Two thousand calls; each connection tries after a delay that doubles, and at first at least every 0.1 s.
+            // The connections make 2,000 calls in all. Attempts of one connection are at least 0.1 s apart, and the
+            // limit of the random delay doubles up to 30 s.
             #expect(proxy.accepted - before < calls * connections.count / 5)
             #expect(proxy.accepted - before >= connections.count)
             proxy.setRefusing(false)
@@ -82,7 +83,7 @@ struct QueueOutageTests {
         }
     }
 
-    /// Test 8 of the list: a standby takes over that has not got the last commits.
+    /// Covers failure 8 of docs/fleet.md: a standby that lacks the last commits takes over.
     @Test func afterAFailoverWorkersRegisterAgainAndNoResultIsLost() async throws {
         let primary = try await PostgresServer.start()
         let database = try await primary.makeDatabase()
@@ -94,7 +95,7 @@ struct QueueOutageTests {
         let worker = try await queue.register(label: "one", predecessor: nil).worker
         let early = try await queue.claim(worker, limit: 4).leases
         #expect(early.count == 4)
-        // The standby has what was committed up to here.
+        // The standby has the commits up to here.
         let standby = try await primary.makeStandby()
         #expect(try await queue.report(worker, early.map { Report($0.key, .completed(Self.file)) }).count == 4)
         let late = try await queue.claim(worker, limit: 4).leases
@@ -103,7 +104,7 @@ struct QueueOutageTests {
         try await standby.promote()
         proxy.setTarget(standby.port)
 
-        // The worker whose results are lost hears of it, and so does the one that the standby never saw.
+        // Both workers are refused: the one whose results are lost, and the one that the standby never saw.
         for id in [worker, lost] {
             try await waitUntil("the beat is refused") {
                 do {
@@ -123,7 +124,7 @@ struct QueueOutageTests {
                 } catch let error as FleetError { return error.code == .workerUnknown }
             }
         }
-        // A lease that only the lost commits had is not accepted, under whatever epoch it is given out again.
+        // The queue refuses leases that only the lost commits contained, also after it has granted the items again.
         let after = TestDatabase(
             server: standby,
             name: database.name,
@@ -134,7 +135,7 @@ struct QueueOutageTests {
         #expect(Set(late.map(\.key)).isSubset(of: Set(again.map(\.key))))
         #expect(try await queue.report(worker, late.map { Report($0.key, .completed(Self.file)) }).isEmpty)
         #expect(try await queue.gate(worker, late.map(\.key)).isEmpty)
-        // The items whose results are lost return, and everything ends once.
+        // The items whose results are lost become ready again, and each item ends once.
         try await after.expire(worker)
         #expect(try await queue.maintain().lostWorkers == [worker])
         try await after.sql("UPDATE later SET due_at = now()")
@@ -149,7 +150,7 @@ struct QueueOutageTests {
         database.connection.close()
     }
 
-    /// Test 15 of the list.
+    /// Covers failure 15 of docs/fleet.md.
     @Test func twentyClientsWorkThroughThreeServerConnectionsOfPgBouncer() async throws {
         try await TestDatabase.with { database async throws in
             let bouncer = try await PgBouncer(database.server, poolSize: 3)

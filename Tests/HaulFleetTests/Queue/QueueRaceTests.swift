@@ -7,7 +7,7 @@ import Testing
 struct QueueRaceTests {
     private static let file = CompletedFile(bytes: 10, sha256: Array(repeating: 7, count: 32))
 
-    /// Test 4 of the list: ten thousand items are reported and taken from their worker at one instant.
+    /// Covers failure 4 of docs/fleet.md: 10,000 items are reported while `maintain` takes them from their worker.
     @Test func aReportAndTheEndOfItsWorkerNeverBothCount() async throws {
         try await TestDatabase.with { database async throws in
             let (rounds, size) = (100, 100)
@@ -20,7 +20,7 @@ struct QueueRaceTests {
                 let leases = try await queue.claim(worker, limit: size).leases
                 #expect(leases.count == size)
                 try await database.expire(worker)
-                // Several small reports against one reaper.
+                // Sends two reports of 50 items while `maintain` runs.
                 let reports = leases.map { Report($0.key, .completed(Self.file)) }
                 async let first = queue.report(worker, Array(reports[..<50]))
                 async let maintenance = other.maintain()
@@ -28,7 +28,7 @@ struct QueueRaceTests {
                 let (kept, lost) = (try await first.count + second.count, try await maintenance)
                 accepted += kept
                 returned += lost.returnedItems
-                // A reaper that met a report passes over the worker.
+                // If `maintain` finds a report in progress, it skips the worker.
                 if lost.lostWorkers.isEmpty { #expect(kept == size) }
             }
             #expect(accepted + returned == rounds * size, "\(accepted) accepted")
@@ -43,7 +43,7 @@ struct QueueRaceTests {
         }
     }
 
-    /// Test 5 of the list, for each call whose effect must not be doubled.
+    /// Covers failure 5 of docs/fleet.md, for each call that must not take effect twice.
     @Test func aCallWhoseAnswerWasLostIsAnsweredAgain() async throws {
         try await TestDatabase.with { database async throws in
             try await database.ready(6)
@@ -88,7 +88,7 @@ struct QueueRaceTests {
         }
     }
 
-    /// Test 13 of the list, with seconds for the hour.
+    /// Covers failure 13 of docs/fleet.md. The transaction stays open for seconds instead of an hour.
     @Test func anOpenTransactionIsShownAndStopsNobody() async throws {
         try await TestDatabase.with { database async throws in
             try await database.ready(4000)
@@ -110,7 +110,8 @@ struct QueueRaceTests {
             let open = try #require(try await administration.status().oldestTransaction)
             #expect(open.seconds > 0 && open.holder.contains("haul-fleet"))
             #expect(FleetStatus.OpenTransaction(seconds: 61, holder: "").isAlarming)
-            // Nothing that died since is removed before it ends, and everything after.
+            // `VACUUM` removes no rows that died since the transaction began. It removes all of them once the
+            // transaction has ended.
             func removable() async throws -> Int {
                 _ = try await database.connection.perform(timeout: .seconds(600)) { session throws(FleetError) in
                     try session.execute("VACUUM haul.ready")
@@ -123,11 +124,11 @@ struct QueueRaceTests {
         }
     }
 
-    /// Test 14 of the list.
+    /// Covers failure 14 of docs/fleet.md.
     @Test func loadersThatEndInTheMiddleOrMeetLoseNothingAndAddNothingTwice() async throws {
         try await TestDatabase.with { database async throws in
             let items = (0..<6000).map { NewItem(url: "https://h\($0 % 50).example/\($0)") }
-            // One whose connection ends in the middle of the COPY of its third chunk.
+            // The proxy cuts this connection in the middle of the COPY of the third chunk.
             let proxy = try TestProxy(target: database.server.port)
             defer { proxy.close() }
             let settings = try database.server.settings(database: database.name, port: proxy.port)
@@ -144,7 +145,7 @@ struct QueueRaceTests {
             let after = try await database.count("item")
             #expect(after > 0 && after < 6000 && after.isMultiple(of: 500))
             #expect(try await database.count("url_seen") == after)
-            // Two at once, in opposite orders, and a feeder between them.
+            // Two loaders add the items in opposite orders while the feeder runs.
             let other = DatabaseConnection(database.settings)
             defer { other.close() }
             let queue = database.queue()

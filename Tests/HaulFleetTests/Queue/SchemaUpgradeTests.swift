@@ -23,7 +23,7 @@ struct SchemaUpgradeTests {
             try await database.sql("UPDATE setting SET destination = '/data', max_attempts = 7")
             let queue = database.queue()
             defer { queue.close() }
-            // A worker of the version before, which is refused from here on.
+            // Adds a worker of the previous version. The queue refuses this worker after the upgrade.
             try await database.sql("INSERT INTO worker (worker_id, label, timeline, lease_s) VALUES (5, 'old', 1, 60)")
             try await database.sql(
                 """
@@ -37,7 +37,7 @@ struct SchemaUpgradeTests {
             #expect(try await !installer.install())
             let settings = try await QueueAdministration(database.connection, .standard).settings()
             #expect(settings.destination == "/data" && settings.maxAttempts == 7 && settings.leaseSeconds == 60)
-            // The worker of the new version takes the place of the old one.
+            // The worker of the new version succeeds the old one.
             let registration = try await queue.register(label: "new", predecessor: 5)
             #expect(registration.leases.count == 3)
             #expect(try await queue.claim(registration.worker, limit: 100).leases.count == 7)

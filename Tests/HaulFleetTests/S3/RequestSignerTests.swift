@@ -4,8 +4,8 @@ import Testing
 
 @testable import HaulFleet
 
-/// The examples of AWS's documentation ("Authenticating Requests: Using the Authorization Header"), and two requests that botocore
-/// 1.43.11 has signed.
+/// Tests the signer with the examples of AWS's documentation ("Authenticating Requests: Using the Authorization
+/// Header") and with two requests that botocore 1.43.11 signed.
 @Suite struct RequestSignerTests {
     private static let documented = S3Credentials(
         accessKey: "AKIAIOSFODNN7EXAMPLE",

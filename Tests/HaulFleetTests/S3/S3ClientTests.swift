@@ -6,7 +6,7 @@ import Testing
 
 @testable import HaulFleet
 
-/// Failure test 18 and the bounds of time and memory.
+/// Covers failure 18 of docs/fleet.md, and the limits on time and memory.
 @Suite struct S3ClientTests {
     @Test(arguments: [-1200, 1200, 34_560_000] as [TimeInterval])
     func `A clock that is wrong is set right once by the store's date`(offset: TimeInterval) async throws {
@@ -36,7 +36,7 @@ import Testing
         let rig = try await S3Rig(options: { $0.expiredTokens = ["token-1"] }, credentials: S3CredentialCache([source]))
         let file = try rig.file(1, "k", bytes: 9000)
         let prepared = try await rig.destination.prepare(file) { _ in
-            // Before the first part: so do the second keys.
+            // The second keys expire as well, before the first part is sent.
             rig.stub.with { _ = $0.options.expiredTokens.insert("token-2") }
             return true
         }
@@ -103,7 +103,8 @@ import Testing
         }
     }
 
-    /// The test listens and accepts nothing: the system makes the connections, and no program reads from them.
+    /// The test listens but accepts no connection. The kernel completes the handshakes, and no program reads from the
+    /// sockets.
     @Test func `A store that stops reading a body is given up`() async throws {
         let listener = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
         defer { close(listener) }
@@ -121,7 +122,7 @@ import Testing
         var settings = S3Rig.settings("http://127.0.0.1:\(port)")
         (settings.idleTimeout, settings.attempts) = (.milliseconds(500), 2)
         let folder = try TemporaryFolder()
-        // More than the system keeps of what is sent.
+        // The file is larger than the socket buffers.
         let content = folder("large")
         #expect(FileManager.default.createFile(atPath: content, contents: nil))
         #expect(truncate(content, 64 << 20) == 0)
@@ -158,7 +159,7 @@ import Testing
     @Test func `No request goes to a host outside the endpoint, whatever a redirect says`() async throws {
         let rig = try await S3Rig()
         let port = rig.stub.server.port
-        // The same port at another address: only the host differs.
+        // The foreign store has the same port at another address, so only the host differs.
         let foreign = try await S3Stub.start(host: "127.0.0.2", port: port)
         let locations = [
             "http://127.0.0.2:\(port)/bucket/k", "http://127.0.0.1.evil.example/bucket/k",
@@ -179,7 +180,7 @@ import Testing
         }
         #expect(foreign.requests.isEmpty)
         #expect(rig.stub.objects.isEmpty)
-        // A region is not made part of a host or a signature unless it can be one.
+        // A region is used in a host name or a signature only if it has the form of a region.
         rig.stub.fault(.answer(S3Stub.error(301, "X", headers: [("x-amz-bucket-region", "evil.example/")]))) { _ in true
         }
         #expect(try await rig.destination.store(try rig.file(1, "k", bytes: 10))?.error != nil)
@@ -221,7 +222,8 @@ import Testing
         #expect(failure?.error.isRetryable == true, "\(failure.map { "\($0.error)" } ?? "")")
         #expect(failure?.error.message.hasSuffix(".") == true)
         rig.stub.with { $0.faults = [] }
-        // It serves the same client again; on a busy machine 0.3 s may be too short for that.
+        // The store answers the same client again. On a busy machine the limit of 0.3 s may be too short, so the test
+        // tries 50 times.
         let file = try rig.file(1, "after", bytes: 10)
         var isPublished = false
         for _ in 0..<50 where !isPublished { isPublished = try await rig.destination.store(file)?.isPublished == true }
@@ -303,7 +305,7 @@ import Testing
     }
 }
 
-/// Keys that differ with each load.
+/// Returns new keys with each load.
 final class RotatingCredentials: S3CredentialSource {
     private let count = Mutex(0)
 

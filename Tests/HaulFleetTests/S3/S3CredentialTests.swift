@@ -12,7 +12,7 @@ import Testing
 
     private func value(_ environment: [String: String]) async throws(FleetError) -> S3Credentials {
         var environment = environment
-        // The machine that runs the tests may be one of Amazon's.
+        // The test must not read the metadata service if it runs on EC2.
         if environment["AWS_EC2_METADATA_SERVICE_ENDPOINT"] == nil { environment["AWS_EC2_METADATA_DISABLED"] = "true" }
         return try await S3CredentialCache(environment: environment).credentials()
     }
@@ -79,7 +79,7 @@ import Testing
             }
             let none = await #expect(throws: FleetError.self) { try await value(environment) }
             #expect(none?.message.contains("No credentials") == true)
-            // Hostile: not a text at all, and a folder.
+            // Tries a file that is not text, and a folder.
             try Data((0..<4096).map { UInt8(truncatingIfNeeded: $0 &* 7) }).write(to: URL(fileURLWithPath: file))
             await #expect(throws: FleetError.self) { try await value(environment) }
             await #expect(throws: FleetError.self) { try await value(["AWS_SHARED_CREDENTIALS_FILE": folder.path]) }
@@ -121,7 +121,7 @@ import Testing
             #expect(server.requests.last?.target == "/keys?a=b")
             environment["AWS_CONTAINER_AUTHORIZATION_TOKEN_FILE"] = nil
             await #expect(throws: FleetError.self) { try await value(environment) }
-            // Keys in the clear to another machine.
+            // Refuses to fetch keys over plain HTTP from another machine.
             environment["AWS_CONTAINER_CREDENTIALS_FULL_URI"] = "http://192.0.2.1/keys"
             let error = await #expect(throws: FleetError.self) { try await value(environment) }
             #expect(error?.message.contains("https") == true)
@@ -166,7 +166,7 @@ import Testing
         box.now = Date(timeIntervalSince1970: 1000 + 3600 - 299)
         #expect(try await load() == ["key-2"])
         #expect(source.loads == 2)
-        // The service is out of order: the keys are used until their end.
+        // The service fails now, so the cache uses the old keys until they expire.
         source.fail()
         box.now = Date(timeIntervalSince1970: 1000 + 7200 - 10)
         #expect(try await load() == ["key-2"])
@@ -186,7 +186,7 @@ final class ClockBox: Sendable {
     }
 }
 
-/// Keys that hold until a fixed hour after the last.
+/// Returns keys that each expire a fixed hour after the previous ones.
 final class ExpiringCredentials: S3CredentialSource {
     private let state = Mutex((loads: 0, fails: false))
 

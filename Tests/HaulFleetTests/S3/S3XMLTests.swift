@@ -14,7 +14,8 @@ import Testing
         #expect(document("\u{FEFF}<a/>")?.name == "a")
     }
 
-    /// Pages of proxies, of which some end the process on Linux where the parser sees them.
+    /// Pages of proxies with a declared encoding and invalid bytes. Some of them crash the XML parser on Linux if they
+    /// reach it.
     private static let pages: [(declared: String, bytes: [UInt8])] = [
         ("EUC-JP", [0xE9]), ("windows-1252", [0x81]), ("Shift_JIS", [0x83, 0x20]), ("UTF-32", [0xFF]),
         ("UTF-8", [0xC3]),
@@ -38,7 +39,7 @@ import Testing
         #expect(S3XML(bytes) == nil)
     }
 
-    /// What the document says of its encoding decides nothing: a page that is in UTF-8 can be read.
+    /// The declared encoding is ignored: a page in UTF-8 is read whatever it declares.
     @Test func takesNoWordForTheEncoding() {
         #expect(document(#"<?xml version="1.0" encoding="GB2312"?><E>永和服务器</E>"#)?.text == "永和服务器")
         #expect(document(#"<?xml version="1.0" encoding="UTF-16"?><E>a</E>"#)?.text == "a")

@@ -5,9 +5,10 @@ import NIOPosix
 
 @testable import HaulFleet
 
-/// moto's server, an S3-compatible store in memory that others wrote. One for the tests of a process; it ends with it.
+/// Runs moto's server, an independent S3-compatible store in memory. The test process starts one server, which ends
+/// with the process.
 ///
-/// `make fleet-requirements` installs it into `.build/moto`; where Python has it anyway, that one is used.
+/// `make fleet-requirements` installs moto into `.build/moto`. Without that folder, Python's own installation is used.
 actor MotoServer {
     static let shared = MotoServer()
 
@@ -28,7 +29,7 @@ actor MotoServer {
 
     private var start: Task<String, any Error>?
 
-    /// The URL of the server, which it starts at the first call.
+    /// Returns the URL of the server. The first call starts the server.
     func endpoint() async throws -> String {
         let task = start ?? Task { try await Self.run() }
         start = task
@@ -43,12 +44,12 @@ actor MotoServer {
         environment["S3_UPLOAD_PART_MIN_SIZE"] = "1"
         let process = try SystemCommand.start(["python3", "-c", program, "\(port)"], environment: environment)
         let (ends, end) = AsyncStream.makeStream(of: Void.self)
-        // A thread of its own: it waits as long as the tests run, and would take one of the pool's few from them.
+        // The wait lasts as long as the tests run, so it must not occupy a thread of the cooperative pool.
         Thread.detachNewThread {
             _ = SystemCommand.end(of: process)
             end.finish()
         }
-        // Importing moto takes seconds; the limit is for a machine where it never comes.
+        // Importing moto takes seconds. The limit is for a machine on which the server never starts.
         for _ in 0..<1200 {
             if await isListening(port) { return "http://127.0.0.1:\(port)" }
             guard kill(process, 0) == 0 else { break }

@@ -3,7 +3,7 @@ import HaulTesting
 
 @testable import HaulFleet
 
-/// PgBouncer in transaction mode before a server.
+/// Runs PgBouncer in transaction mode in front of a server.
 final class PgBouncer: Sendable {
     let port: Int
     private let process: Int32
@@ -27,7 +27,7 @@ final class PgBouncer: Sendable {
             default_pool_size = \(poolSize)
             max_client_conn = 200
             """
-        // "any" logs every client in as the server's user of the database line.
+        // `auth_type = any` logs every client in as the user of the database line.
         let text = configuration.replacingOccurrences(
             of: "port=\(server.port)",
             with: "port=\(server.port) user=postgres"

@@ -5,20 +5,21 @@ import Synchronization
 
 @testable import HaulFleet
 
-/// A PostgreSQL server in a temporary folder, on loopback. It ends with its last reference, or with the process.
+/// Runs a PostgreSQL server on loopback in a temporary folder. The server ends with its last reference or with the
+/// process.
 final class PostgresServer: Sendable {
     struct Failure: Error, CustomStringConvertible {
         let description: String
     }
 
-    /// The one that suites share. Tests that stop a server have their own.
+    /// Returns the server that the suites share. A test that stops a server starts its own.
     static func shared() async throws -> PostgresServer { try await sharedServer.value }
 
     private static let sharedServer = Task { try await PostgresServer.start() }
 
     let folder: String
     let port: Int
-    /// Programs of the newest version that is installed.
+    /// Folder with the programs of the newest installed version.
     let programs: String
     private let process = Mutex<Int32?>(nil)
     private let template = Mutex<Task<Void, any Error>?>(nil)
@@ -29,7 +30,7 @@ final class PostgresServer: Sendable {
 
     deinit {
         kill(SIGKILL)
-        // What is left in the temporary folder fails no test.
+        // Leftover files in the temporary folder fail no test.
         do { try FileManager.default.removeItem(atPath: folder) } catch { print("left behind: \(folder): \(error)") }
     }
 
@@ -62,7 +63,7 @@ final class PostgresServer: Sendable {
         return server
     }
 
-    /// Appends to the configuration; read at the next start.
+    /// Appends `settings` to the configuration. They take effect at the next start.
     func configure(_ settings: [String: String]) throws {
         let standard = [
             "listen_addresses": "'127.0.0.1'", "unix_socket_directories": "''", "port": "\(port)", "fsync": "off",
@@ -77,7 +78,7 @@ final class PostgresServer: Sendable {
 
     var data: String { folder + "/data" }
 
-    /// PostgreSQL refuses to run as root.
+    /// Runs the programs as the user postgres, because PostgreSQL refuses to run as root.
     private static var prefix: [String] {
         getuid() == 0 ? ["setpriv", "--reuid=postgres", "--regid=postgres", "--clear-groups", "--"] : []
     }
@@ -122,8 +123,8 @@ final class PostgresServer: Sendable {
 
     /// Starts the server and waits until it takes connections.
     func start() async throws {
-        // A shell that outlives neither: it stops the server and removes the folder when the process of the tests has ended,
-        // however that was.
+        // The subshell polls the test process and the server. It stops the server and removes the folder when the test
+        // process has ended for any reason, and exits when the server has ended.
         let script = """
             "$@" & server=$!
             (while kill -0 \(getpid()) && kill -0 $server; do sleep 0.5; done; kill -0 \(getpid()) || { kill -QUIT $server; sleep 1; rm -rf '\(folder)'; }) 2>/dev/null >/dev/null &
@@ -148,11 +149,11 @@ final class PostgresServer: Sendable {
 
     var isAnswering: Bool { PQping("host=127.0.0.1 port=\(port) user=postgres dbname=postgres") == PQPING_OK }
 
-    /// Sends a signal to the server's first process: SIGINT ends it in order, SIGQUIT as a crash.
+    /// Sends a signal to the postmaster: SIGINT shuts it down in order, SIGQUIT as a crash.
     func kill(_ signal: Int32) {
         guard let process = process.withLock({ $0 }) else { return }
         Foundation.kill(process, signal)
-        // Its children notice, and end by themselves.
+        // The children notice the death of the postmaster and end by themselves.
         if signal == SIGKILL { self.process.withLock { $0 = nil } }
     }
 
@@ -162,16 +163,16 @@ final class PostgresServer: Sendable {
         kill(signal)
         try await waitUntil("PostgreSQL has ended") { Foundation.kill(process, 0) != 0 }
         self.process.withLock { $0 = nil }
-        // After SIGKILL the other processes hold the shared memory for a moment, and answer queries that had come.
+        // After SIGKILL the backends hold the shared memory for a moment and still answer received queries.
         try await waitUntil("its backends have ended") { backends.allSatisfy { Foundation.kill($0, 0) != 0 } }
         try await waitUntil("the port is free") { !self.isAnswering }
     }
 
-    /// Returns the processes that have `parent` as their parent now.
+    /// Returns the current children of `parent`.
     private static func children(of parent: Int32) -> [Int32] {
         let names = (try? FileManager.default.contentsOfDirectory(atPath: "/proc")) ?? []
         return names.compactMap(Int32.init).filter { process in
-            // A process that has ended meanwhile has no status.
+            // A process that has ended meanwhile has no status file.
             let status = try? String(contentsOfFile: "/proc/\(process)/status", encoding: .utf8)
             return status?.contains("\nPPid:\t\(parent)\n") == true
         }
@@ -184,7 +185,7 @@ final class PostgresServer: Sendable {
 
     // MARK: Standby
 
-    /// A standby that has what was committed until now, and gets nothing more.
+    /// Returns a standby with the commits up to now. The standby receives no later commits.
     func makeStandby() async throws -> PostgresServer {
         let folder = FileManager.default.temporaryDirectory.appendingPathComponent("haul-pg-\(UUID().uuidString)").path
         try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
@@ -210,7 +211,7 @@ final class PostgresServer: Sendable {
         return standby
     }
 
-    /// Starts a standby, has it take over, and waits until it takes writes.
+    /// Starts a standby, promotes it, and waits until it takes writes.
     func promote() async throws {
         try await start()
         try run("pg_ctl", "promote", "-D", data, "-w")
@@ -230,7 +231,7 @@ final class PostgresServer: Sendable {
         try DatabaseSettings("host=127.0.0.1 port=\(port ?? self.port) user=\(user) dbname=\(database)")
     }
 
-    /// A new database with a queue in it.
+    /// Creates a database. If `withQueue`, the database contains a queue.
     func makeDatabase(withQueue: Bool = true) async throws -> TestDatabase {
         if withQueue { try await makeTemplate() }
         let name = "t\(UUID().uuidString.lowercased().filter { $0 != "-" })"
@@ -262,7 +263,7 @@ final class PostgresServer: Sendable {
         let installed = DatabaseConnection(try settings(database: "haul_template"))
         try await SchemaInstaller(installed, .standard).install()
         _ = try await installed.run("UPDATE haul.setting SET lease_s = \(TestDatabase.leaseSeconds)")
-        // A database with a connection cannot be copied.
+        // PostgreSQL copies only a template database without connections.
         _ = try await installed.perform(timeout: .seconds(600)) { _ in }
         installed.close()
         let other = DatabaseConnection(try settings())
@@ -274,7 +275,7 @@ final class PostgresServer: Sendable {
     }
 }
 
-/// Waits without a bound of its own but one for hangs.
+/// Waits until `condition` holds. Throws after 10 minutes.
 func waitUntil(_ what: String, _ condition: () async throws -> Bool) async throws {
     let limit = ContinuousClock.now + .seconds(600)
     while try await !condition() {

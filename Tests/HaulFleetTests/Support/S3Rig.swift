@@ -5,7 +5,7 @@ import Logging
 
 @testable import HaulFleet
 
-/// A destination over a stub of a store, with parts of 1,000 bytes and short waits.
+/// Creates a destination on a stub of an S3 store, with parts of 1,000 bytes and short waits.
 struct S3Rig {
     static let keys = S3Credentials(accessKey: "AKID", secretKey: "the secret")
 
@@ -13,7 +13,7 @@ struct S3Rig {
     let folder: TemporaryFolder
     let destination: S3Destination
 
-    /// - Parameter verifies: the stub refuses what is not signed as it must be.
+    /// - Parameter verifies: `true` makes the stub refuse requests without a valid signature.
     init(
         prefix: String = "",
         verifies: Bool = true,
@@ -44,7 +44,7 @@ struct S3Rig {
         return settings
     }
 
-    /// A staged file of bytes that differ from part to part.
+    /// Creates a staged file whose parts have different bytes.
     func file(_ item: Int64, _ path: String, bytes: Int, epoch: Int32 = 1, seed: UInt8 = 0) throws -> StagedFile {
         let content = (0..<bytes).map { UInt8(truncatingIfNeeded: $0 &* 31 ^ ($0 >> 8)) &+ seed }
         return try StagedFiles.make(item, path, Data(content), in: folder.path, epoch: epoch)
@@ -52,7 +52,7 @@ struct S3Rig {
 
     func stop() async { await stub.server.stop() }
 
-    /// Whether the store has exactly this file under its path.
+    /// Returns whether the store has exactly this file under its path.
     func holds(_ file: StagedFile) throws -> Bool {
         let prefix = destination.settings.prefix
         let object = stub.objects[prefix.isEmpty ? file.path : "\(prefix)/\(file.path)"]

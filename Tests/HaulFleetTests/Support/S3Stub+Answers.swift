@@ -5,7 +5,7 @@ import HaulTesting
 extension S3Stub.State {
     mutating func answer(_ request: TestRequest) -> TestReply {
         let reply = reply(to: request)
-        // An answer to HEAD has the fields of a body, and none.
+        // An answer to HEAD has the header fields of a body but no body.
         guard request.method == "HEAD", reply.steps.count == 2, case .head = reply.steps[0], case .raw = reply.steps[1]
         else {
             return reply

@@ -3,15 +3,15 @@ import Foundation
 import HaulTesting
 import Synchronization
 
-/// An S3-compatible store in memory that follows a script of faults. It answers as Amazon documents, and verifies signatures itself
-/// where it is told the secret.
+/// An S3-compatible store in memory that follows a script of faults. It answers as Amazon documents, and verifies
+/// signatures if it knows the secret.
 final class S3Stub: Sendable {
     enum Fault: Sendable {
-        /// Answers this in place of doing anything.
+        /// Answers with this reply and does nothing else.
         case answer(TestReply)
-        /// Does what was asked, and answers this.
+        /// Executes the request and answers with this reply.
         case mislead(TestReply)
-        /// Does what was asked, and resets the connection.
+        /// Executes the request and resets the connection.
         case loseReply
     }
 
@@ -38,16 +38,16 @@ final class S3Stub: Sendable {
         var bucket = "bucket"
         var region = "us-east-1"
         var honoursIfNoneMatch = true
-        /// Takes and returns SHA-256 of parts.
+        /// Accepts and returns the SHA-256 digest of each part.
         var keepsChecksums = true
         /// Answers 501 to a request that names a checksum algorithm.
         var refusesChecksums = false
         var keepsMetadata = true
         var partsOfPage = 1000
-        /// Access keys and their secrets; empty: signatures are not verified.
+        /// Access keys with their secrets. If this is empty, signatures are not verified.
         var secrets: [String: String] = [:]
         var expiredTokens: Set<String> = []
-        /// What the store's clock shows.
+        /// Clock of the store.
         var clock: @Sendable () -> Date = { Date() }
     }
 
@@ -94,7 +94,7 @@ final class S3Stub: Sendable {
     var uploads: [String: Upload] { with { $0.uploads } }
     var requests: [TestRequest] { server.requests }
 
-    /// Adds a fault for the next request that matches; each is used once.
+    /// Adds a fault for the next `times` requests that match.
     func fault(_ fault: Fault, times: Int = 1, where matches: @escaping @Sendable (TestRequest) -> Bool) {
         with { for _ in 0..<times { $0.faults.append((matches, fault)) } }
     }

@@ -2,10 +2,9 @@ import Crypto
 import Foundation
 import HaulTesting
 
-/// Verifies AWS Signature Version 4 as a store does: from the bytes that came over the wire, with code that shares nothing with the
-/// code that signs.
+/// Verifies AWS Signature Version 4 from the bytes on the wire, as a store does. It shares no code with the signer.
 enum S3StubSignature {
-    /// Names and values of the query, decoded.
+    /// Returns the decoded names and values of the query.
     static func query(_ request: TestRequest) -> [String: String] {
         guard let mark = request.target.firstIndex(of: "?") else { return [:] }
         let pairs = request.target[request.target.index(after: mark)...].split(separator: "&").map { pair in
@@ -56,7 +55,7 @@ enum S3StubSignature {
             return refuse(400, "XAmzContentSHA256Mismatch", "payload")
         }
         let signed = parts.4.split(separator: ";").map(String.init)
-        // A store that is strict refuses fields of its own that are there but not signed.
+        // A strict store refuses `x-amz-` fields that are present but not signed.
         let present = request.headers.map { $0.0.lowercased() }
         guard signed.contains("host"), signed == signed.sorted(),
             present.allSatisfy({ !$0.hasPrefix("x-amz-") && $0 != "content-type" || signed.contains($0) }),

@@ -3,7 +3,7 @@ import Foundation
 
 @testable import HaulFleet
 
-/// Files as the engine leaves them in a staging folder.
+/// Creates files as the engine leaves them in a staging folder.
 enum StagedFiles {
     static func make(
         _ item: Int64,
@@ -46,7 +46,7 @@ extension PublicationOutcome {
 }
 
 extension DestinationWriting {
-    /// Prepares and publishes one file that the queue has no upload of.
+    /// Prepares and publishes one file for which the queue has no upload.
     func store(_ file: StagedFile) async throws -> PublicationOutcome? {
         let prepared = try await prepare(file) { _ in true }
         return await publish([prepared])[file.key]

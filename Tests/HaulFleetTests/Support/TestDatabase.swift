@@ -4,14 +4,14 @@ import Testing
 
 @testable import HaulFleet
 
-/// A database of one test, with a queue named `haul`.
+/// A database for one test, with a queue named `haul`.
 final class TestDatabase: Sendable {
     let server: PostgresServer
     let name: String
     let settings: DatabaseSettings
-    /// For looks past the queue.
+    /// Connection for statements that bypass the queue.
     let connection: DatabaseConnection
-    /// How long a lease lasts unless a test says otherwise: longer than any test, so that none expires because the machine is busy.
+    /// Default lease time in seconds. It is longer than any test, so that no lease expires on a busy machine.
     static let leaseSeconds = 86_400
 
     init(server: PostgresServer, name: String, settings: DatabaseSettings) {
@@ -19,7 +19,7 @@ final class TestDatabase: Sendable {
         connection = DatabaseConnection(settings)
     }
 
-    /// Runs a test with a database of its own, on the server that the tests share.
+    /// Runs a test with its own database on the shared server.
     static func with(_ body: (TestDatabase) async throws -> Void) async throws {
         let database = try await PostgresServer.shared().makeDatabase()
         do { try await body(database) } catch {
@@ -66,7 +66,7 @@ final class TestDatabase: Sendable {
         _ = try await sql("SELECT feed()")
     }
 
-    /// In which of the queue's tables an item is.
+    /// Returns the names of the queue's tables that contain the item.
     func places(_ item: Int64) async throws -> [String] {
         let text = """
             SELECT 'ready' FROM ready WHERE item_id = $1 UNION ALL SELECT 'later' FROM later WHERE item_id = $1
@@ -75,7 +75,7 @@ final class TestDatabase: Sendable {
         return try await sql(text, [.int(item)]).map { try $0.text(0) }
     }
 
-    /// How many items there are, and how many rows of them in all places: equal, if none is lost and none twice.
+    /// Counts the items and the rows of items in all tables. The counts are equal if no item is lost or duplicated.
     func census() async throws -> (items: Int, rows: Int) {
         let text = """
             SELECT (SELECT count(*) FROM item),
@@ -111,7 +111,7 @@ func expectError(
     }
 }
 
-/// Tells another task that something has come to pass.
+/// Signals an event to another task.
 final class Flag: Sendable {
     private let value = Mutex(false)
 

@@ -3,15 +3,15 @@ import Synchronization
 
 @testable import HaulFleet
 
-/// A TCP proxy on loopback that loses answers, and whose server can be exchanged.
+/// A TCP proxy on loopback that can lose answers and change its target server.
 final class TestProxy: Sendable {
     private struct State {
         var target: Int
-        /// Connections are closed as soon as they are accepted.
+        /// Closes connections as soon as they are accepted.
         var isRefusing = false
-        /// The next answer that ends a transaction is lost, and its connection with it.
+        /// Drops the next answer that ends a transaction, and closes its connection.
         var losesNextAnswer = false
-        /// How many bytes clients may still send before their connections end; nil: any number.
+        /// Number of bytes that clients may still send before their connections end. `nil` means no limit.
         var remaining: Int?
         var accepted = 0
         var lost = 0
@@ -118,7 +118,7 @@ final class TestProxy: Sendable {
             guard count > 0 else { break }
             if isAnswer, !isLosing, state.withLock({ $0.losesNextAnswer }) { isLosing = true }
             if isLosing {
-                // "Ready for query", idle: the transaction is committed.
+                // These bytes are ReadyForQuery with the status idle: the transaction is committed.
                 guard buffer[..<count].suffix(6).elementsEqual([0x5A, 0, 0, 0, 5, 0x49]) else { continue }
                 state.withLock { state in
                     state.losesNextAnswer = false

@@ -5,7 +5,7 @@ import Testing
 
 @testable import HaulFleet
 
-/// When a worker's requests to a host are sent. Time is moved by the tests.
+/// Tests when a worker sends its requests to a host. The tests move the clock.
 @Suite(.timeLimit(.minutes(60)))
 struct HostPacerTests {
     private let url = "http://paced.example/file"
@@ -100,7 +100,7 @@ struct HostPacerTests {
         _ = try ask(pacer, log)
         await time.move(by: .milliseconds(250), sleepers: 1)
         await log.wait(for: 1)
-        // A retry, and another range.
+        // Asks for a retry and for another range.
         _ = try ask(pacer, log)
         _ = try ask(pacer, log)
         await slices.wait(for: 1)
@@ -164,7 +164,7 @@ struct HostPacerTests {
     }
 }
 
-/// Hosts that only redirects lead to.
+/// Tests hosts that workers reach only through redirects.
 @Suite(.timeLimit(.minutes(60)))
 struct HostPacerRedirectTests {
     private let url = "http://elsewhere.example/file"
@@ -231,7 +231,7 @@ struct HostPacerRedirectTests {
 
 // MARK: Doubles
 
-/// A clock that stands until it is moved.
+/// A clock that moves only when a test moves it.
 private final class ManualTime: Sendable {
     private struct State {
         var now = Duration.zero
@@ -254,7 +254,7 @@ private final class ManualTime: Sendable {
         }
     }
 
-    /// Waits until so many sleep, and moves the clock.
+    /// Waits until `sleepers` tasks sleep, and moves the clock.
     func move(by duration: Duration, sleepers: Int) async {
         while state.withLock({ $0.sleepers.count }) < sleepers { await Task.yield() }
         let due = state.withLock { state in
@@ -294,7 +294,7 @@ private final class SliceLog: Sendable {
     private let state = Mutex(
         (asked: [(hostID: Int32, count: Int)](), blocks: [(Int32, Duration)](), found: [String]())
     )
-    /// Hosts whose limits were asked for.
+    /// Hosts whose limits were requested.
     var found: [String] { state.withLock(\.found) }
     var asked: [(hostID: Int32, count: Int)] { state.withLock(\.asked) }
     var blocks: [(Int32, Duration)] { state.withLock(\.blocks) }

@@ -6,7 +6,7 @@ import Testing
 @testable import HaulFleet
 @testable import HaulKit
 
-/// Partial files that workers of one folder leave to each other.
+/// Tests partial files that a worker leaves to other workers of the same destination folder.
 @Suite(.timeLimit(.minutes(60)))
 struct SharedPartialsTests {
     private let content = TestContent(seed: 3, count: 20 << 20)
@@ -49,9 +49,9 @@ struct SharedPartialsTests {
                 )
             )
             #expect(control.total == content.count)
-            // Whole pieces of 64 KiB within the ranges, and nothing else.
+            // Only whole pieces of 64 KiB within the ranges are claimed.
             #expect(control.claimed == ByteSet([0..<(9_000_001 / 65_536 * 65_536), 12 << 20..<20 << 20]))
-            // The first worker may be frozen, and write on: its file stays as it is.
+            // The first worker may be frozen and write later, so its file stays unchanged.
             #expect(
                 try content.bytes(0..<100)
                     == Array(

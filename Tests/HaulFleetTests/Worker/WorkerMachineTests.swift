@@ -2,7 +2,7 @@ import Testing
 
 @testable import HaulFleet
 
-/// Single decisions; whole histories are in `Histories`.
+/// Tests single decisions of the machine. `Histories` tests whole histories.
 @Suite struct WorkerMachineTests {
     private static func second(_ seconds: Double) -> Duration { .milliseconds(Int64(seconds * 1000)) }
 
@@ -16,7 +16,7 @@ import Testing
 
     private static let unreachable = FleetError(.databaseUnreachable, "away")
 
-    /// Registered at 1 s, with a lease time of 60 s.
+    /// Returns a machine that registered at 1 s with a lease time of 60 s.
     private static func machine(_ settings: WorkerMachine.Settings = .init()) -> (WorkerMachine, [WorkerAction]) {
         var machine = WorkerMachine(settings: settings, seed: 7)
         #expect(machine.start(at: second(1)) == [.call(.register(predecessor: settings.predecessor))])
@@ -26,7 +26,7 @@ import Testing
         return (machine, actions)
     }
 
-    /// The same, with one file that waits for the answer of its gate.
+    /// Returns the same machine with one file that waits for the answer of the gate.
     private static func atGate() -> (WorkerMachine, PreparedFile) {
         var (machine, _) = machine()
         let lease = lease(1)
@@ -69,7 +69,7 @@ import Testing
         )
         let fed = machine.handle(.maintained(Maintenance(fedItems: 9)), at: Self.second(2))
         #expect(fed == [.call(.claim(limit: 64))])
-        // From then on, not with each of them.
+        // Later empty claims do not start maintenance at once.
         #expect(machine.handle(.claimed(Claim(leases: []), sentAt: Self.second(2)), at: Self.second(2)).isEmpty)
     }
 
@@ -88,7 +88,7 @@ import Testing
     @Test func aWorkerThatHasNothingLeftClaimsAtOnce() {
         var (machine, file) = Self.atGate()
         let key = file.file.key
-        // The answer of a claim that found nothing, while the last item was on its way.
+        // A claim found nothing while the last item was being published.
         for second in 4..<9 { _ = machine.handle(.timer, at: Self.second(Double(second))) }
         _ = machine.handle(.claimed(Claim(leases: []), sentAt: Self.second(8)), at: Self.second(8))
         _ = machine.handle(.gated([key], held: [key]), at: Self.second(8))
@@ -104,7 +104,7 @@ import Testing
         let actions = machine.handle(.gated([key], held: [key]), at: Self.second(1 + 42))
         #expect(!actions.contains { if case .publish = $0 { true } else { false } })
         #expect(!machine.mayPublish(at: Self.second(43)))
-        // The beat that is confirmed opens a new gate; the old answer counts for nothing.
+        // The confirmed beat opens a new gate. The old answer has no effect.
         let beat = Beat(leaseTime: Self.second(60))
         let resumed = machine.handle(.beatAnswered(beat, sentAt: Self.second(43)), at: Self.second(44))
         #expect(resumed.contains(.call(.gate([key]))))
@@ -124,7 +124,7 @@ import Testing
         let unknown = FleetError(.workerUnknown, "dead")
         let actions = machine.handle(.callFailed(.gate([key]), unknown), at: Self.second(5))
         #expect(actions.contains(.discard(key)) && machine.heldCount == 0)
-        // Not before the calls of the former worker are answered.
+        // The machine registers only after the calls of the former worker have been answered.
         while let next = machine.nextTimer, next < Self.second(200) { _ = machine.handle(.timer, at: next) }
         let calls: [WorkerEvent] = [
             .callFailed(.claim(limit: 64), unknown), .callFailed(.claim(limit: 63), unknown),
@@ -244,7 +244,7 @@ import Testing
         var now = Self.second(1)
         var item: Int64 = 0
         var pending: [WorkerAction] = [.call(.claim(limit: 64))]
-        // Ten minutes in which every file fails at the destination.
+        // Simulates 10 minutes in which every file fails at the destination.
         while now < Self.second(600) {
             guard !pending.isEmpty else {
                 guard let next = machine.nextTimer else { break }
