@@ -26,7 +26,7 @@ import Testing
         #expect(Set(assets.keys) == names)
     }
 
-    /// Nothing of another host, and nothing that a strict policy would refuse.
+    /// The page loads nothing from another host, and nothing that a strict Content Security Policy refuses.
     @Test func thePageNeedsNoOtherHostAndNoInlineScript() throws {
         for (name, asset) in PageAssets().assets where name != "openapi.json" {
             let text = String(buffer: asset.body)

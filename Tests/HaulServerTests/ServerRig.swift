@@ -10,7 +10,8 @@ import NIOFoundationCompat
 
 @testable import HaulServer
 
-/// A server over a downloader in a temporary folder; requests go to its routes without a socket, unless a test needs one.
+/// Runs a server on a downloader in a temporary folder. Requests go to the routes without a socket unless a test needs
+/// one.
 struct ServerRig {
     let folder: TemporaryFolder
     let downloader: Downloader
@@ -46,7 +47,7 @@ struct ServerRig {
 }
 
 extension ServerRig {
-    /// A server of one file while `body` runs.
+    /// Serves one file over HTTP while `body` runs.
     static func serving(_ content: TestContent, _ body: @Sendable (String) async throws -> Void) async throws {
         let resource = FileResource(content: content, etag: "\"1\"")
         let server = try await TestServer.start { resource.reply(to: $0) }
@@ -57,7 +58,7 @@ extension ServerRig {
         await server.stop()
     }
 
-    /// Adds a download to the downloader, and waits until its file is complete.
+    /// Adds a download and waits until its file is complete.
     func complete(_ url: String, name: String) async throws -> DownloadID {
         var request = try DownloadRequest(url, to: .folder(path: folder("downloads")))
         request.suggestedName = name
@@ -66,7 +67,7 @@ extension ServerRig {
 }
 
 extension TestClientProtocol {
-    /// A request as a script sends it.
+    /// Sends a request with the token, as a script does.
     func call(
         _ method: HTTPRequest.Method,
         _ path: String,
@@ -80,7 +81,7 @@ extension TestClientProtocol {
         return try await send(method, path, headers, body: json)
     }
 
-    /// A request with exactly these fields, to localhost unless `host` says otherwise.
+    /// Sends a request with exactly these fields.
     func send(
         _ method: HTTPRequest.Method,
         _ path: String,

@@ -58,7 +58,7 @@ import Testing
     @Test func oddBytesDoNoHarm() throws {
         let odd: [UInt8] = [0xFF, 0xFE, 0x80, 0x0A, 0x20, 0x3D, 0x0A, 0x09, 0x09]
         #expect(try Aria2InputFile(Array("http://a/x".utf8) + odd).requests.count == 1)
-        // They may be the bytes of a path.
+        // In a path the same bytes are refused.
         #expect(throws: Aria2Error.self) { try Aria2InputFile(Array("http://a/x\n out=".utf8) + odd) }
         #expect(throws: Aria2Error.self) { try file("http://a/x\n out=a\0b\n") }
     }

@@ -4,11 +4,11 @@ import Testing
 
 @testable import HaulServer
 
-/// Texts changed at random: whatever comes is read or refused. HAUL_FUZZ_INPUTS sets their number.
+/// Mutates texts at random: the parsers read or refuse each. `HAUL_FUZZ_INPUTS` sets the number of texts.
 @Suite("Random input to the parsers of aria2's RPC") struct Aria2ParserFuzzTests {
     private static let inputs = ProcessInfo.processInfo.environment["HAUL_FUZZ_INPUTS"].flatMap { Int($0) } ?? 10_000
 
-    /// The same numbers in every run.
+    /// Generates the same numbers in every run.
     private struct Numbers: RandomNumberGenerator {
         var state: UInt64
 

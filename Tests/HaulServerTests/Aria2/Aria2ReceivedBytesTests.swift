@@ -3,14 +3,14 @@ import Testing
 
 @testable import HaulServer
 
-/// What clients that have shown no secret can make the server keep.
+/// Tests how many bytes the server keeps for clients that have not sent the secret.
 @Suite("received bytes of aria2's RPC", .timeLimit(.minutes(60))) struct Aria2ReceivedBytesTests {
     private static let call = #"{"id":"a","method":"aria2.getVersion","params":["token:s"]}"#
     private static let half = String(repeating: " ", count: 9000)
-    /// What a message counts besides its bytes.
+    /// Bytes that the server counts for each message in addition to its content.
     private static let overhead = 256
 
-    /// Room for three halves, and not for four.
+    /// Starts a server with room for three halves but not for four.
     private func run(
         delay: Duration = .zero,
         configure: (inout Aria2ServerConfiguration) -> Void = { _ in },
@@ -69,7 +69,7 @@ import Testing
 
     @Test("unfinished frames count")
     func unfinishedFrames() async throws {
-        // The head of a frame of 9,900 bytes, and most of it.
+        // The head of a frame of 9,900 bytes, and 9,000 of those bytes.
         let part = [0x81, 0xFE, 0x26, 0xAC, 1, 2, 3, 4] + [UInt8](repeating: 0, count: 9000)
         try await run { rig in
             try await Aria2Wire.with(rig.port) { first in
@@ -104,7 +104,7 @@ import Testing
                 _ = try await wire.shakeHands()
                 let wrong = #"{"id":"a","method":"aria2.getVersion","params":["token:x"]}"#
                 try await wire.send(.text, wrong)
-                // The first is not kept while it waits.
+                // The server does not keep the first message while its answer is delayed.
                 await rig.receives(0)
                 for count in 1...3 {
                     try await wire.send(.text, Self.half)

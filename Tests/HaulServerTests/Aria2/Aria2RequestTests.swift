@@ -113,7 +113,7 @@ import Testing
         let inside = try request(("out", out), roots: roots).destination
         #expect(try inside == .file(path: #require(AllowedFolders.resolved(folder.path)) + "/" + safe))
         #expect(throws: Aria2Error.self) { try request(("out", "sub/\u{202E}"), roots: roots) }
-        // The user's own command.
+        // Without `roots`, as for the user's own command, any name is allowed.
         #expect(try request(("dir", "/d"), ("out", "a\nb")).destination == .file(path: "/d/a\nb"))
     }
 

@@ -339,7 +339,7 @@ import Testing
             try await Aria2Wire.with(rig.port) { wire in
                 _ = try await wire.shakeHands()
                 let gid = GID.random()
-                // Nobody reads: the buffers of the system fill, then the server's own.
+                // The client reads nothing, so the socket buffers fill first and then the server's own buffer.
                 for _ in 0..<400_000 { rig.session.session.notifications.tell(.start, gid) }
                 try await Aria2Wire.with(rig.port) { other in
                     _ = try await other.shakeHands()

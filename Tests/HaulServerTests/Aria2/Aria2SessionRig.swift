@@ -5,15 +5,15 @@ import Testing
 
 @testable import HaulServer
 
-/// A session over a scripted downloader.
+/// Runs a session on a downloader with scripted answers.
 struct Aria2SessionRig: Sendable {
     let script: DownloadScript
     let downloader: Downloader
     let session: Aria2Session
 
     /// - Parameters:
-    ///   - confined: files stay in the script's folder.
-    ///   - follows: the session follows the downloader's events, as a server does for its own.
+    ///   - confined: keeps files in the script's folder.
+    ///   - follows: whether the session follows the downloader's events. An `Aria2Server` follows them for its session.
     static func run(
         confined: Bool = true,
         follows: Bool = true,
@@ -44,7 +44,7 @@ struct Aria2SessionRig: Sendable {
         try await session.call("aria2." + method, parameters)
     }
 
-    /// The message that a call fails with; nil where it does not.
+    /// Returns the message of the error that a call throws, or `nil` if the call succeeds.
     func failure(_ method: String, _ parameters: Aria2Value...) async -> String? {
         do {
             _ = try await session.call(method.contains(".") ? method : "aria2." + method, parameters)
@@ -52,7 +52,7 @@ struct Aria2SessionRig: Sendable {
         } catch { return error.message }
     }
 
-    /// Adds a download that stays where it is until the script is stepped.
+    /// Adds a download that stalls until the script is stepped.
     @discardableResult
     func add(_ name: String, bytes: Int = 1000, options: [String: Aria2Value] = [:]) async throws -> String {
         let url = "https://example.org/\(name)"
@@ -70,7 +70,7 @@ struct Aria2SessionRig: Sendable {
         #expect(reached != nil, "\(gid) ended before it was \(status)")
     }
 
-    /// Waits until a condition holds that the session learns of by events.
+    /// Waits until a condition holds that the session learns from events.
     func until(_ condition: () async throws -> Bool) async throws {
         while try await !condition() { try await Task.sleep(for: .milliseconds(2)) }
     }

@@ -3,7 +3,7 @@ import Testing
 
 @testable import HaulServer
 
-/// docs/aria2.md says of every option what the table does.
+/// Tests that docs/aria2.md describes each option as the table of options does.
 @Suite struct Aria2TablePageTests {
     private static func line(_ option: Aria2Option) -> String {
         let short = option.short.map { ", `-\($0)`" } ?? ""

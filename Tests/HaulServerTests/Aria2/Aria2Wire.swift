@@ -5,20 +5,20 @@ import NIOPosix
 
 @testable import HaulServer
 
-/// A server of aria2's RPC on a port of its own.
+/// Runs a server of aria2's RPC on a port of its own.
 struct Aria2ServerRig: Sendable {
     let session: Aria2SessionRig
     let port: Int
     private let server: Aria2Server
 
-    /// - Parameter delay: before the answer to a wrong token.
+    /// - Parameter delay: time before the answer to a wrong token.
     static func run(
         delay: Duration = .zero,
         configure: (inout Aria2ServerConfiguration) -> Void = { _ in },
         _ body: (Aria2ServerRig) async throws -> Void
     ) async throws {
         var configuration = Aria2ServerConfiguration()
-        // However busy the machine is.
+        // The timeouts are so long that a busy machine does not reach them.
         (configuration.secondsToFirstHead, configuration.secondsToBody) = (3600, 3600)
         configuration.listener.port = 0
         configure(&configuration)
@@ -44,10 +44,10 @@ struct Aria2ServerRig: Sendable {
         }
     }
 
-    /// Waits until the server counts this number of bytes of requests and messages.
+    /// Waits until the server counts this number of bytes for requests and messages.
     func receives(_ count: Int) async { while server.host.bodies.count != count { await Task.yield() } }
 
-    /// Sends bytes over a connection of its own, and reads to its end.
+    /// Sends `text` over a new connection and returns everything that the server sends.
     func exchange(_ text: String) async throws -> String {
         try await Aria2Wire.with(port) { wire in
             try await wire.send(text)
@@ -55,7 +55,7 @@ struct Aria2ServerRig: Sendable {
         }
     }
 
-    /// A request whose connection ends with its answer.
+    /// Sends a request with `Connection: close` and returns the answer.
     func request(
         _ method: String,
         _ target: String,
@@ -69,7 +69,7 @@ struct Aria2ServerRig: Sendable {
     }
 }
 
-/// A connection whose bytes a test writes and reads itself.
+/// A connection whose bytes the test writes and reads itself.
 struct Aria2Wire {
     private var input: NIOAsyncChannelInboundStream<ByteBuffer>.AsyncIterator
     private let output: NIOAsyncChannelOutboundWriter<ByteBuffer>
@@ -81,7 +81,7 @@ struct Aria2Wire {
         _ port: Int,
         _ body: (inout Aria2Wire) async throws -> Value
     ) async throws -> Value {
-        // However busy the machine is.
+        // The timeout is so long that a busy machine does not reach it.
         let channel = try await ClientBootstrap(group: MultiThreadedEventLoopGroup.singleton)
             .connectTimeout(.hours(1))
             .connect(host: "127.0.0.1", port: port) { channel in
@@ -104,14 +104,14 @@ struct Aria2Wire {
         received.writeImmutableBuffer(part)
     }
 
-    /// What comes until the connection ends; one that ends with a reset has ended too.
+    /// Returns the bytes up to the end of the connection. A reset counts as the end.
     mutating func rest() async throws -> String {
         do { while true { try await receive() } } catch { return String(buffer: received) }
     }
 
     // MARK: WebSocket
 
-    /// The head of the answer to a handshake.
+    /// Sends a WebSocket handshake and returns the head of the answer.
     mutating func shakeHands(
         _ target: String = "/jsonrpc",
         _ fields: [String] = [],
@@ -127,7 +127,7 @@ struct Aria2Wire {
         return try await self.head()
     }
 
-    /// The head of the next response.
+    /// Returns the head of the next response.
     mutating func head() async throws -> String {
         while true {
             let text = String(buffer: received)
@@ -165,14 +165,14 @@ struct Aria2Wire {
         try await send(bytes: frame + key + bytes.enumerated().map { $1 ^ key[$0 % 4] })
     }
 
-    /// The code that the server closes the socket with.
+    /// Returns the close code of the server's next frame, or `nil` if the frame is not a close frame.
     mutating func closeCode() async throws -> Int? {
         let frame = try await frame()
         guard frame.opcode == .close, frame.bytes.count >= 2 else { return nil }
         return Int(frame.bytes[0]) << 8 | Int(frame.bytes[1])
     }
 
-    /// The next frame of the server.
+    /// Returns the next frame of the server.
     mutating func frame() async throws -> (opcode: Opcode?, text: String, bytes: [UInt8]) {
         while true {
             var copy = received

@@ -3,7 +3,7 @@ import Testing
 
 @testable import HaulServer
 
-/// What a listener missed since any revision is one merged delta.
+/// Tests that a listener gets all changes since any revision as one merged delta.
 @Suite struct ChangedRowsTests {
     private let a = DownloadID()
     private let b = DownloadID()
@@ -46,7 +46,7 @@ import Testing
         #expect(delta.rows.isEmpty && delta.removed == [a.description])
     }
 
-    /// Of a row that was forgotten here, a listener may know fields that it has lost since.
+    /// After `ChangedRows` has evicted a row, a listener may still know fields that the row has lost since.
     @Test func aRowThatWasForgottenIsToldWithWhatItLacks() throws {
         var rows = ChangedRows(limit: 3, optional: ["error"])
         rows.update(a, ["state": "waiting", "error": "e"])
@@ -80,7 +80,7 @@ import Testing
         #expect(rows.delta(since: rows.revision - 5)?.rows.count == 5)
     }
 
-    /// Whatever a listener saw last, applying deltas one after another leads it to the same rows as one merged delta.
+    /// Tests that single deltas in sequence and one merged delta lead to the same rows, from any revision.
     @Test(arguments: 0..<40) func mergedAndSingleDeltasLeadToTheSameRows(seed: UInt64) throws {
         var generator = SplitMix(seed)
         var rows = ChangedRows(revision: 1, limit: 50)
@@ -110,7 +110,7 @@ import Testing
         #expect(!fast.isEmpty)
     }
 
-    /// As the contract says: removed rows go first, a field that is null is cleared.
+    /// Applies a delta as the contract demands: removed rows first; a field that is `null` is cleared.
     private func apply(_ delta: ChangedRows.Delta, to rows: inout [String: [String: JSONValue]]) {
         for id in delta.removed { rows[id] = nil }
         for (id, fields) in delta.rows {

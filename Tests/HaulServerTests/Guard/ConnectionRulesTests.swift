@@ -74,7 +74,7 @@ struct ConnectionRulesTests {
         #expect(String(buffer: answer) == "HTTP/1.1 100 Continue\r\n\r\n")
         try send("abc", to: channel)
         #expect(try head(channel)?.method == .POST)
-        // Of one that came before its turn, after the answer to the one before.
+        // A pipelined request gets its 100 (Continue) only after the answer to the request before.
         try send("POST / HTTP/1.1\nHost: localhost\nExpect: 100-continue\nContent-Length: 0\n\n", to: channel)
         #expect(try channel.readOutbound(as: ByteBuffer.self) == nil)
         let fields: HTTPHeaders = ["Content-Length": "0"]

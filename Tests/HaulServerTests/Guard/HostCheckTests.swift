@@ -5,7 +5,7 @@ import Testing
 
 @testable import HaulServer
 
-/// Which hosts a request may name. The cases are those that other daemons had to learn (CVE-2018-5702 and its like).
+/// Tests which hosts a request may name. The cases come from attacks on other daemons, such as CVE-2018-5702.
 @Suite struct HostCheckTests {
     private func problem(_ authority: String?, _ fields: HTTPFields = [:], allowed: Set<String> = []) -> Problem? {
         do throws(Problem) {

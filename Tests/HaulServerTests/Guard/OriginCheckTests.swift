@@ -5,7 +5,7 @@ import Testing
 
 @testable import HaulServer
 
-/// Requests that pages of other sites make a browser send.
+/// Tests requests that a page of another site makes a browser send.
 @Suite struct OriginCheckTests {
     private func status(_ fields: [String: String], _ kind: OriginCheck.Kind, isSecure: Bool = false) throws -> Int? {
         var headers = HTTPFields()
@@ -31,7 +31,7 @@ import Testing
     func refusesOtherSites(_ fields: [String: String]) throws {
         #expect(try status(fields, .writing) == 403)
         #expect(try status(fields, .reading) == 403)
-        // A link from anywhere may lead to the page.
+        // A link on any site may lead to the page.
         #expect(try status(fields, .page) == nil)
     }
 

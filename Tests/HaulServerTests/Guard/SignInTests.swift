@@ -7,7 +7,7 @@ import Testing
 
 @testable import HaulServer
 
-/// The token, sessions, one-time codes, and the door before the routes.
+/// Tests the token, sessions, one-time codes, and the check before the routes.
 @Suite struct SignInTests {
     private let page: HTTPFields = [.origin: "http://localhost"]
 
@@ -33,7 +33,7 @@ import Testing
         #expect(throws: ServerError.self) { try AccessToken(stateFolder: folder.path) }
     }
 
-    /// A disk that was full at the first start left the name without a byte.
+    /// A full disk at the first start leaves an empty token file.
     @Test func anEmptyTokenIsMintedAnew() throws {
         let folder = try TemporaryFolder()
         try Data().write(to: URL(fileURLWithPath: folder("token")))
@@ -45,7 +45,7 @@ import Testing
 
     @Test func aTokenIsWrittenBesideItsNameFirst() throws {
         let folder = try TemporaryFolder()
-        // What a crash left.
+        // This file is the leftover of a crash.
         try "half".write(toFile: folder("token.new"), atomically: false, encoding: .utf8)
         let token = try AccessToken(stateFolder: folder.path)
         #expect(try FileManager.default.contentsOfDirectory(atPath: folder.path) == ["token"])
@@ -113,7 +113,8 @@ import Testing
         #expect(!saved.contains(secret))
     }
 
-    /// Everything is closed but what holds no data, whether a route exists or not, and however its path is spelled.
+    /// Every path needs a sign-in unless it holds no data. This applies to unknown paths and to every spelling of a
+    /// path.
     @Test(arguments: [
         "/api/v1/downloads", "//api/v1/downloads", "/API/v1/downloads", "/api/v1/downloads/",
         "/api/v1/%2e%2e/downloads",

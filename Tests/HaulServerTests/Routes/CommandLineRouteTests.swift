@@ -7,7 +7,7 @@ import Testing
 
 @testable import HaulServer
 
-/// What the command line needs besides the page: downloads by a part of their id, and links that sign in.
+/// Tests routes that only the command line uses: downloads by a part of their id, and links that sign in.
 @Suite struct CommandLineRouteTests {
     @Test func aDownloadIsFoundByTheBeginningOrTheEndOfItsID() async throws {
         try await ServerRig.run { rig, client in
@@ -18,7 +18,7 @@ import Testing
                 let found = try await client.call(.get, "/api/v1/downloads?id=\(part)", rig)
                 #expect(try found.json["total"]?.number == 1 && found.json["items"]?[0]?["id"]?.text == ids[0])
             }
-            // Both begin with the time.
+            // Both ids begin with the same time.
             let both = try await client.call(.get, "/api/v1/downloads?id=\(ids[0].prefix(6))", rig)
             #expect(try both.json["total"]?.number == 2)
             #expect(try await client.call(.get, "/api/v1/downloads?id=abc", rig).status == .unprocessableContent)

@@ -8,7 +8,7 @@ import Testing
 
 @testable import HaulServer
 
-/// Adding, listing and changing downloads over HTTP. What is added here is paused: no test needs a server of files.
+/// Adds, lists and changes downloads over HTTP. The downloads are added paused, so most tests need no file server.
 @Suite struct DownloadRouteTests {
     private static func add(_ count: Int, _ rig: ServerRig, _ client: some TestClientProtocol) async throws -> [String]
     {
@@ -54,7 +54,7 @@ import Testing
         }
     }
 
-    /// Two equal requests at once are one.
+    /// Two concurrent requests with the same key count as one.
     @Test func aKeyThatIsUsedTwiceAtOnceAddsOnce() async throws {
         try await ServerRig.run { rig, client in
             let key: HTTPFields = [try #require(.init("Idempotency-Key")): "k2"]
@@ -70,7 +70,7 @@ import Testing
         }
     }
 
-    /// Nothing is asked of the server of a download that is added paused, not even for a moment.
+    /// A download that is added paused sends no request at any moment.
     @Test func whatIsAddedPausedAsksNothing() async throws {
         let server = try await TestServer.start { _ in .text("x") }
         try await ServerRig.run { rig, client in
@@ -81,7 +81,7 @@ import Testing
             #expect(try await rig.downloader.list(.states([.paused])).count == 200)
             let id = try #require(try answer.json["items"]?[0]?["download"]?["id"]?.text)
             #expect(server.requests.isEmpty)
-            // Adding it again leaves it paused.
+            // Adding the download again leaves it paused.
             _ = try await client.call(.post, "/api/v1/downloads", rig, json: json)
             #expect(server.requests.isEmpty)
             _ = try await client.call(.post, "/api/v1/downloads/\(id)/resume", rig)
@@ -91,7 +91,7 @@ import Testing
         await server.stop()
     }
 
-    /// A body that would take the decoder minutes.
+    /// The decoder would take minutes for such a body.
     @Test(arguments: [17, 500, 30_000]) func aDeeplyNestedBodyIsRefusedAtOnce(_ depth: Int) async throws {
         try await ServerRig.run { rig, client in
             let json = #"{"a":"# + String(repeating: "[", count: depth) + String(repeating: "]", count: depth) + "}"

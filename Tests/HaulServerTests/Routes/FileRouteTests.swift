@@ -8,7 +8,7 @@ import Testing
 
 @testable import HaulServer
 
-/// The finished file over HTTP.
+/// Tests the route that sends a finished file.
 @Suite struct FileRouteTests {
     private func range(_ field: String?, _ length: Int64 = 100, ifRange: String? = nil) -> RequestedRange {
         var fields = HTTPFields()
@@ -83,7 +83,7 @@ import Testing
         }
     }
 
-    /// A client that leaves before the head is written: nothing asks for the body of the response.
+    /// If the client leaves before the head is written, nothing reads the body of the response.
     @Test(arguments: [HTTPRequest.Method.get, .head]) func aResponseThatIsNotSentKeepsNoFileOpen(
         _ method: HTTPRequest.Method
     ) async throws {
@@ -98,7 +98,7 @@ import Testing
                         return Response(status: .noContent)
                     }
                 )
-                // The downloader's own.
+                // Waits until the downloader has closed its own descriptor.
                 while try !rig.openFiles().isEmpty { await Task.yield() }
                 try await leaving.test(.router) { client in
                     _ = try await client.call(method, "/api/v1/downloads/\(id)/file", rig)
@@ -110,10 +110,10 @@ import Testing
 }
 
 extension ServerRig {
-    /// The files in the folder of downloads that this process has open.
+    /// Returns the files in the folder of downloads that this process has open.
     fileprivate func openFiles() throws -> [String] {
         let numbers = try FileManager.default.contentsOfDirectory(atPath: "/proc/self/fd")
-        // Those of other tests come and go meanwhile.
+        // Descriptors of other tests may disappear meanwhile.
         let targets = numbers.compactMap {
             try? FileManager.default.destinationOfSymbolicLink(atPath: "/proc/self/fd/" + $0)
         }

@@ -5,7 +5,7 @@ import Testing
 
 @testable import HaulServer
 
-/// What is remembered under an Idempotency-Key.
+/// Tests which answers are kept under an Idempotency-Key.
 @Suite struct IdempotentAnswersTests {
     private let answers = IdempotentAnswers(mostKeys: 4, mostBytes: 100)
     private let made = Made()
@@ -50,7 +50,7 @@ import Testing
         #expect(made.all.count == 6)
     }
 
-    /// It is not made a second time meanwhile.
+    /// Other keys do not evict an answer in progress, so a repeated request does not start the work again.
     @Test func anAnswerThatIsBeingWorkedOnIsNotForgotten() async throws {
         let (gate, open) = AsyncStream.makeStream(of: Void.self)
         let (begun, begins) = AsyncStream.makeStream(of: Void.self)

@@ -7,7 +7,7 @@ import Testing
 
 @testable import HaulServer
 
-/// The description of the API and the routes say the same.
+/// Tests that the OpenAPI description and the routes agree.
 @Suite struct OpenAPITests {
     private func paths() throws -> [(path: String, methods: [String])] {
         let asset = try #require(PageAssets().assets["openapi.json"])
@@ -38,7 +38,7 @@ import Testing
         }
     }
 
-    /// What the router has beyond the description: the page and its files.
+    /// Only the page and its files are routes without a description.
     @Test func everyRouteIsDescribed() throws {
         let described = Set(try paths().map(\.path))
         let pages = PageAssets().openPaths
@@ -48,7 +48,7 @@ import Testing
         #expect(Set(RouteList.paths).isSuperset(of: described))
     }
 
-    /// Paths of the routes, read from their sources: the router does not list them.
+    /// Paths of the routes, read from the source files because the router does not list them.
     private enum RouteList {
         static let paths: [String] = {
             let folder = URL(fileURLWithPath: #filePath).deletingLastPathComponent().deletingLastPathComponent()

@@ -8,7 +8,7 @@ import Testing
 
 @testable import HaulServer
 
-/// What the API says of a store that cannot be relied on.
+/// Tests what the API says about a store that is unusable.
 @Suite struct StoreNoticeTests {
     @Test func saysThatTheStoreIsGoneAndTakesNothing() async throws {
         try await ServerRig.run { rig, client in
