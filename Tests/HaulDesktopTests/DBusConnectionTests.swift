@@ -6,10 +6,10 @@ import Testing
 
 @testable import HaulDesktop
 
-/// Buses that do not do what a bus should. What a real one does is tried in the end-to-end tests.
+/// Tests buses that break the protocol. The end-to-end tests use a real bus.
 @Suite(.timeLimit(.minutes(60)))
 struct DBusConnectionTests {
-    /// Answers each piece of what comes with the next of its texts.
+    /// Answers each received buffer with the next of `replies`.
     private final class Peer: ChannelInboundHandler {
         typealias InboundIn = ByteBuffer
         typealias OutboundOut = ByteBuffer
@@ -60,7 +60,7 @@ struct DBusConnectionTests {
     @Test func aBusThatSaysNothingIsGivenUp() async throws {
         #expect(try await open([], patience: .milliseconds(50)) == .timedOut)
         #expect(try await open([ok], patience: .milliseconds(50)) == .timedOut)
-        // Half of a line.
+        // The peer sends half of a line.
         #expect(try await open([Array("OK".utf8)], patience: .milliseconds(50)) == .timedOut)
     }
 

@@ -29,7 +29,7 @@ struct DBusMessageTests {
         #expect(try DBusMessage(bytes) == Self.message)
     }
 
-    /// `Hello`, as in the specification's layout: fixed part, fields at multiples of eight.
+    /// Encodes `Hello` in the layout of the specification: a fixed part, then fields at multiples of eight bytes.
     @Test func writesExactlyWhatTheProtocolSays() throws {
         var message = DBusMessage.toBus("Hello")
         message.serial = 1
@@ -40,7 +40,7 @@ struct DBusMessageTests {
     }
 
     @Test func readsBigEndianToo() throws {
-        // An answer to serial 2 with the body "u" 5.
+        // A reply to serial 2 whose body is the UINT32 5.
         let bytes: [UInt8] =
             [0x42, 2, 0, 1, 0, 0, 0, 4, 0, 0, 0, 8, 0, 0, 0, 15]
             + [5, 1, 0x75, 0, 0, 0, 0, 2, 8, 1, 0x67, 0, 1, 0x75, 0, 0] + [0, 0, 0, 5]
@@ -91,14 +91,15 @@ struct DBusMessageTests {
 
     @Test(
         arguments: [
-            // An array that claims more than there is, one that ends inside an element, one that is cut.
+            // An array that claims more bytes than there are, an array that ends inside an element, and a truncated
+            // array.
             ("as", [200, 0, 0, 0, 0, 0, 0, 0]), ("au", [3, 0, 0, 0, 1, 0, 0, 0]), ("ay", [0xff, 0xff, 0xff, 0xff]),
-            // A boolean that is neither; a string that does not end, one with a NUL, one that is no UTF-8.
+            // A boolean of 2, a string without an end, a string with a NUL, and a string that is not UTF-8.
             ("b", [2, 0, 0, 0]), ("s", [1, 0, 0, 0, 0x61, 0x62]), ("s", [1, 0, 0, 0, 0, 0]),
             ("s", [1, 0, 0, 0, 0xff, 0]),
-            // Filling that is not zero.
+            // Padding that is not zero.
             ("yu", [1, 1, 0, 0, 1, 0, 0, 0]),
-            // Variants of nothing, of two things, of what is no type.
+            // Variants of no type, of two types, and of an invalid type.
             ("v", [0, 0]), ("v", [2, 0x79, 0x79, 0, 1, 1]), ("v", [1, 0x28, 0, 1]),
             ("o", [1, 0, 0, 0, 0x61, 0]), ("g", [1, 0x28, 0]), ("t", [1, 2, 3, 4]), ("y", []), ("y", [1, 2]),
         ] as [(String, [UInt8])]
@@ -132,7 +133,7 @@ struct DBusMessageTests {
             for _ in 0..<Int.random(in: 1...6, using: &random) {
                 bytes[Int.random(in: bytes.indices, using: &random)] = UInt8.random(in: .min ... .max, using: &random)
             }
-            // Refused or read as something else; either will do, but what was read has to be a message.
+            // A changed message may be refused or read as another message. If it is read, it must be a valid message.
             guard let message = try? DBusMessage(bytes), message.kind != nil else { continue }
             read += 1
             let written = try message.encoded()
