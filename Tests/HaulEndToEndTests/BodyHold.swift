@@ -1,20 +1,20 @@
 import HaulTesting
 import Synchronization
 
-/// Holds a server's bodies back until a test releases them: what has to happen in the middle of a download of another process
-/// finds it there, however long the test itself waits for a processor. The download needs a `--timeout` that is longer than that, or it
-/// asks again for what is held back.
+/// Holds a server's bodies back until a test releases them. Events during a download of another process then happen in
+/// the middle of the download, however busy the machine is. The download needs a `--timeout` longer than the hold, or
+/// it requests the held bytes again.
 final class BodyHold: Sendable {
     private let limit: Int64
     private let isReleased = Mutex(false)
 
-    /// - Parameter limit: how many bytes of each body are sent before.
+    /// - Parameter limit: number of bytes of each body that are sent before the hold.
     init(after limit: Int64) { self.limit = limit }
 
-    /// Bodies of answers that begin after this call are sent whole.
+    /// Releases the hold. Bodies of answers that begin after this call are sent whole.
     func release() { isReleased.withLock { $0 = true } }
 
-    /// Cuts what is answered until ``release()``.
+    /// Cuts the body of each answer until ``release()``.
     func apply(to resource: inout FileResource) {
         guard !isReleased.withLock({ $0 }) else { return }
         resource.bodyLimit = limit

@@ -2,10 +2,10 @@ import Foundation
 import HaulTesting
 import Synchronization
 
-/// A process whose output is gathered until it ends.
+/// A child process whose output is collected until the process ends.
 final class ChildProcess: Sendable {
     struct Result: Sendable {
-        /// What it exited with, or the number of the signal that killed it.
+        /// Exit status, or the number of the signal that killed the process.
         var status: Int32
         var output: String
         var errors: String
@@ -17,8 +17,8 @@ final class ChildProcess: Sendable {
     private let ending: Task<Result, Never>
 
     /// - Parameters:
-    ///   - environment: nil: that of the tests.
-    ///   - unread: takes what it prints on both streams, in place of the result.
+    ///   - environment: environment of the child. `nil` means that of the tests.
+    ///   - unread: receives both output streams of the child, instead of the result.
     init(
         _ executable: String,
         _ arguments: [String],
@@ -33,7 +33,7 @@ final class ChildProcess: Sendable {
             folder: folder,
             outputs: (output.fileHandleForWriting.fileDescriptor, errors.fileHandleForWriting.fileDescriptor)
         )
-        // Only the child holds them now: a reader sees end of file when the child closes them.
+        // Only the child holds the write ends now, so a reader sees the end of file when the child closes them.
         try output.fileHandleForWriting.close()
         if unread == nil { try errors.fileHandleForWriting.close() }
         let ended = AsyncStream.makeStream(of: SystemCommand.Ending.self)
@@ -59,17 +59,17 @@ final class ChildProcess: Sendable {
 
     var isRunning: Bool { hasEnded.withLock { !$0 } }
 
-    /// Sends a signal to it, unless it has ended.
+    /// Sends a signal to the process unless it has ended.
     func send(_ signal: Int32) {
         hasEnded.withLock { if !$0 { _ = kill(identifier, signal) } }
     }
 
     func result() async -> Result { await ending.value }
 
-    /// How it ended, by itself or by a SIGKILL after so long.
+    /// Returns the result of the process. Sends SIGKILL if the process has not ended after `delay`.
     func result(killedAfter delay: Duration) async -> Result {
         let killer = Task {
-            // Sleeping ends early only when the process ended first.
+            // The sleep throws only if the process has ended first.
             guard (try? await Task.sleep(for: delay)) != nil else { return }
             send(SIGKILL)
         }
@@ -84,9 +84,9 @@ final class ChildProcess: Sendable {
 
     private static func text(_ handle: FileHandle) async -> String {
         await withCheckedContinuation { continuation in
-            // A thread of its own: a read that waits would hold up the tests that share the pool.
+            // A blocking read must not occupy a thread of the pool that the tests share.
             Thread.detachNewThread {
-                // A pipe of ours that cannot be read has nothing to say.
+                // A pipe that cannot be read counts as empty.
                 let data = (try? handle.readToEnd()) ?? nil
                 continuation.resume(returning: String(decoding: data ?? Data(), as: UTF8.self))
             }

@@ -2,7 +2,7 @@ import Foundation
 import HaulTesting
 import Testing
 
-/// `haul get` and `haul verify` as a script sees them: exit status, standard output, standard error.
+/// Tests `haul get` and `haul verify` as a script sees them: exit status, standard output, standard error.
 @Suite(.timeLimit(.minutes(60)))
 struct CommandTests {
     static let content = TestContent(seed: 3, count: 3_000_000)
@@ -50,7 +50,7 @@ struct CommandTests {
         #expect(again.errors.contains("was there already"))
         #expect(server.requests.count == 1)
 
-        // Changed by hand: it is another file now, and is neither trusted nor overwritten.
+        // A file that was changed by hand is neither trusted nor overwritten.
         try "mine".write(toFile: folder("file.bin"), atomically: true, encoding: .utf8)
         let third = try await haul.run("get", server.url("/file.bin"))
         #expect(third.status == 0)
@@ -90,7 +90,7 @@ struct CommandTests {
         first.send(SIGTERM)
         #expect(await first.result().status == 130)
         hold.release()
-        // The loser wrote nothing into the winner's record: what the winner had is still known.
+        // The second process left the record of the first unchanged, so the third still knows the received bytes.
         let third = try await haul.run("get", server.url("/file.bin"))
         #expect(third.status == 0)
         #expect(server.requests.last?.range != nil)
@@ -139,7 +139,7 @@ struct CommandTests {
 
     @Test(.enabled(if: geteuid() == 0, "mounting needs root"))
     func exitsFourWhenTheDiskFillsUpAndResumesOnceThereIsSpace() async throws {
-        // No length is announced, so nothing can be checked beforehand.
+        // The server announces no length, so the command cannot check the space beforehand.
         let server = try await TestServer.start { request in
             var resource = FileResource(content: Self.content, etag: "\"v1\"")
             guard request.range == nil else { return resource.reply(to: request) }
@@ -303,7 +303,8 @@ struct CommandTests {
     }
 
     private func unmount(_ folder: TemporaryFolder) {
-        // Lazily: it goes when the last user has gone. The folder stays behind if this fails; each test has its own.
+        // A lazy unmount takes effect with the last user. If it fails, the folder stays behind; each test has its own
+        // folder.
         let detach: Int32 = 2  // MNT_DETACH, which Swift does not see
         _ = umount2(folder.path, detach)
     }

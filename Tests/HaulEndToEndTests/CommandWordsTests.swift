@@ -4,7 +4,7 @@ import HaulKit
 import HaulTesting
 import Testing
 
-/// The arguments of the command: where they come from, which bytes they may hold, and how many there may be.
+/// Tests the arguments of the command: their source, their bytes, and their number.
 @Suite(.timeLimit(.minutes(60)))
 struct CommandWordsTests {
     static let content = TestContent(seed: 51, count: 20_000)
@@ -34,7 +34,7 @@ struct CommandWordsTests {
         #expect(result.status == 64 && result.output.isEmpty && result.errors.contains("USAGE"), "\(result)")
     }
 
-    /// As in a chroot or a bare container. Skipped where no name space can be made.
+    /// Hides /proc, as in a chroot or a bare container. The test returns early if the system allows no new namespace.
     @Test func takesItsArgumentsWhereProcIsNotMounted() async throws {
         let hidden = "unshare -rm bash -c 'mount -t tmpfs none /proc && exec \"$@\"' bash"
         guard try await shell("\(hidden) true").status == 0 else { return }
@@ -77,7 +77,7 @@ struct CommandWordsTests {
         #expect(line.contains("aria2c") ? result.status != 0 : result.status == 64, "\(result)")
         #expect(result.errors.contains("caf\\xE9") && result.errors.contains("UTF-8"), "\(result.errors)")
         #expect(server.requests.isEmpty)
-        // No folder beside the one that was meant.
+        // The command created no folder with a misspelled name.
         let names = try await shell("ls -b")
         #expect(names.output.split(separator: "\n").allSatisfy { $0 == "caf\\351" }, "\(names.output)")
         await server.stop()
@@ -116,7 +116,7 @@ struct CommandWordsTests {
         let runs = LongRuns(["--mirror", "m"] + urls[..<500] + ["-q", "b"] + urls[500...] + ["-o", "c"])
         #expect(runs.arguments.count == 8)
         #expect(runs.arguments[..<2] == ["--mirror", "m"] && runs.arguments[6...] == ["-o", "c"])
-        // The word behind an option may be its value.
+        // The word after an option may be its value.
         #expect(runs.arguments[3...4] == ["-q", "b"])
         let parsed = [runs.arguments[2], "b", runs.arguments[5]]
         #expect(runs.unfolded(parsed) == Array(urls[..<500]) + ["b"] + urls[500...])

@@ -2,19 +2,20 @@ import Foundation
 import HaulTesting
 import Testing
 
-/// The package and the program that the README shows, as a newcomer pastes them.
+/// Tests that the package and the program of the README work as pasted by a newcomer.
 @Suite(.timeLimit(.minutes(60)))
 struct ConsumerResolvesTests {
     private let haul = URL(fileURLWithPath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
         .deletingLastPathComponent()
 
-    /// The README's Swift blocks.
+    /// Returns the README's Swift blocks.
     private func blocks() throws -> [String] {
         try String(contentsOf: haul.appendingPathComponent("README.md"), encoding: .utf8)
             .matches(of: /```swift\n([^`]+)```/).map { String($0.1) }
     }
 
-    /// A package gets what the library needs, and nothing of what only the command or the documentation needs.
+    /// A dependent package resolves the dependencies of the library, and none that only the command or the
+    /// documentation needs.
     @Test func resolvesNoArgumentParserAndNoWebServer() async throws {
         let folder = try TemporaryFolder()
         let manifest = try #require(try blocks().first { $0.hasPrefix("// swift-tools-version") })
@@ -29,7 +30,7 @@ struct ConsumerResolvesTests {
 
         let result = try await ChildProcess.run(
             "env",
-            // Where it leaves its locks.
+            // SwiftPM leaves its lock files in this folder.
             "TMPDIR=\(folder.path)",
             "swift",
             "package",
@@ -56,7 +57,7 @@ struct ConsumerResolvesTests {
         #expect(try firstDownload().split(separator: "\n").count == 4)
     }
 
-    /// The lines of Getting Started, which `DocumentationTests` finds compiled.
+    /// The README shows the lines of Getting Started, and `DocumentationTests` requires that those are compiled.
     @Test func theFirstDownloadIsThatOfGettingStarted() throws {
         let article = haul.appendingPathComponent("Sources/HaulKit/HaulKit.docc/GettingStarted.md")
         let lines = try firstDownload().dropFirst("import HaulKit\n".count)

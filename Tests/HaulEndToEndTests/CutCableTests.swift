@@ -2,7 +2,7 @@ import Foundation
 import HaulTesting
 import Testing
 
-/// `haul get` on a machine of its own (a network namespace) whose only cable is pulled and put back.
+/// Runs `haul get` in its own network namespace, whose only cable is pulled and put back.
 @Suite(.timeLimit(.minutes(60)), .enabled(if: Cable.isPossible, "network namespaces need root and iproute2"))
 struct CutCableTests {
     private static let content = TestContent(seed: 9, count: 3_000_000)
@@ -11,8 +11,8 @@ struct CutCableTests {
 
     init() throws { haul = try HaulCommand() }
 
-    /// Runs `haul get` beyond the cable, pulls it in the middle, puts it back once the command says that it waits, and returns
-    /// what it printed.
+    /// Runs `haul get` in the namespace and pulls the cable in the middle of the download. Puts the cable back once the
+    /// command reports that it waits, and returns the output.
     private func run(_ words: [String]) async throws -> (status: Int32, printed: String, asked: Int) {
         let cable = try Cable()
         let hold = BodyHold(after: 600_000)
@@ -67,11 +67,11 @@ struct CutCableTests {
 private final class Cable: Sendable {
     let name = "haul-\(UUID().uuidString.prefix(8))"
     private var near: String { "h" + name.dropFirst(5) }
-    /// This machine's address at its end: of a network that is for tests (RFC 5737).
+    /// Address of this machine's end, from a network reserved for documentation (RFC 5737).
     let here: String
     private let there: String
 
-    /// Where packets for the other end go while the link is down: nowhere, rather than by the default route.
+    /// Blackhole route for the other end. While the link is down, it keeps packets from the default route.
     private let blackhole: [String]
 
     static let isPossible = geteuid() == 0 && (try? Cable()) != nil
@@ -95,14 +95,16 @@ private final class Cable: Sendable {
         }
     }
 
-    /// The route goes behind that of the link as long as the link is up.
+    /// Returns a route whose metric is higher than that of the link's route, so the link's route wins while the link is
+    /// up.
     private static func blackhole(_ number: Int) -> [String] {
         ["blackhole", "203.0.113.\(number)/30", "metric", "4096"]
     }
 
-    /// Adds the route of a network that no other cable has: a second one of the same network cannot be added.
+    /// Adds the blackhole route of a network that no other cable uses. The kernel refuses a second route for the same
+    /// network.
     ///
-    /// - Returns: the last number of its address.
+    /// - Returns: The last number of the network's address.
     private static func takeNetwork() throws -> Int {
         var failure: (any Error)?
         for number in (0..<60).shuffled().map({ $0 * 4 }) {
@@ -114,18 +116,18 @@ private final class Cable: Sendable {
         throw failure ?? CocoaError(.featureUnsupported)
     }
 
-    // The cable goes with the namespace; one that stays is named so that anybody knows whose it was.
+    // The cable is deleted with the namespace. The name of a leftover shows its origin.
     deinit { remove() }
 
     private func remove() {
         try? SystemCommand.run("ip", "netns", "delete", name)
-        // After the link, whose packets it holds back.
+        // Deleted after the link, so that no packet takes the default route meanwhile.
         try? SystemCommand.run(["ip", "route", "delete"] + blackhole)
     }
 
     func pull() throws {
         try SystemCommand.run("ip", "link", "set", near, "down")
-        // There is no route but the one that leads nowhere.
+        // Only the blackhole route is left.
         #expect(throws: (any Error).self) { try SystemCommand.run("ip", "route", "get", there) }
     }
     func putBack() throws { try SystemCommand.run("ip", "link", "set", near, "up") }

@@ -7,7 +7,7 @@ import Testing
 @testable import HaulDesktop
 @testable import HaulKit
 
-/// Against a real message bus, with services by another implementation.
+/// Tests HaulDesktop with a real message bus and with services of another implementation.
 @Suite(
     .timeLimit(.minutes(60)),
     .enabled(if: PrivateBus.isPossible, "needs dbus-daemon and python3 with dbus and gi")
@@ -79,7 +79,7 @@ struct DesktopBusTests {
         await #expect(throws: DBusError.timedOut) {
             try await connection.call(call, until: .now() + .milliseconds(50))
         }
-        // The connection is as good as before.
+        // The connection stays usable.
         #expect(try await connection.call(.toBus("GetId"), until: .now() + .minutes(5)).body.count == 1)
         await #expect(throws: DBusError.refused("org.freedesktop.DBus.Error.UnknownMethod")) {
             try await connection.call(.toBus("NoSuchMethod"), until: .now() + .minutes(5))

@@ -3,7 +3,7 @@ import HaulTesting
 import Synchronization
 import Testing
 
-/// The programs in `Examples/`, as somebody would run them.
+/// Runs the programs in `Examples/` as a user would.
 @Suite(.timeLimit(.minutes(60)))
 struct ExampleTests {
     private static let content = TestContent(seed: 4, count: 400_000)
@@ -18,7 +18,7 @@ struct ExampleTests {
 
     // MARK: CourseDownloader
 
-    /// Hands out links that work for 300 ms, at a speed at which no lesson is done by then.
+    /// Hands out links that expire after 300 ms. At the server's speed no lesson completes within that time.
     private func courseServer(_ clock: ContinuousClock = ContinuousClock()) async throws -> TestServer {
         let start = clock.now
         let milliseconds: @Sendable () -> Int = { Int((clock.now - start) / .milliseconds(1)) }
@@ -39,7 +39,7 @@ struct ExampleTests {
             }
             let made = parts.queryItems?.first { $0.name == "made" }?.value.flatMap { Int($0) }
             guard let made, milliseconds() - made < 300 else { return .empty(403, "Forbidden") }
-            // What a link sends breaks off when its time is over.
+            // The body breaks off when the link expires.
             if request.range == nil, parts.path != "/cover.png" {
                 let headers = [("Content-Length", "\(Self.content.count)"), ("ETag", "\"v\"")]
                 return TestReply([
@@ -79,7 +79,7 @@ struct ExampleTests {
 
     // MARK: ListMirror
 
-    /// Serves the list as it is at the moment, and files of every name.
+    /// Serves the current list, and a file for every name.
     private func listServer(_ names: Mutexed) async throws -> TestServer {
         try await TestServer.start { request in
             guard request.target == "/list.txt" else {

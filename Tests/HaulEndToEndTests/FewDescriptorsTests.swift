@@ -2,7 +2,7 @@ import Foundation
 import HaulTesting
 import Testing
 
-/// A process that may have only few files open, by a limit that it cannot raise.
+/// Runs the command with a low limit of open files that it cannot raise.
 @Suite(.serialized, .timeLimit(.minutes(60)))
 struct FewDescriptorsTests {
     static let content = TestContent(seed: 12, count: 300_000)
@@ -11,7 +11,7 @@ struct FewDescriptorsTests {
 
     init() throws { haul = try HaulCommand() }
 
-    /// - Parameter limit: a shell's words for it, as `-n 24`, which sets both limits, or `-S -n 24`.
+    /// - Parameter limit: options of `ulimit`: `-n 24` sets both limits, `-S -n 24` only the soft limit.
     private func get(_ limit: String, _ arguments: [String]) async throws -> ChildProcess.Result {
         let script = "ulimit \(limit) && exec \"$0\" get \"$@\""
         return try await haul.start(["-c", script, HaulCommand.path] + arguments, as: "/bin/bash").result()

@@ -1,9 +1,9 @@
 import Foundation
 import HaulTesting
 
-/// The real binary, as a process of its own, with a working directory and a state folder that go away with the test.
+/// Runs the real binary as a process, with a temporary working directory and state folder.
 struct HaulCommand {
-    /// It is built beside the tests.
+    /// Path of the binary. It is built beside the tests.
     static var path: String { program("haul") }
 
     static func program(_ name: String) -> String {
@@ -12,7 +12,7 @@ struct HaulCommand {
 
     /// The working directory.
     let folder: TemporaryFolder
-    /// Where it keeps what it knows of its downloads.
+    /// State folder of the command.
     let state: TemporaryFolder
     var environment: [String: String]
 
@@ -22,7 +22,7 @@ struct HaulCommand {
         environment = ["PATH": "/usr/bin:/bin", "HOME": folder.path, "HAUL_STATE_DIR": state.path, "TERM": "dumb"]
     }
 
-    /// Starts the command; what it prints is gathered until it ends.
+    /// Starts the command and collects its output until it ends.
     func start(_ arguments: [String], as executable: String = Self.path, unread: Pipe? = nil) throws -> ChildProcess {
         try ChildProcess(executable, arguments, environment: environment, folder: folder.path, unread: unread)
     }

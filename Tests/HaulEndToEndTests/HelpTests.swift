@@ -1,7 +1,7 @@
 import Foundation
 import Testing
 
-/// `haul help` and the manual page have the same options in the same groups and order.
+/// Tests that `haul help` and the manual page have the same options in the same groups and order.
 @Suite(.timeLimit(.minutes(60)))
 struct HelpTests {
     private struct Group: Equatable {
@@ -13,7 +13,7 @@ struct HelpTests {
 
     init() throws { haul = try HaulCommand() }
 
-    /// The titled groups of a help text; what stands under no title of its own is in `OPTIONS`.
+    /// Returns the titled groups of a help text. Options without a title of their own are in `OPTIONS`.
     private func groups(of command: String) async throws -> [Group] {
         let result = try await haul.run("help", command)
         #expect(result.status == 0)
@@ -33,7 +33,7 @@ struct HelpTests {
         return try String(contentsOf: root.appendingPathComponent("docs/haul.1"), encoding: .utf8)
     }
 
-    /// The groups of the manual page. The last one, `Output`, has no title in the help text.
+    /// Returns the groups of the manual page. The last group, `Output`, has no title in the help text.
     private func manual() throws -> [Group] {
         let options = try page().split(separator: ".SH OPTIONS\n").last?.split(separator: ".SH HOOKS").first ?? ""
         return options.split(separator: ".SS ").map { text in

@@ -2,7 +2,7 @@ import Foundation
 import HaulTesting
 import Testing
 
-/// `haul get` and those that it tells.
+/// Tests the hook options of `haul get`.
 @Suite(.timeLimit(.minutes(60)))
 struct HookOptionTests {
     let haul: HaulCommand
@@ -10,7 +10,7 @@ struct HookOptionTests {
 
     init() throws { haul = try HaulCommand() }
 
-    /// A program that notes what it is told in a file beside it, a line each.
+    /// Creates a program that writes one line for each call into the file `told` beside it.
     private func program() throws -> String {
         let line = #"$HAUL_EVENT $# ${1##*/} ${HAUL_PATH##*/} $HAUL_ERROR_CODE $HAUL_COMPLETED $HAUL_FAILED"#
         return try folder.makeProgram("hook", "#!/bin/sh\necho \"\(line)\" >> \"${0%/*}/told\"\n")

@@ -6,7 +6,7 @@ import Testing
 @testable import HaulKit
 @testable import haul
 
-/// Lists of URLs, and lines of them that are none.
+/// Tests lists of URLs, including lines that are not URLs.
 @Suite(.timeLimit(.minutes(60)))
 struct InputListTests {
     let haul: HaulCommand
@@ -14,7 +14,7 @@ struct InputListTests {
 
     init() throws { haul = try HaulCommand() }
 
-    /// Of what a line holds a message needs no more than tells it from others.
+    /// An error message quotes only the beginning of a long line.
     @Test(arguments: ["http:///", "http://127.0.0.1:1/", "ftp://host/", "no URL at all "])
     func saysLittleOfALineThatIsLong(_ beginning: String) async throws {
         let line = beginning + String(repeating: "a", count: 1 << 20)
@@ -44,7 +44,7 @@ struct InputListTests {
         let path = folder.path + "/pipe"
         #expect(mkfifo(path, 0o600) == 0)
         Thread.detachNewThread {
-            // Opening waits for the reader.
+            // `open` blocks until the reader has opened the pipe.
             let descriptor = open(path, O_WRONLY)
             let line = Array("http://a.example/\n".utf8)
             _ = write(descriptor, line, line.count)
@@ -53,7 +53,7 @@ struct InputListTests {
         #expect(try InputList(path: path).lines.map(\.text) == ["http://a.example/"])
     }
 
-    /// The lists' part of the fuzzers, which know the library alone.
+    /// Fuzzes the list parser here, because the fuzzers see only the library.
     @Test func readsAListOfAnyBytes() {
         var random = SplitMix64(seed: 1)
         let words = ["\n", "\r\n", "\r", "\t", " ", "#", "http://a.example/", "\u{2028}", "\u{85}", "%E9", "\0"]

@@ -2,7 +2,7 @@ import Foundation
 import HaulTesting
 import Testing
 
-/// The real binary, killed at random moments, again and again, until the file is there.
+/// Kills the real binary at random moments until the file is complete.
 @Suite(.serialized, .timeLimit(.minutes(60)))
 struct KillAndResumeTests {
     static let kills = 60
@@ -29,9 +29,10 @@ struct KillAndResumeTests {
         await server.stop()
     }
 
-    /// Kills until the kills are used up; a file that completes earlier is followed by another.
+    /// Kills the command at least `kills` times. If a file completes earlier, another file follows.
     ///
-    /// - Parameter hasResumed: until then it is killed on, later and later: a busy machine may need long to start a run.
+    /// - Parameter hasResumed: whether a run has resumed. Until then the kills go on at increasing delays, because a
+    ///   run may start slowly on a busy machine.
     private static func killUntilDone(
         _ content: TestContent,
         _ url: String,
@@ -44,7 +45,7 @@ struct KillAndResumeTests {
             let folder = command.folder
             while true {
                 let running = try command.start(["get", "--quiet", url])
-                // On a machine so slow that no run gets anywhere the last one must be left alone.
+                // The last run is left alone, so that even a slow machine completes the file.
                 let longest = 250 + 50 * max(0, kills - Self.kills)
                 let delay =
                     kills < Self.kills || !hasResumed()
@@ -52,7 +53,7 @@ struct KillAndResumeTests {
                 let result = await running.result(killedAfter: delay)
                 if result.wasKilled {
                     kills += 1
-                    // Never a part of it under the final name.
+                    // The final name never refers to an incomplete file.
                     if try folder.names.contains("file.bin") {
                         #expect(try content.matches(fileAt: folder("file.bin")))
                     }

@@ -2,7 +2,7 @@ import Foundation
 import HaulTesting
 import Testing
 
-/// Many connections a file by the real binary: killed at random, and told what to do by its options.
+/// Tests many connections per file with the real binary: random kills, and the options of the command.
 @Suite(.serialized, .timeLimit(.minutes(60)))
 struct ManyConnectionsTests {
     let haul: HaulCommand
@@ -17,14 +17,14 @@ struct ManyConnectionsTests {
         var kills = 0
         while true {
             let running = try haul.start(["get", "--quiet", "-c", "4", server.url("/file.bin")])
-            // After so many the last one is left alone.
+            // After 15 kills the last run is left alone.
             let delay = kills < 15 ? Duration.milliseconds(Int.random(in: 20...400)) : .seconds(200)
             let result = await running.result(killedAfter: delay)
             guard result.wasKilled else {
                 #expect(result.status == 0, "\(result.errors)")
                 #expect(try content.matches(fileAt: folder("file.bin")))
                 if kills > 5 { break }
-                // On a busy machine it may complete before it is killed: once more, then.
+                // On a busy machine the file may complete before enough kills. The test then starts again.
                 try FileManager.default.removeItem(atPath: folder("file.bin"))
                 continue
             }
@@ -72,7 +72,7 @@ struct ManyConnectionsTests {
         let began = ContinuousClock.now
         let result = try await haul.run("get", "--quiet", "--limit-rate", "200k", "-c4", server.url("/file.bin"))
         #expect(result.status == 0, "\(result.errors)")
-        // It may be slower for many reasons, but faster for none.
+        // The download may be slower for many reasons, but never faster.
         #expect(ContinuousClock.now - began > .milliseconds(800))
         #expect(try content.matches(fileAt: folder("file.bin")))
         await server.stop()

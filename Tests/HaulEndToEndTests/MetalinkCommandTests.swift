@@ -3,7 +3,7 @@ import HaulKit
 import HaulTesting
 import Testing
 
-/// `haul get` of a Metalink, and `haul repair`.
+/// Tests `haul get` with a Metalink, and `haul repair`.
 @Suite(.timeLimit(.minutes(60)))
 struct MetalinkCommandTests {
     private static let piece = 64 << 10
@@ -20,7 +20,7 @@ struct MetalinkCommandTests {
         }
     }
 
-    /// A Metalink of the content, with a mirror that has nothing before one that has the file.
+    /// Returns a Metalink of the content. A mirror without the file comes before one that has the file.
     private func metalink(_ server: TestServer, name: String = "file.bin") async throws -> String {
         let whole = folder("whole.tmp")
         try Data(content.bytes(0..<content.count)).write(to: URL(fileURLWithPath: whole))
@@ -75,7 +75,7 @@ struct MetalinkCommandTests {
         await index.stop()
     }
 
-    /// Whether the server says so or not: the document is read no further than 16 MiB, and nothing of it stays.
+    /// The command reads at most 16 MiB of the document, with or without an announced length, and keeps none of it.
     @Test(arguments: [true, false])
     func readsAMetalinkNoFurtherThanItMayReach(_ saysItsLength: Bool) async throws {
         let huge = TestContent(seed: 17, count: 200 << 20)
@@ -180,7 +180,7 @@ struct MetalinkCommandTests {
         #expect(repaired.status == 0, "\(repaired.errors)")
         #expect(try content.matches(fileAt: folder("file.bin")))
         #expect(try folder.names == ["file.bin", "file.meta4"])
-        // With the bytes before it, by which an unnamed version is known.
+        // Includes the overlap before the piece, which proves the version because no validator is known.
         let sent = server.bodyBytesSent
         #expect((Self.piece...Self.piece + (16 << 10)).contains(Int(sent)))
 

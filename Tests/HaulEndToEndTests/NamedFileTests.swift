@@ -6,7 +6,7 @@ import Testing
 @testable import HaulKit
 @testable import haul
 
-/// Files that options name: pipes, folders, and those that cannot be read or written.
+/// Tests files that options name: pipes, folders, and files that cannot be read or written.
 @Suite(.timeLimit(.minutes(60)))
 struct NamedFileTests {
     static let content = TestContent(seed: 21, count: 10_000)
@@ -57,7 +57,7 @@ struct NamedFileTests {
         let descriptor = pipe.fileHandleForReading.fileDescriptor
         #expect(fcntl(descriptor, F_SETFL, O_NONBLOCK) == 0)
         let text = String(repeating: "http://a.example/\n", count: 20_000)
-        // A thread of its own: the tests share few, and both sides wait for each other.
+        // Writer and reader wait for each other, so the writer must not occupy one of the few threads of the pool.
         let writer = pipe.fileHandleForWriting
         let code = DetachedThread.start {
             try? writer.write(contentsOf: Data(text.utf8))  // Else less is read.
@@ -74,7 +74,7 @@ struct NamedFileTests {
         let path = folder(arguments.contains("pipe") ? "pipe" : "pipe.meta4")
         #expect(mkfifo(path, 0o600) == 0)
         let running = try haul.start(arguments)
-        // Opening succeeds when the command has the other end.
+        // `open` succeeds once the command has opened the other end.
         var writer: Int32 = -1
         while writer < 0, running.isRunning {
             writer = open(path, O_WRONLY | O_NONBLOCK)
@@ -112,7 +112,7 @@ struct NamedFileTests {
         await server.stop()
     }
 
-    /// To a file that is there, to one that is not, and by way of another link.
+    /// The link leads to an existing file, to a missing file, or through another link.
     @Test(arguments: [["jar"], ["sub/jar"], ["second", "sub/jar"]], [true, false])
     func cookiesGoToTheTargetOfALink(_ targets: [String], isThere: Bool) async throws {
         let server = try await server(200)

@@ -1,7 +1,7 @@
 import Foundation
 import HaulTesting
 
-/// nginx on a free port of the loopback interface, serving a folder.
+/// Runs nginx on a free port of the loopback interface, serving a folder.
 final class NginxServer: Sendable {
     let port: Int
     let root: TemporaryFolder
@@ -10,13 +10,13 @@ final class NginxServer: Sendable {
 
     struct Failure: Error { let text: String }
 
-    /// - Parameter limitRate: nginx's `limit_rate`, such as `20m`: bytes a second for each connection.
+    /// - Parameter limitRate: nginx's `limit_rate` in bytes per second and connection, such as `20m`.
     static func start(limitRate: String = "0") async throws -> NginxServer {
         let root = try TemporaryFolder()
         let folder = try TemporaryFolder()
         chmod(root.path, 0o755)
         var failure = "nginx is not installed"
-        // The port is free when we look; if another process takes it first, nginx says so and we look again.
+        // Another process may take the free port first. nginx then fails, and the loop tries another port.
         for _ in 0..<10 {
             let port = try freePort()
             let temporary = ["client_body", "proxy", "fastcgi", "uwsgi", "scgi"]
@@ -28,7 +28,7 @@ final class NginxServer: Sendable {
                 server { listen 127.0.0.1:\(port); limit_rate \(limitRate); } }
                 """
             try text.write(toFile: folder("nginx.conf"), atomically: true, encoding: .utf8)
-            // In the foreground: a daemon would keep our pipes open.
+            // nginx runs in the foreground, because a daemon would keep the pipes of the tests open.
             let process = try ChildProcess(
                 "/usr/sbin/nginx",
                 ["-c", folder("nginx.conf"), "-e", folder("error.log"), "-g", "daemon off;"]
@@ -47,7 +47,7 @@ final class NginxServer: Sendable {
         self.process = process
     }
 
-    /// Waits until the port answers; false once the process has given up.
+    /// Waits until the port answers. Returns `false` if nginx has ended.
     private func answers() async throws -> Bool {
         while process.isRunning {
             if try await ChildProcess.run("curl", "-s", "-o", "/dev/null", url("/")).status == 0 { return true }

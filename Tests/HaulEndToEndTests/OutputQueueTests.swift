@@ -2,7 +2,7 @@ import Testing
 
 @testable import haul
 
-/// What is printed, and what is dropped, when nobody reads.
+/// Tests which lines are printed and which are dropped when nobody reads the output.
 @Suite struct OutputQueueTests {
     private func line(_ text: String, _ descriptor: Int32 = 1) -> OutputQueue.Line {
         .init(text: text, descriptor: descriptor)

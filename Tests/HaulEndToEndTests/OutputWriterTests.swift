@@ -5,10 +5,10 @@ import Testing
 
 @testable import haul
 
-/// Writing to readers that are slow, that stop, and that go away.
+/// Tests writing to readers that are slow, stop reading, or close the pipe.
 @Suite(.timeLimit(.minutes(60)))
 struct OutputWriterTests {
-    /// More than any pipe takes.
+    /// A line longer than the capacity of any pipe.
     private static let long = String(repeating: "x", count: 300_000) + "\n"
 
     private func pipe(isBlocking: Bool = true) throws -> Pipe {
@@ -32,7 +32,7 @@ struct OutputWriterTests {
         }
         #expect(!isAll)
         #expect(writer.lost(pipe.fileHandleForWriting.fileDescriptor) > 0)
-        // Its thread ends with the reader.
+        // The writer's thread ends when the reader closes the pipe.
         try pipe.fileHandleForReading.close()
         #expect(writer.finish { false })
     }
@@ -42,7 +42,7 @@ struct OutputWriterTests {
         let writer = OutputWriter()
         let lines = (0..<40).map { "\($0) " + String(repeating: "y", count: 9_000 + $0) }
         let (texts, reader) = AsyncStream.makeStream(of: String.self)
-        // A thread of its own: as tasks, the readers of both cases can take all threads of the pool, and then no writer runs.
+        // The reader is a thread, because as tasks the readers of both cases could take all threads of the pool.
         Thread.detachNewThread {
             var read = Data()
             while read.count(where: { $0 == UInt8(ascii: "\n") }) < lines.count {
@@ -85,7 +85,7 @@ struct OutputWriterTests {
             for number in 0..<20 { group.addTask { writer.put("\(number)\n", to: descriptor) } }
         }
         #expect(writer.finish { false })
-        // Then there is one.
+        // The writer's thread starts now.
         for number in 20..<40 { writer.put("\(number)\n", to: descriptor) }
         #expect(writer.finish { false })
         try pipe.fileHandleForWriting.close()

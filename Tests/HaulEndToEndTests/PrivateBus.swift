@@ -4,9 +4,10 @@ import NIOCore
 
 @testable import HaulDesktop
 
-/// A message bus of its own with a desktop and a NetworkManager that are none, by another implementation than ours.
+/// Runs a private message bus with a fake desktop and a fake NetworkManager.
 ///
-/// The fake is a script over libdbus; it is told what to do by calls of `org.haul.Fake`.
+/// The fakes are one script on libdbus, an implementation that shares no code with HaulDesktop. Calls of
+/// `org.haul.Fake` control the script.
 final class PrivateBus: Sendable {
     struct Failure: Error { let text: String }
 
@@ -18,13 +19,13 @@ final class PrivateBus: Sendable {
     static let daemon = "/usr/bin/dbus-daemon"
     static let python = "/usr/bin/python3"
 
-    /// Whether the programs that it takes are installed.
+    /// Whether the required programs are installed.
     static let isPossible: Bool = {
         guard FileManager.default.isExecutableFile(atPath: daemon) else { return false }
         return (try? SystemCommand.run(python, "-c", "import dbus, gi")) != nil
     }()
 
-    /// - Parameter isAbstract: has a name that is no file.
+    /// - Parameter isAbstract: whether the bus listens on an abstract socket instead of a path.
     static func start(isAbstract: Bool = false) async throws -> PrivateBus {
         let folder = try TemporaryFolder()
         let name = isAbstract ? "haul-\(UUID().uuidString)" : folder("bus")
@@ -64,8 +65,8 @@ final class PrivateBus: Sendable {
         _ = await bus.result()
     }
 
-    /// Calls the fake and returns what it answers. The bus closes connections that take long to log in, as on a machine that is
-    /// busy: such a call is made again.
+    /// Calls the fake and returns its answer. The call is repeated if the bus closes the connection, as a bus does when
+    /// a login takes long on a busy machine.
     @discardableResult
     func tell(_ member: String, _ body: DBusValue...) async throws -> [DBusValue] {
         let call = DBusMessage.call(

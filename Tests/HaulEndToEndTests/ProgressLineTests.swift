@@ -6,7 +6,7 @@ import Testing
 @testable import HaulKit
 @testable import haul
 
-/// What stands in the terminal, without a terminal.
+/// Tests the progress line without a terminal.
 @Suite struct ProgressLineTests {
     private func snapshot(
         _ state: DownloadSnapshot.State = .transferring,

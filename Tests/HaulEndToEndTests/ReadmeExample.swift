@@ -1,6 +1,7 @@
 import Foundation
 
-/// Whether the README has the example of a test's file, which is all that follows from its first function on, to the letter.
+/// Returns whether the README contains the example of `file` verbatim. The example is everything from the function
+/// `fetch` on.
 func readmeHolds(exampleOf file: String) throws -> Bool {
     let source = try String(contentsOfFile: file, encoding: .utf8)
     guard let start = source.range(of: "\nfunc fetch(") else { return false }

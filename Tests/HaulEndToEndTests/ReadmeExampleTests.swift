@@ -2,7 +2,7 @@ import Foundation
 import HaulKit
 import Testing
 
-/// The README's library example: compiled here, and the same to the letter.
+/// Tests that the README contains the library example below, which this target compiles.
 @Suite struct ReadmeExampleTests {
     @Test func theExampleOfTheReadmeCompiles() throws {
         #expect(try readmeHolds(exampleOf: #filePath))

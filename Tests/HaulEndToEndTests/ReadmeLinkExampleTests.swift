@@ -2,7 +2,7 @@ import Foundation
 import HaulKit
 import Testing
 
-/// The README's example of links that expire: compiled here, and the same to the letter.
+/// Tests that the README contains the example of expiring links below, which this target compiles.
 @Suite struct ReadmeLinkExampleTests {
     @Test func theExampleOfTheReadmeCompiles() throws {
         #expect(try readmeHolds(exampleOf: #filePath))

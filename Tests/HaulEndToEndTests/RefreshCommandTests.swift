@@ -2,7 +2,7 @@ import Foundation
 import HaulTesting
 import Testing
 
-/// `haul get --refresh-command`: a program that prints URLs.
+/// Tests `haul get --refresh-command` with programs that print URLs.
 @Suite(.timeLimit(.minutes(60)))
 struct RefreshCommandTests {
     static let content = TestContent(seed: 9, count: 3_000_000)
@@ -16,7 +16,7 @@ struct RefreshCommandTests {
         scripts = try TemporaryFolder()
     }
 
-    /// A program that says what it was asked in the file `asked`, and then does as it is told; `$n` counts its runs.
+    /// Creates a program that appends the request to the file `asked` and then runs `lines`. `$n` counts the runs.
     private func program(_ lines: String) throws -> String {
         let text = """
             #!/bin/sh
@@ -38,7 +38,7 @@ struct RefreshCommandTests {
                 return .empty(401, "Unauthorized")
             }
             if request.target.hasSuffix("=1") {
-                // It breaks off, and is not taken a second time.
+                // The first answer breaks off, and the link is refused the second time.
                 if request.range != nil { return .empty(403, "Forbidden") }
                 resource.bodyLimit = 1_000_000
                 resource.ending = .close
@@ -123,7 +123,7 @@ struct RefreshCommandTests {
     }
 
     @Test func endsAProgramThatHangsWhenItIsInterrupted() async throws {
-        // The program interrupts its parent process, and hangs.
+        // The program interrupts its parent process and hangs.
         let link = try program("kill -INT $PPID; sleep 600")
         let result = try await haul.run("get", "--refresh-command", link, "haul-source:a")
         #expect(result.status == 130, "\(result.errors)")
@@ -162,7 +162,7 @@ struct RefreshCommandTests {
         let text = try String(contentsOfFile: scripts("pid"), encoding: .utf8)
         let process = try #require(Int32(text.trimmingCharacters(in: .whitespacesAndNewlines)))
         #expect(kill(process, 0) != 0)
-        // Where it fails.
+        // Cleans up if the check failed.
         kill(-process, SIGKILL)
     }
 }

@@ -2,7 +2,7 @@ import Foundation
 import HaulTesting
 import Testing
 
-/// `haul get` with the fields that say where a request comes from, and with a file of cookies.
+/// Tests the options for User-Agent, Referer and a cookie file.
 @Suite(.timeLimit(.minutes(60)))
 struct RequestOriginTests {
     let haul: HaulCommand

@@ -2,7 +2,7 @@ import Foundation
 import HaulTesting
 import Testing
 
-/// `haul get -i list -j 16` with many small files, as a script uses it.
+/// Tests `haul get -i list -j 16` with many small files, as a script uses it.
 @Suite(.timeLimit(.minutes(60)))
 struct SmallFilesTests {
     private static let count = 600
@@ -46,7 +46,7 @@ struct SmallFilesTests {
         let arguments = ["get", "--quiet", "-i", "list", "-j", "16", "-d", "out"]
         var kills = 0
         for share in 1...4 {
-            // Each run is killed further on; the files that it published count, what it only held does not.
+            // Each run is killed at a later point. Only published files count; buffered files are lost.
             let running = try haul.start(arguments)
             let goal = Self.count * share / 5
             while try published().count < goal, running.isRunning {
@@ -61,7 +61,7 @@ struct SmallFilesTests {
         #expect(kills > 0)
 
         let there = try published()
-        // Complete but not published when the last kill came: nothing of it is missing.
+        // These files were complete but unpublished at the last kill, so they may need no request.
         let parts = try FileManager.default.contentsOfDirectory(atPath: folder("out")).filter {
             $0.hasSuffix(".haulpart")
         }
@@ -92,7 +92,7 @@ struct SmallFilesTests {
         await server.stop()
     }
 
-    /// The files under their final names.
+    /// Returns the files that have their final names.
     private func published() throws -> [String] {
         guard FileManager.default.fileExists(atPath: folder("out")) else { return [] }
         return try FileManager.default.contentsOfDirectory(atPath: folder("out")).filter { !$0.hasSuffix(".haulpart") }

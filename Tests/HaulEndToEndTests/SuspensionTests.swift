@@ -3,7 +3,7 @@ import HaulTesting
 import Synchronization
 import Testing
 
-/// The command on a terminal, when it is stopped, goes on, or is ended by Ctrl-\\: who uses the terminal then finds its cursor.
+/// Stops, continues and ends the command (Ctrl-\\) on a terminal. The user must then find a visible cursor.
 @Suite(.timeLimit(.minutes(60)))
 struct SuspensionTests {
     private static let hidden = "\u{1B}[?25l"
@@ -13,7 +13,7 @@ struct SuspensionTests {
 
     init() throws { haul = try HaulCommand() }
 
-    /// Runs `haul get` of a file that does not end on a terminal.
+    /// Runs `haul get` on a terminal, with a file that never completes.
     private func run(_ test: (Int32, Pseudoterminal) async throws -> Void) async throws -> SystemCommand.Ending {
         let server = try await TestServer.start { request in
             var resource = FileResource(content: TestContent(seed: 1, count: 1_000_000))
@@ -41,7 +41,7 @@ struct SuspensionTests {
         return ending
     }
 
-    /// The letter that proc(5) has for the state of a process.
+    /// Returns the state of a process as the letter of proc(5).
     private func state(_ process: Int32) throws -> Character? {
         let text = try String(contentsOfFile: "/proc/\(process)/stat", encoding: .utf8)
         return text.range(of: ") ").map { text[$0.upperBound] }
@@ -56,7 +56,7 @@ struct SuspensionTests {
             terminal.forget()
             kill(process, SIGCONT)
             try await until { terminal.text.contains(Self.hidden) && terminal.text.contains("file.bin") }
-            // And as often as one likes.
+            // The command can be stopped again.
             kill(process, SIGTSTP)
             try await until { try state(process) == "T" }
             try await until { terminal.text.hasSuffix(Self.shown) }
@@ -89,9 +89,9 @@ struct SuspensionTests {
     }
 }
 
-/// A terminal whose user is a test.
+/// A pseudoterminal that the test controls.
 private final class Pseudoterminal: Sendable {
-    /// What a program has as its terminal.
+    /// The descriptor that the program has as its terminal.
     let slave: Int32
     private let master: Int32
     private let received = Mutex("")
@@ -100,7 +100,8 @@ private final class Pseudoterminal: Sendable {
 
     init() throws {
         master = open("/dev/ptmx", O_RDWR | O_NOCTTY | O_CLOEXEC)
-        // TIOCSPTLCK and TIOCGPTN (ioctl_tty(2)): posix_openpt(3) and its companions are behind a feature macro.
+        // The numbers are TIOCSPTLCK and TIOCGPTN (ioctl_tty(2)). posix_openpt(3) and related functions are behind a
+        // feature macro.
         var (lock, number): (Int32, Int32) = (0, 0)
         guard master >= 0, ioctl(master, 0x4004_5431, &lock) == 0, ioctl(master, 0x8004_5430, &number) == 0 else {
             throw Failure()
@@ -114,7 +115,7 @@ private final class Pseudoterminal: Sendable {
         close(master)
     }
 
-    /// Everything that was printed since ``forget()``.
+    /// Output since the last ``forget()``.
     var text: String { received.withLock(\.self) }
 
     func forget() { received.withLock { $0 = "" } }

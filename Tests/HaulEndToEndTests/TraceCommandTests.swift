@@ -2,9 +2,10 @@ import Foundation
 import HaulTesting
 import Testing
 
-/// `haul get --trace` against the fault server.
+/// Tests `haul get --trace` with the fault server.
 ///
-/// `HAUL_RECORD_TRACES=Tests/Traces make test FILTER=TraceCommandTests` records the traces again that `TraceReplayTests` replays.
+/// `HAUL_RECORD_TRACES=Tests/Traces make test FILTER=TraceCommandTests` records the traces that `TraceReplayTests`
+/// replays.
 @Suite(.timeLimit(.minutes(60)))
 struct TraceCommandTests {
     private static let content = TestContent(seed: 5, count: 1_000_000)
@@ -25,7 +26,7 @@ struct TraceCommandTests {
         }
     }
 
-    /// Checks a trace, and keeps it where one is to be recorded.
+    /// Checks a trace, and saves it if `HAUL_RECORD_TRACES` is set.
     private func check(_ name: String) throws {
         let text = try String(contentsOfFile: folder(name + ".trace"), encoding: .utf8)
         #expect(text.hasPrefix(#"{"haulTrace":1,"#) && text.hasSuffix("\n"))

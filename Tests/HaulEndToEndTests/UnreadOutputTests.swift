@@ -2,13 +2,13 @@ import Foundation
 import HaulTesting
 import Testing
 
-/// A reader of the command's output that stops reading, or goes away, holds up nothing but the output; signals are always
-/// heard.
+/// Tests readers that stop reading the command's output or close the pipe. Only the output may be held up. Signals
+/// always take effect.
 @Suite(.timeLimit(.minutes(60)))
 struct UnreadOutputTests {
     let haul: HaulCommand
     var folder: TemporaryFolder { haul.folder }
-    /// A part of each path: lines that hold it are longer than what a pipe takes at once, and fill it soon.
+    /// A part of each path. Lines with it exceed what a pipe takes at once, so the pipe fills soon.
     let padding = String(repeating: "x", count: 4000)
 
     init() throws { haul = try HaulCommand() }
@@ -33,7 +33,7 @@ struct UnreadOutputTests {
         let running = try haul.start(get(server, 40, "--json"), unread: pipe)
         try await until { try folder.names.count { !$0.hasSuffix(".haulpart") } == 40 }
         for name in try folder.names { #expect(try content.matches(fileAt: folder(name))) }
-        // What is left to be said is given up after a signal.
+        // After a signal the command drops the output that is still queued.
         running.send(SIGINT)
         let result = await running.result()
         #expect(result.status == 130 && !result.wasKilled)
@@ -53,7 +53,7 @@ struct UnreadOutputTests {
         let result = await running.result()
         #expect(result.status == 130 && !result.wasKilled)
 
-        // Far more came than what a kill loses: the marks went on.
+        // Far more bytes count than a kill would lose, so the command kept saving ranges while nobody read its output.
         let before = server.requests.count
         let again = try haul.start(get(server, 8))
         try await until { server.requests.count == before + 8 }
@@ -63,7 +63,7 @@ struct UnreadOutputTests {
         await server.stop()
     }
 
-    /// A terminal that is closed sends one to the jobs of the shell and one to the group in front.
+    /// A closed terminal sends one SIGHUP to the shell's jobs and one to the foreground process group.
     @Test func twoHangupsStopInOrder() async throws {
         let content = TestContent(seed: 12, count: 2_000_000)
         let hold = BodyHold(after: 500_000)

@@ -1,17 +1,17 @@
 import Foundation
 import HaulTesting
 
-/// Waits for something that is bound to happen; the suite's time limit is the deadline.
+/// Waits until `condition` holds. The time limit of the suite is the deadline.
 func until(_ condition: () throws -> Bool) async throws {
     while try !condition() { try await Task.sleep(for: .milliseconds(10)) }
 }
 
-/// Waits until a program has written a text into a file.
+/// Waits until the file contains the text.
 func until(_ file: String, holds text: String) async throws {
     try await until { FileManager.default.contents(atPath: file)?.contains(text) ?? false }
 }
 
-/// Waits until the beginning of a content stands in a file.
+/// Waits until the file begins with the first `count` bytes of the content.
 func until(_ file: String, beginsWith count: Int64, of content: TestContent) async throws {
     let bytes = content.bytes(0..<count)
     try await until {

@@ -2,7 +2,7 @@ import Foundation
 import HaulTesting
 import Testing
 
-/// `haul get` on a disk that has no space for a while.
+/// Tests `haul get` on a disk that is full for a while.
 @Suite(.timeLimit(.minutes(60)), .enabled(if: geteuid() == 0, "mounting needs root"))
 struct WaitForSpaceTests {
     private static let content = TestContent(seed: 3, count: 3_000_000)
@@ -11,7 +11,7 @@ struct WaitForSpaceTests {
 
     init() throws { haul = try HaulCommand() }
 
-    /// No length is announced at first, so nothing can be checked beforehand.
+    /// Serves the file without a length at first, so the command cannot check the space beforehand.
     private func server() async throws -> TestServer {
         try await TestServer.start { request in
             var resource = FileResource(content: Self.content, etag: "\"v1\"")
@@ -24,7 +24,7 @@ struct WaitForSpaceTests {
         }
     }
 
-    /// Runs `haul get` on a disk of four megabytes that is full at six tenths of the file, and frees space once it says that
+    /// Runs `haul get` on a disk of 4 MiB that is full after 60% of the file. Frees space once the command reports that
     /// it waits.
     private func run(_ words: String) async throws -> (result: ChildProcess.Result, printed: String) {
         let server = try await server()

@@ -3,7 +3,7 @@ import Testing
 
 @testable import haul
 
-/// The command line of `aria2c`, as `getopt_long` reads it.
+/// Tests that the command line of `aria2c` is parsed as `getopt_long` parses it.
 @Suite struct Aria2CommandLineTests {
     private func read(_ words: String...) throws(Aria2CommandLine.Failure) -> Aria2CommandLine {
         try Aria2CommandLine(words)

@@ -2,7 +2,7 @@ import Foundation
 import HaulTesting
 import Testing
 
-/// `aria2c` as a script sees it: exit status, files, standard output.
+/// Tests `aria2c` as a script sees it: exit status, files, standard output.
 @Suite(.timeLimit(.minutes(60)))
 struct Aria2CommandTests {
     static let content = TestContent(seed: 5, count: 3_000_000)
@@ -169,9 +169,9 @@ struct Aria2CommandTests {
         #expect(result.status == 0, "\(result.output)")
         #expect(try Self.content.matches(fileAt: folder("file.bin")))
         #expect(try folder.names == ["file.bin"])
-        // The blocks that are compared end where the file did.
+        // The compared blocks end where the partial file ended.
         #expect(server.requests.contains { ($0.range?.first ?? 0) > 1_900_000 })
-        // Complete now: compared, and kept.
+        // The file is complete now, so it is compared and kept.
         #expect(try await aria2c("-c", server.url("/file.bin")).status == 0)
         #expect(try folder.names == ["file.bin"])
         await server.stop()

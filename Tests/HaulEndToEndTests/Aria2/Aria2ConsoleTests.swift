@@ -4,7 +4,7 @@ import Testing
 
 @testable import haul
 
-/// The texts of `aria2c`.
+/// Tests the texts that `aria2c` prints.
 @Suite struct Aria2ConsoleTests {
     private let readout = Aria2Readout(isHumanReadable: true)
 

@@ -2,13 +2,13 @@ import Foundation
 import HaulTesting
 import Testing
 
-/// `aria2c --enable-rpc`, called as clients call it.
+/// Calls `aria2c --enable-rpc` as clients do.
 @Suite(.timeLimit(.minutes(60)))
 struct Aria2RemoteCommandTests {
     static let content = TestContent(seed: 6, count: 2_000_000)
 
     let haul: HaulCommand
-    /// One that was free a moment ago: aria2's option takes no 0.
+    /// A port that was free a moment ago, because aria2's option does not accept 0.
     let port: Int
 
     init() async throws {

@@ -7,7 +7,8 @@ import Testing
 
 @testable import haul
 
-/// `haul add`, `list`, `show`, `pause`, `resume`, `cancel`, `remove`, `move`, `config` and `open` against a real daemon.
+/// Tests `haul add`, `list`, `show`, `pause`, `resume`, `cancel`, `remove`, `move`, `config` and `open` with a real
+/// daemon.
 @Suite(.timeLimit(.minutes(60)))
 struct DaemonCommandTests {
     static let content = TestContent(seed: 61, count: 3_000_000)
@@ -24,7 +25,7 @@ struct DaemonCommandTests {
         }
     }
 
-    /// Two state folders share the socket of the runtime folder, where only one daemon can listen.
+    /// Two state folders share the socket of the runtime folder, and only one daemon can listen there.
     @Test func commandsLeaveTheDaemonOfAnotherStateFolderAlone() async throws {
         let daemon = try await rig.start()
         let added = try await rig.run("add", "--paused", "http://127.0.0.1:1/file.bin")
@@ -48,7 +49,7 @@ struct DaemonCommandTests {
             )
         }
         #expect(try await rig.rows().map(\.state) == ["paused"])
-        // Its own folder by another spelling, and its socket by name, are the daemon's.
+        // Another spelling of the state folder, or `--socket`, still reaches the daemon.
         command.environment["HAUL_STATE_DIR"] =
             rig.haul.state.path + "/../" + URL(fileURLWithPath: rig.haul.state.path).lastPathComponent
         #expect(try await command.start(["list"]).result().status == 0)
@@ -86,7 +87,7 @@ struct DaemonCommandTests {
         await server.stop()
     }
 
-    /// The daemon ends between the command's look at its socket and its request.
+    /// The daemon ends after the command has connected and before the command sends its request.
     @Test func saysAtOnceThatADaemonIsGone() async throws {
         let socket = rig.haul.folder("gone.sock")
         let listener = try await ServerBootstrap(group: MultiThreadedEventLoopGroup.singleton)
@@ -142,7 +143,7 @@ struct DaemonCommandTests {
         let hold = BodyHold(after: 500_000)
         let server = try await server(hold)
         let daemon = try await rig.start(["--jobs", "4"])
-        // Further connections would each bring a part, in time the whole.
+        // With more connections, each would fetch a part, and together they would complete the file.
         #expect(try await rig.run("config", "connectionsPerDownload=1").status == 0)
         let names = ["a", "b", "c"]
         #expect(
@@ -256,11 +257,11 @@ struct DaemonCommandTests {
         #expect(try await rig.run("add", "--paused", "http://127.0.0.1:1/file.bin").status == 0)
         let pipe = Pipe()
         let watching = try rig.haul.start(["watch"] + options, unread: pipe)
-        // The first line is there; nothing changes any more.
+        // Reads the first line. Nothing changes after it.
         let reader = pipe.fileHandleForReading
         await withCheckedContinuation { continuation in
             Thread.detachNewThread {
-                // An end of file would be no line; the status shows it.
+                // The loop also ends at the end of file. The status check below detects that case.
                 while let byte = try? reader.read(upToCount: 1)?.first, byte != UInt8(ascii: "\n") {}
                 continuation.resume()
             }

@@ -2,7 +2,7 @@ import Foundation
 import HaulTesting
 import Testing
 
-/// What strangers may send to the port of a real daemon: curl speaks for them.
+/// Sends requests of strangers to the port of a real daemon with curl.
 @Suite(.timeLimit(.minutes(60)))
 struct DaemonGuardTests {
     let rig: DaemonRig
@@ -25,7 +25,7 @@ struct DaemonGuardTests {
 
     /// Signs in as the page does.
     ///
-    /// - Returns: the field of the answer that sets the cookie.
+    /// - Returns: The `Set-Cookie` field of the answer.
     private func signIn(_ page: String, origin: String, _ arguments: String...) async throws -> String {
         let process = try ChildProcess(
             "/usr/bin/curl",
@@ -67,7 +67,7 @@ struct DaemonGuardTests {
         #expect(
             try await status("-X", "DELETE", "-H", field, "-H", "Origin: \(origin)", page + "api/v1/session") == "204"
         )
-        // Without an end this waits for ever.
+        // Waits for ever if the stream does not end.
         _ = await stream.result()
         #expect(try await status("-H", field, page + "api/v1/downloads") == "401")
         await rig.stop(daemon)
@@ -83,7 +83,7 @@ struct DaemonGuardTests {
         #expect(try await status("-H", field, page + "api/v1/events") == "503")
         first.send(SIGKILL)
         _ = await first.result()
-        // Its place is free as soon as the daemon has seen that it is gone.
+        // The slot of the first stream becomes free once the daemon notices its end.
         let later = rig.haul.folder("later")
         var answer = ""
         while !answer.contains("event: hello") {

@@ -3,7 +3,7 @@ import Foundation
 import HaulTesting
 import Testing
 
-/// How `haul serve` starts, ends, and goes on after any end.
+/// Tests how `haul serve` starts, ends, and continues after any end.
 @Suite(.timeLimit(.minutes(60)))
 struct DaemonProcessTests {
     let rig: DaemonRig
@@ -25,7 +25,7 @@ struct DaemonProcessTests {
         await rig.stop(first)
         let path = rig.haul.state("daemon.sqlite")
         var bytes = try Data(contentsOf: URL(fileURLWithPath: path))
-        // A page of rows.
+        // Finds a page with rows.
         let row = try #require(
             stride(from: 0, to: bytes.count, by: 4096).first {
                 bytes[$0] == 13 && bytes[$0..<$0 + 4096].range(of: Data("http://127.0.0.1:1/file-100".utf8)) != nil
@@ -52,12 +52,12 @@ struct DaemonProcessTests {
         #expect(second.status == 7)
         #expect(second.errors.contains("process \(daemon.identifier)"), "\(second.errors)")
         #expect(second.errors.contains(try #require(try rig.endpoint()?.page)))
-        // One with another state folder does not take the socket from the first.
+        // A daemon with another state folder does not take the socket from the first.
         let other = try TemporaryFolder()
         let third = try await rig.run("serve", "--listen", "off", "--state-dir", other.path, "--socket", rig.socket)
         #expect(third.status == 7 && third.errors.contains(rig.socket))
         #expect(try await rig.run("list").status == 0)
-        // Nor when the first takes no connections for the moment, and there is no room left to wait for it.
+        // It does not take the socket either while the first is stopped and its queue of connections is full.
         daemon.send(SIGSTOP)
         var waiting: [Int32] = []
         defer { waiting.forEach { _ = close($0) } }
@@ -116,7 +116,7 @@ struct DaemonProcessTests {
         #expect(try await rig.run("config", "connectionsPerDownload=1").status == 0)
         #expect(try await rig.run("add", server.url("/file.bin")).status == 0)
         _ = try await rig.wait { ($0.first?.receivedBytes ?? 0) >= 20_000_000 }
-        // The last quarter of a second before a SIGKILL may be lost.
+        // A SIGKILL may lose the last quarter of a second.
         try await Task.sleep(for: .seconds(2))
         daemon.send(SIGKILL)
         #expect(await daemon.result().wasKilled)
@@ -138,7 +138,7 @@ struct DaemonProcessTests {
         daemon.send(SIGHUP)
         while try await !rig.run("config").output.contains("maxConcurrentDownloads=5\n") {}
         #expect(daemon.isRunning)
-        // A file that cannot be used changes nothing.
+        // An invalid file changes nothing.
         try "{\"jbos\": 6}".write(toFile: file, atomically: true, encoding: .utf8)
         daemon.send(SIGHUP)
         #expect(try await rig.run("config").output.contains("maxConcurrentDownloads=5\n"))
@@ -159,7 +159,7 @@ struct DaemonProcessTests {
         }
         let result = await rig.stop(daemon)
         for text in [adding.output, adding.errors, result.output, result.errors] { #expect(!text.contains(token)) }
-        // Codes are for a terminal.
+        // One-time codes are printed only to a terminal.
         #expect(!result.errors.contains("#code=") && !result.output.contains("#code="))
         await server.stop()
     }
@@ -199,7 +199,7 @@ struct DaemonProcessTests {
         #expect(FileManager.default.fileExists(atPath: folder("saved/file.bin")))
         #expect(FileManager.default.fileExists(atPath: folder("state/haul/daemon/token")))
         #expect(try folder.permissions(of: "run/haul/daemon.sock") == 0o600)
-        // Without a page there is no link.
+        // Without the page there is no link.
         let link = try await haul.run("open")
         #expect(link.status == 1 && link.errors.contains("--listen"))
         await rig.stop(daemon)

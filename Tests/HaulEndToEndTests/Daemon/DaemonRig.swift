@@ -1,10 +1,10 @@
 import Foundation
 import HaulTesting
 
-/// A real `haul serve`, in folders that go away with the test, and the command that talks to it.
+/// Runs a real `haul serve` in temporary folders, and the commands that talk to it.
 final class DaemonRig: Sendable {
     let haul: HaulCommand
-    /// Where its downloads go.
+    /// Folder for the downloads of the daemon.
     var downloads: String { haul.folder("Downloads") }
     var socket: String { haul.state("daemon/daemon.sock") }
 
@@ -14,7 +14,7 @@ final class DaemonRig: Sendable {
         self.haul = haul
     }
 
-    /// Starts the daemon and waits until it listens, at a port that the system chooses.
+    /// Starts the daemon on a port that the kernel chooses, and waits until it listens.
     func start(_ arguments: [String] = []) async throws -> ChildProcess {
         let process = try haul.start(["serve", "--listen", "127.0.0.1:0"] + arguments)
         try await until { [self] in try endpoint()?.process == process.identifier || !process.isRunning }
@@ -31,10 +31,10 @@ final class DaemonRig: Sendable {
         var page: String?
     }
 
-    /// What the daemon says of itself, once it listens.
+    /// Returns the contents of the daemon's lock file, or `nil` before the daemon listens.
     func endpoint() throws -> Endpoint? {
         guard let data = FileManager.default.contents(atPath: haul.state("daemon/lock")) else { return nil }
-        // It is just being written.
+        // Decoding fails while the daemon is writing the file.
         return try? JSONDecoder().decode(Endpoint.self, from: data)
     }
 
@@ -55,7 +55,7 @@ final class DaemonRig: Sendable {
         return try result.output.split(separator: "\n").map { try JSONDecoder().decode(Row.self, from: Data($0.utf8)) }
     }
 
-    /// Waits until the rows are as a test wants them.
+    /// Waits until the rows satisfy `condition`, and returns them.
     func wait(_ arguments: String..., rows condition: ([Row]) -> Bool) async throws -> [Row] {
         while true {
             let result = try await haul.start(["list", "--json"] + arguments).result()

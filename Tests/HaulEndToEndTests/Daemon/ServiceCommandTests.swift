@@ -4,14 +4,14 @@ import Testing
 
 @testable import haul
 
-/// `haul service`, and the units of the package.
+/// Tests `haul service` and the systemd units of the package.
 @Suite(.timeLimit(.minutes(60)))
 struct ServiceCommandTests {
     let haul: HaulCommand
 
     init() throws {
         var haul = try HaulCommand()
-        // No systemctl: nothing of the machine is changed.
+        // Without `systemctl` in the path, the tests change nothing on the machine.
         haul.environment["PATH"] = "/nonexistent"
         self.haul = haul
     }

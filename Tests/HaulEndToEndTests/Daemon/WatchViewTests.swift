@@ -5,7 +5,7 @@ import Testing
 
 @testable import haul
 
-/// What `haul watch` reads and shows, without a daemon and without a terminal.
+/// Tests what `haul watch` reads and shows, without a daemon or a terminal.
 @Suite struct WatchViewTests {
     private func event(_ name: String, _ json: String) -> ServerEvent { ServerEvent(name: name, data: Data(json.utf8)) }
 
@@ -78,7 +78,7 @@ import Testing
         #expect(view.id == id(1))
         for _ in 0..<6 { view.move(.down, model.order, rows: 8) }
         #expect(view.id == id(7))
-        // The list has scrolled so far that it is seen.
+        // The list has scrolled until the selected row is visible.
         #expect(view.lines(model, columns: 80, rows: 8).contains { $0.hasPrefix("\u{1B}[7m") })
         view.follow(Array(model.order.dropFirst(3)))
         #expect(view.id == id(7) && view.selected == 3)
