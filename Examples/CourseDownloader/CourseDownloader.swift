@@ -5,9 +5,9 @@ import HaulKit
     import FoundationNetworking
 #endif
 
-/// Downloads the lessons of a course, whose links expire, into a folder: `CourseDownloader INDEX-URL FOLDER`.
+/// Downloads the lessons of a course into a folder, from links that expire: `CourseDownloader INDEX-URL FOLDER`.
 ///
-/// What was interrupted goes on when the same command is given again.
+/// The same command resumes interrupted downloads.
 @main enum CourseDownloader {
     static func main() async {
         let arguments = CommandLine.arguments
@@ -24,10 +24,10 @@ import HaulKit
         }
     }
 
-    /// - Returns: whether every lesson is there.
+    /// - Returns: Whether every lesson is complete.
     private static func fetch(_ index: Index, into folder: String) async throws -> Bool {
         try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
-        // The store lies beside the files: what is known of a course goes where the course goes.
+        // The store lies in the course's folder and moves with it.
         var configuration = Downloader.Configuration(stateFolder: folder + "/.haul")
         configuration.storage.name = "course"
         configuration.sources.provider = { query in try await index.source(query) }
@@ -43,13 +43,13 @@ import HaulKit
     }
 
     private static func fetch(_ course: Course, into folder: String, _ downloader: Downloader) async throws -> Bool {
-        // The cover goes first: where it is belongs to what is kept with each lesson.
+        // Downloads the cover first, because each lesson stores the cover's path.
         var request = DownloadRequest(key: course.title, to: .folder(path: folder))
         request.suggestedName = "cover." + course.cover.pathExtension
         let cover = try await downloader.add(request).result().path
 
         let group = downloader.group(course.title)
-        // Events are those from the moment at which this is made.
+        // The sequence has only events from its creation on.
         let events = group.events
         let progress = Task { await show(events, of: group) }
         let requests = try course.lessons.map { try Self.request($0, of: course, cover: cover, into: folder) }
@@ -67,7 +67,7 @@ import HaulKit
     ) throws -> DownloadRequest {
         var request = DownloadRequest(key: course.key(of: lesson), to: .folder(path: folder))
         request.group = course.title
-        // A slash would be taken for the end of a folder's name.
+        // A slash in the name would end the name of a folder.
         request.suggestedName = lesson.title.replacing("/", with: "-") + "." + lesson.video.pathExtension
         request.metadata = try DownloadRequest.Metadata(LessonInfo(title: lesson.title, cover: cover))
         return request
@@ -79,12 +79,12 @@ import HaulKit
         } catch { complain("\(error)") }
     }
 
-    /// Prints how far the group has come, whenever that is another hundredth.
+    /// Prints the progress of the group at each new percent.
     private static func show(_ events: DownloaderEvents, of group: DownloadGroup) async {
         var shown = 0
         for await event in events {
             if case .changed = event { continue }
-            // Where the store cannot be read nothing is known of progress.
+            // If the store cannot be read, the progress is unknown.
             guard let summary = try? await group.summary(), summary.state == .running else { continue }
             let percent = Int(summary.fraction * 100)
             if percent > shown { print(line(summary, of: group)) }
@@ -96,9 +96,9 @@ import HaulKit
         "\(group.name): \(Int(summary.fraction * 100)) %, \(summary.completed) of \(summary.count) lessons"
     }
 
-    /// Prints what the store has of the group.
+    /// Prints the records of the group.
     ///
-    /// - Returns: whether every lesson is complete.
+    /// - Returns: Whether every lesson is complete.
     private static func printTable(_ group: DownloadGroup) async throws -> Bool {
         let summary = try await group.summary()
         print(line(summary, of: group))
@@ -116,10 +116,10 @@ import HaulKit
     }
 }
 
-/// What is kept with each lesson.
+/// Metadata that the store keeps with each lesson.
 struct LessonInfo: Codable {
     var title: String
-    /// Path of the course's picture.
+    /// Path of the course's cover.
     var cover: String
 }
 
@@ -135,13 +135,13 @@ struct Course: Codable {
 
     func key(of lesson: Lesson) -> String { "\(title)/\(lesson.title)" }
 
-    /// The link that stands in this document for a key; nil for a key that it does not have.
+    /// Returns the document's link for a key, or `nil` for an unknown key.
     func link(for key: String?) -> URL? {
         key == title ? cover : lessons.first { self.key(of: $0) == key }?.video
     }
 }
 
-/// The service that hands out the document, each time with fresh links.
+/// The service that returns the document, with fresh links each time.
 struct Index: Sendable {
     let url: URL
 
@@ -152,7 +152,7 @@ struct Index: Sendable {
         return try JSONDecoder().decode(Course.self, from: data)
     }
 
-    /// A fresh link: what the downloader asks for when it begins, and when a link was refused.
+    /// Returns a fresh link. The downloader calls this at the start of a download and after a refused link.
     func source(_ query: SourceQuery) async throws -> DownloadSource {
         guard let link = try await course().link(for: query.key) else {
             throw IndexError(sentence: "The index has no \(query.key ?? "key") any more.")
@@ -161,7 +161,7 @@ struct Index: Sendable {
     }
 }
 
-/// Why there is no link.
+/// Reason why there is no link.
 struct IndexError: Error, CustomStringConvertible {
     let sentence: String
     var description: String { sentence }

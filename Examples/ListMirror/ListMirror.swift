@@ -6,11 +6,11 @@ import HaulKit
     import FoundationNetworking
 #endif
 
-/// Keeps a folder as a list says: `ListMirror LIST-URL FOLDER [SECONDS]`.
+/// Keeps a folder in step with a list: `ListMirror LIST-URL FOLDER [SECONDS]`.
 ///
-/// The list is a text file with a URL on each line; empty lines and those that begin with `#` do not count. It is read
-/// again every so many seconds, or once with 0. SIGTERM and SIGINT end it in order; what has begun goes on at the next
-/// start.
+/// The list is a text file with one URL per line. Empty lines and lines that begin with `#` are ignored. The program
+/// reads the list every `SECONDS` seconds, or once if `SECONDS` is 0. SIGTERM and SIGINT end the program in order. The
+/// next start resumes unfinished downloads.
 @main enum ListMirror {
     static func main() async {
         let arguments = CommandLine.arguments
@@ -37,7 +37,7 @@ import HaulKit
 
     private static func stop(_ work: Task<Bool, any Error>, on numbers: [Int32]) -> [any DispatchSourceSignal] {
         numbers.map { number in
-            // Otherwise the signal would end the process before its source is asked.
+            // The default action would end the process before the dispatch source handles the signal.
             signal(number, SIG_IGN)
             let source = DispatchSource.makeSignalSource(signal: number, queue: .global())
             source.setEventHandler { work.cancel() }
@@ -51,14 +51,14 @@ import HaulKit
     }
 }
 
-/// A list, the folder that follows it, and the downloader between them.
+/// A list, the folder that follows it, and the downloader.
 struct Mirror: Sendable {
     private let list: URL
     private let folder: String
     private let downloader: Downloader
     private let printing: Task<Void, Never>
 
-    /// Takes up what earlier runs left.
+    /// Opens the store and restores the downloads of earlier runs.
     init(list: URL, folder: String) async throws {
         try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
         var configuration = Downloader.Configuration(stateFolder: folder + "/.haul")
@@ -73,16 +73,17 @@ struct Mirror: Sendable {
         printing = Task { for await event in events { Self.log(event) } }
     }
 
-    /// Returns when what has begun is on disk and every event is printed.
+    /// Returns once all received bytes are on disk and every event is printed.
     func shutDown() async {
         await downloader.shutDown()
         await printing.value
     }
 
-    /// Follows the list until the task is cancelled; with no time between, once and to the end of all downloads.
+    /// Follows the list until the task is cancelled. With an interval of zero, follows the list once and waits for all
+    /// downloads.
     ///
-    /// - Returns: whether the folder is as the list says; true when the task was cancelled.
-    /// - Throws: why the list could not be followed, if that was to be done once.
+    /// - Returns: Whether all downloads of the list are complete. `true` if the task was cancelled.
+    /// - Throws: The error of the list, if `interval` is zero.
     func run(every interval: Duration) async throws -> Bool {
         while !Task.isCancelled {
             do {
@@ -91,21 +92,21 @@ struct Mirror: Sendable {
             } catch {
                 if Task.isCancelled { break }
                 if interval == .zero { throw error }
-                // A list that cannot be read says nothing: the folder stays as it is.
+                // If the list cannot be read, the folder stays as it is.
                 ListMirror.complain("\(error)")
             }
-            // Ends early only by cancellation, which the loop looks at.
+            // The sleep throws only if the task is cancelled, and the loop checks that.
             try? await Task.sleep(for: interval)
         }
         return true
     }
 
-    /// Makes the downloads those of the list.
+    /// Removes downloads that the list no longer has, and adds all that it has.
     private func follow() async throws -> [Result<Download, DownloadError>] {
         let wanted = try await readList()
         let present = Set(try await downloader.list().compactMap(\.key))
         try await downloader.remove(.keys(present.subtracting(wanted)), deletingFiles: true)
-        // What is complete comes back as it is; what failed, or whose file is gone, is fetched again.
+        // `add` returns complete downloads unchanged. Failed downloads, and downloads whose file is gone, start again.
         let added = await downloader.add(wanted.map(request))
         for case .failure(let error) in added { ListMirror.complain("\(error)") }
         return added
@@ -121,13 +122,13 @@ struct Mirror: Sendable {
     }
 
     private func request(_ line: String) -> DownloadRequest {
-        // What is no URL at all is refused when it is added, as any other that cannot be asked.
+        // `add` refuses the placeholder for an invalid URL, as it refuses every URL that it cannot request.
         var request = DownloadRequest(URL(string: line) ?? URL(fileURLWithPath: "/"), to: .folder(path: folder))
         request.key = line
         return request
     }
 
-    /// - Returns: whether all are complete; true when the task was cancelled.
+    /// - Returns: Whether all downloads are complete. `true` if the task was cancelled.
     private func wait(for added: [Result<Download, DownloadError>]) async -> Bool {
         var isComplete = true
         for result in added {
@@ -138,7 +139,7 @@ struct Mirror: Sendable {
         return isComplete || Task.isCancelled
     }
 
-    /// One line for each event but progress, which is nothing for a log.
+    /// Prints one line for each event except progress.
     private static func log(_ event: DownloaderEvent) {
         switch event {
         case .added(let snapshot): print("added\t\(snapshot.url.masked)")
@@ -153,12 +154,12 @@ struct Mirror: Sendable {
         case .removedTogether(let count): print("removed\t\(count) together")
         case .finished(let summary): print("finished\t\(summary.completed) complete, \(summary.failed) failed")
         }
-        // A log is read while it is written.
+        // Flushes, so that a reader of the log sees the line at once.
         fflush(nil)
     }
 }
 
-/// Why the list is not known.
+/// Reason why the list is unknown.
 struct ListError: Error, CustomStringConvertible {
     let sentence: String
     var description: String { sentence }
