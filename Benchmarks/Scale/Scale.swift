@@ -1,10 +1,10 @@
 import Foundation
 import HaulKit
 
-/// What a downloader with a hundred thousand downloads costs: prints one line a figure. `Benchmarks/scale` and
-/// `Benchmarks/kill-queue` run it.
+/// Measures the cost of a downloader with 100,000 downloads and prints one line per figure. `Benchmarks/scale` and
+/// `Benchmarks/kill-queue` run this program.
 ///
-/// Its argument is the URL of a server that never answers in time for it to matter: nothing is measured of the network here.
+/// Its first argument is the URL of a server that answers too late to matter, because the network is not measured here.
 @main enum Scale {
     static func main() async throws {
         let arguments = CommandLine.arguments
@@ -32,7 +32,8 @@ import HaulKit
         return configuration
     }
 
-    /// What has a million URLs does not hold them all at once.
+    /// Number of downloads per call of `add`. An application with 1,000,000 URLs does not hold them all in memory
+    /// either.
     private static let addedTogether = 10_000
 
     private static func requests(_ base: URL, _ range: Range<Int>, _ folder: String) -> [DownloadRequest] {
@@ -99,7 +100,7 @@ import HaulKit
         }
     }
 
-    /// Four downloads at 10 MB/s together for ten seconds, and so many that wait: prints the CPU seconds it took.
+    /// Runs four downloads at 10 MB/s together while `count` downloads wait. Prints the CPU seconds of 20 seconds.
     private static func transfer(_ base: URL, _ count: Int, _ folder: String) async throws {
         var configuration = configuration(folder)
         configuration.network.bytesPerSecond = 10_000_000
@@ -122,8 +123,8 @@ import HaulKit
         await downloader.shutDown()
     }
 
-    /// Runs `count` downloads of one slow server at once: prints threads and memory, and how long it takes to pause, resume
-    /// and cancel all of them.
+    /// Runs `count` downloads from one slow server at once. Prints threads, memory, and the time to pause, resume and
+    /// cancel all of them.
     private static func run(_ base: URL, _ count: Int, _ folder: String) async throws {
         var configuration = configuration(folder)
         configuration.queue.maxConcurrentDownloads = count
@@ -169,8 +170,8 @@ import HaulKit
         await downloader.shutDown()
     }
 
-    /// Downloads `count` files, fifty at once, and goes on with them when it is run again after it was killed. Prints what the store
-    /// has in the end.
+    /// Downloads `count` files, 50 at once. A run after a kill continues them. Prints the contents of the store at the
+    /// end.
     private static func complete(_ base: URL, _ count: Int, _ folder: String) async throws {
         var configuration = configuration(folder)
         configuration.queue.maxConcurrentDownloads = 50
@@ -178,7 +179,7 @@ import HaulKit
         let downloader = try await Downloader(configuration)
         let present = try await downloader.count()
         print("present\t\(present)")
-        // Keys make one download of what is added again.
+        // Keys make a repeated `add` return the existing downloads.
         if present < count {
             var all = requests(base, 0..<count, folder)
             for number in all.indices { all[number].key = "\(number)" }
@@ -203,7 +204,7 @@ import HaulKit
 
     private static func residentMiB(_ name: String = "VmRSS") -> Int { status(name) / 1024 }
 
-    /// A number that the kernel reports of this process.
+    /// Returns a number from /proc/self/status.
     private static func status(_ name: String) -> Int {
         let status = (try? String(contentsOfFile: "/proc/self/status", encoding: .utf8)) ?? ""
         let line = status.split(separator: "\n").first { $0.hasPrefix(name) } ?? ""
