@@ -4,10 +4,10 @@ import Logging
 
 @testable import HaulFleet
 
-/// The destinations of a fleet without its queue, for the benchmarks in `Benchmarks/fleet`.
+/// Runs the destinations of a fleet without its queue, for the benchmarks in `Benchmarks/fleet`.
 ///
-///     HaulFleetDestinations upload FILE s3://BUCKET/PREFIX KEY STATE      resumes the upload that the file STATE names
-///     HaulFleetDestinations folder ROOT COUNT BYTES                      publishes files that it makes
+///     HaulFleetDestinations upload FILE s3://BUCKET/PREFIX KEY STATE      resumes the upload whose id is in STATE
+///     HaulFleetDestinations folder ROOT COUNT BYTES                      creates and publishes COUNT files
 @main
 struct FleetDestinations {
     static func main() async throws {
@@ -29,7 +29,7 @@ struct FleetDestinations {
             credentials: S3CredentialCache(environment: environment),
             logger: Logger(label: "upload") { StreamLogHandler.standardError(label: $0) }
         )
-        // A worker knows both from the download.
+        // The file STATE holds the digest and the upload id. A worker knows both from the download.
         let recorded = FileManager.default.contents(atPath: state).map { String(decoding: $0, as: UTF8.self) }
         let lines = recorded?.split(separator: "\n").map(String.init) ?? []
         var digest = lines.first.flatMap { Data(base64Encoded: $0) }.map { Array($0) }
