@@ -25,8 +25,9 @@
 #endif
 
 int haul_is_open_for_writing(int fd) {
-    // A lease is granted only where nobody has the file open for writing. One who opens it in this instant breaks the lease, which
-    // is told by a signal: SIGIO would end a process that does not expect it, SIGURG is ignored.
+    // The kernel grants a read lease only if no process has the file open for writing. A process that opens the file
+    // meanwhile breaks the lease, and the kernel reports that with a signal. The default action of SIGIO would end this
+    // process; SIGURG is ignored by default.
     if (fcntl(fd, F_SETSIG, SIGURG) != 0) return -1;
     if (fcntl(fd, F_SETLEASE, F_RDLCK) != 0) return errno == EAGAIN ? 1 : -1;
     fcntl(fd, F_SETLEASE, F_UNLCK);
@@ -34,13 +35,13 @@ int haul_is_open_for_writing(int fd) {
 }
 
 int64_t haul_write_uncached(int fd, const void *iov, int count, int64_t offset) {
-    // By number: an older C library has no wrapper, or one that refuses flags it does not know.
+    // Calls by number, because an older C library has no wrapper, or has one that refuses unknown flags.
     return syscall(SYS_pwritev2, fd, iov, (unsigned long)count, (unsigned long)offset,
                    (unsigned long)((uint64_t)offset >> 32), RWF_DONTCACHE);
 }
 
 int haul_open_direct(int fd, uint32_t block) {
-    // By number and by offset: the structure of an older C library ends before these fields.
+    // Calls by number and reads by offset, because the structure of an older C library ends before these fields.
     enum { want_direct = 0x2000, memory_at = 0x98 / 4, offset_at = 0x9c / 4 };
     uint32_t status[64] = {0};
     char path[32];
@@ -92,7 +93,7 @@ int haul_status(int fd, const char *path, struct stat *status, int64_t *born) {
     int flags = path ? AT_SYMLINK_NOFOLLOW : AT_EMPTY_PATH;
     unsigned int mask = STATX_BASIC_STATS | STATX_BTIME;
     *born = 0;
-    // Sandboxes may forbid the newer call alone; what the older one says then counts.
+    // A sandbox may forbid statx alone. In that case the older call gives the result.
     if (statx(path ? AT_FDCWD : fd, path ? path : "", flags, mask, &all) != 0) {
         return path ? lstat(path, status) : fstat(fd, status);
     }
@@ -105,14 +106,14 @@ int haul_status(int fd, const char *path, struct stat *status, int64_t *born) {
         .st_blocks = all.stx_blocks,
         .st_mtim = {.tv_sec = all.stx_mtime.tv_sec, .tv_nsec = all.stx_mtime.tv_nsec},
     };
-    // Only ever compared: a date beyond 64 bits of nanoseconds may wrap.
+    // The date is only compared, so it may wrap beyond 64 bits of nanoseconds.
     if (all.stx_mask & STATX_BTIME) {
         *born = (int64_t)((uint64_t)all.stx_btime.tv_sec * 1000000000ULL + all.stx_btime.tv_nsec);
     }
     return 0;
 }
 #else
-// Written by reading the manuals of Apple's systems: no machine of that kind has compiled or run it yet.
+// Written from the manuals of Apple's systems. No Apple machine has compiled or run this code yet.
 #ifdef __APPLE__
 int haul_status(int fd, const char *path, struct stat *status, int64_t *born) {
     if ((path ? lstat(path, status) : fstat(fd, status)) != 0) return -1;
@@ -127,7 +128,7 @@ int haul_rename_noreplace_at(int from_folder, const char *from, int to_folder, c
 int haul_reserve(int fd, int64_t length) {
     struct stat status;
     if (fstat(fd, &status) != 0) return -1;
-    // What is asked for comes behind what is allocated.
+    // F_PEOFPOSMODE allocates the bytes after the allocated ones.
     int64_t more = length - (int64_t)status.st_blocks * 512;
     if (more <= 0) return 0;
     fstore_t store = {.fst_flags = F_ALLOCATEALL, .fst_posmode = F_PEOFPOSMODE, .fst_offset = 0, .fst_length = more};
@@ -190,7 +191,7 @@ int haul_lock_shared(int fd) { return flock(fd, LOCK_SH | LOCK_NB); }
 int haul_unlock(int fd) { return flock(fd, LOCK_UN); }
 
 static struct flock one_byte(short type, int64_t offset) {
-    // The process must be 0 for locks of open files.
+    // Locks of open files require `l_pid` to be 0.
     struct flock lock = {.l_type = type, .l_whence = SEEK_SET, .l_start = offset, .l_len = 1, .l_pid = 0};
     return lock;
 }
@@ -212,7 +213,7 @@ int haul_is_byte_locked(int fd, int64_t offset) {
 }
 
 int haul_is_any_byte_locked(int fd) {
-    // A length of 0 reaches as far as a file may.
+    // A length of 0 extends the range to the end of the largest possible file.
     struct flock lock = {.l_type = F_WRLCK, .l_whence = SEEK_SET, .l_start = 0, .l_len = 0, .l_pid = 0};
     if (fcntl(fd, F_OFD_GETLK, &lock) != 0) return -1;
     return lock.l_type != F_UNLCK;

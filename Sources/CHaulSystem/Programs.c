@@ -8,7 +8,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-// In two steps: where there is no glibc the second condition would not even be an expression.
+// Tested in two steps, because without glibc the second condition is not a valid expression.
 #if defined(__GLIBC__) && defined(__GLIBC_PREREQ)
 #if __GLIBC_PREREQ(2, 34)
 #define HAUL_HAS_CLOSEFROM 1
@@ -34,7 +34,7 @@ int haul_spawn(const char *path, char *const arguments[], char *const environmen
         code = output < 0 ? posix_spawn_file_actions_addopen(&actions, fd, "/dev/null", O_RDWR, 0)
                           : posix_spawn_file_actions_adddup2(&actions, output, fd);
     }
-    // What other parts of the process opened without O_CLOEXEC.
+    // Closes descriptors that other parts of the process opened without O_CLOEXEC.
 #if defined(HAUL_HAS_CLOSEFROM)
     if (code == 0) code = posix_spawn_file_actions_addclosefrom_np(&actions, STDERR_FILENO + 1);
 #elif defined(POSIX_SPAWN_CLOEXEC_DEFAULT)

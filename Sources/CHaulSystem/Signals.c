@@ -7,7 +7,7 @@
 #include <string.h>
 #include <unistd.h>
 
-// How often each signal has come and has not been told yet.
+// Number of deliveries of each signal that haul_await_signal has not returned yet.
 static atomic_int counts[65];
 static int next(void) {
     for (int signal = 1; signal < 65; signal++) {
@@ -19,7 +19,7 @@ static int next(void) {
     return 0;
 }
 
-// A semaphore may be posted from a handler and takes no descriptor; where there are no unnamed ones a pipe does the same.
+// A handler may post a semaphore, and a semaphore takes no descriptor. Systems without unnamed semaphores use a pipe.
 #ifdef __linux__
 #include <semaphore.h>
 static sem_t arrived;
@@ -68,7 +68,8 @@ void haul_release_signals(const int32_t *signals, int count) {
 void haul_take_default(int signal) {
     int32_t released = signal;
     haul_release_signals(&released, 1);
-    // To this thread, which returns once the process goes on; to the process, it might be taken after the call.
+    // raise(3) signals this thread and returns once the process continues. A signal to the process might arrive after
+    // the call.
     raise(signal);
     haul_catch_signals(&released, 1);
 }

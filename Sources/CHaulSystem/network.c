@@ -30,7 +30,7 @@ int haul_connect_local(const char *name, uint64_t length, int is_abstract) {
     struct sockaddr_un address;
     memset(&address, 0, sizeof address);
     address.sun_family = AF_UNIX;
-    // Room for the NUL behind a path, or the one before an abstract name.
+    // Leaves room for the NUL after a path or before an abstract name.
     if (length == 0 || length > sizeof address.sun_path - 1) {
         errno = ENAMETOOLONG;
         return -1;
@@ -114,7 +114,7 @@ int64_t haul_netlink_receive(int fd, void *buffer, uint64_t size) {
             .msg_name = &sender, .msg_namelen = sizeof sender, .msg_iov = &part, .msg_iovlen = 1};
         ssize_t count = recvmsg(fd, &message, 0);
         if (count < 0) return -1;
-        // Any process may send to a netlink socket; only the kernel is number 0.
+        // Any process may send to a netlink socket. Only the kernel has the port number 0.
         if (message.msg_namelen != sizeof sender || sender.nl_pid != 0) continue;
         if (message.msg_flags & MSG_TRUNC) {
             errno = ENOBUFS;

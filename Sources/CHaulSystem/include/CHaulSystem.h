@@ -1,100 +1,103 @@
-// System calls that Swift's Glibc module hides or cannot call. Nothing here decides anything.
+// System calls that Swift's Glibc module hides or cannot call. This file makes no decisions.
 //
-// No system header is included: the feature macros that these calls need would give Swift a second, different view of
-// the C library's types. Each function returns what the call returns, and sets errno as it does.
+// It includes no system header: the feature macros of these calls would give Swift a second, different view of the C
+// library's types. Each function returns the result of its system call and sets errno as that call does.
 #pragma once
 
 #include <stdint.h>
 
-// Linux 6.14: write, and drop the pages from the cache once they are on disk. iov is a `struct iovec *`.
+// Writes, and drops the pages from the page cache once they are on disk (Linux 6.14). `iov` is a `struct iovec *`.
 int64_t haul_write_uncached(int fd, const void *iov, int count, int64_t offset);
-// Opens the file of a descriptor once more for writing with O_DIRECT, where the file system says (Linux 6.1) that `block` bytes are
-// a multiple of what it needs; ENOTSUP elsewhere.
+// Opens the file of a descriptor again for writing with O_DIRECT. Fails with ENOTSUP unless the file system reports
+// (Linux 6.1) an alignment that divides `block`.
 int haul_open_direct(int fd, uint32_t block);
 int haul_rename_noreplace(const char *from, const char *to);
-// The same with both names below open folders.
+// Does the same with both names relative to open folders.
 int haul_rename_noreplace_at(int from_folder, const char *from, int to_folder, const char *to);
-// Lets the allocator of this process keep what is freed: a list of small files allocates and frees the same few megabytes
-// thousands of times, and each trip to the system costs as much as a file. For programs, not for libraries.
+// Makes the allocator of this process keep freed memory. A list of small files allocates and frees the same few
+// megabytes thousands of times, and each system call for that costs as much as a file. For programs, not for libraries.
 void haul_keep_freed_memory(void);
 // Starts to write a file's cached pages to the disk, without waiting.
 void haul_start_writing(int fd);
-// syncfs(2), where the kernel reports the errors of writing (Linux 5.8) and the file system's sync is a real one; ENOTSUP
-// elsewhere.
+// Calls syncfs(2). Fails with ENOTSUP unless the kernel reports write errors (Linux 5.8) and the sync of the file
+// system is a real one.
 int haul_sync_file_system(int fd);
 // Reserves blocks without changing the file's length.
 int haul_reserve(int fd, int64_t length);
-// Swift sees the struct `flock` where C has both a struct and a function of that name. Neither waits.
+// Wrappers of flock(2). Swift imports only the struct `flock`, because C has a struct and a function of that name. The
+// lock functions do not wait.
 int haul_lock_exclusive(int fd);
 int haul_lock_shared(int fd);
 int haul_unlock(int fd);
-// Whether any process has the file open for writing: 1, 0, or -1 where the system does not say (other systems than Linux, files
-// of other users, network file systems). `fd` is open only for reading.
+// Returns whether any process has the file open for writing: 1, 0, or -1 if the system does not tell (systems other
+// than Linux, files of other users, network file systems). `fd` must be open only for reading.
 int haul_is_open_for_writing(int fd);
-// A lock on one byte of a file, held by the open file and not by the process (F_OFD_SETLK): the kernel gives it up when the last
-// descriptor closes, however the process ends. Does not wait.
+// Locks one byte of a file without waiting (F_OFD_SETLK). The lock belongs to the open file, not to the process. The
+// kernel releases the lock when the last descriptor closes, however the process ends.
 int haul_lock_byte(int fd, int64_t offset);
 int haul_unlock_byte(int fd, int64_t offset);
-// Whether somebody else than this open file holds the lock on a byte: 1, 0, or -1.
+// Returns whether another open file holds the lock on a byte: 1, 0, or -1.
 int haul_is_byte_locked(int fd, int64_t offset);
-// The same of all bytes together.
+// Returns the same for all bytes together.
 int haul_is_any_byte_locked(int fd);
-// What fstat(2) says of the descriptor or, where `path` is not null, lstat(2) of the path: device, inode, links, mode, size, blocks
-// and time of modification, and nothing else. `born` is when the file was created, in nanoseconds since 1970; 0 where the file
-// system does not say.
+// Calls lstat(2) on `path`, or fstat(2) on `fd` if `path` is null. Sets device, inode, links, mode, size, blocks and
+// modification time, and nothing else. `born` is the creation time in nanoseconds since 1970, or 0 if the file system
+// does not report it.
 struct stat;
 int haul_status(int fd, const char *path, struct stat *status, int64_t *born);
-// open(2) is variadic, which Swift cannot call; the descriptor does not survive exec.
+// Calls open(2), which is variadic and therefore not callable from Swift. The descriptor does not survive exec.
 int haul_open(const char *path, int flags, unsigned int mode);
-// The same below an open folder: openat(2).
+// Calls openat(2) with a name relative to an open folder.
 int haul_open_at(int folder, const char *name, int flags, unsigned int mode);
-// Starts a program as the leader of a process group of its own, with no other open files than its standard streams and no signal
-// ignored or blocked. Standard output and standard error are the two descriptors of `outputs`, the input is /dev/null, and so is
-// an output below 0. Returns 0 or an errno; both lists end with a null pointer.
+// Starts a program as the leader of a new process group. Only the standard streams are open, and no signal is ignored
+// or blocked. `outputs` holds the descriptors for standard output and standard error. The input is /dev/null, and so is
+// an output with a negative descriptor. `arguments` and `environment` end with a null pointer. Returns 0 or an errno.
 int haul_spawn(const char *path, char *const arguments[], char *const environment[], const int32_t outputs[2],
                int32_t *process);
-// Waits until a child has ended, and leaves it to haul_reap: until then no other process gets its number.
+// Waits until a child has ended, without reaping it. No other process gets its number before haul_reap.
 int haul_await_end(int32_t process);
-// The exit status of a child that has ended, or 256 and the signal that ended it; -1 when somebody else has asked already.
+// Returns the exit status of a child that has ended, or 256 plus the signal that ended it. Returns -1 if the child has
+// been reaped already.
 int haul_reap(int32_t process);
 int haul_signal_group(int32_t group, int signal);
 
-// A connection to a socket of this machine, by path or (Linux) by abstract name, without a NUL in either case. The
-// descriptor does not block and does not survive exec.
+// Connects to a socket of this machine by path or (Linux) by abstract name. Neither name contains a NUL. The descriptor
+// does not block and does not survive exec.
 int haul_connect_local(const char *name, uint64_t length, int is_abstract);
-// 0 if a socket can have this local address of 4 or 16 bytes; EADDRNOTAVAIL where no interface has it.
+// Returns 0 if a socket can bind to this address of 4 or 16 bytes. Fails with EADDRNOTAVAIL if no interface has the
+// address.
 int haul_try_address(const uint8_t *bytes, int count);
 
-// getaddrinfo(3) for TCP: calls `found` with each address in digits, an IPv6 one with its zone, in the order in which they are to be
-// tried. Waits for the servers of names, and cannot be interrupted. Returns 0 or an EAI_ code.
+// Calls getaddrinfo(3) for TCP, and `found` with each numeric address in the order of preference. An IPv6 address
+// includes its zone. Waits for name servers and cannot be interrupted. Returns 0 or an EAI_ code.
 int haul_look_up(const char *name, void *context, void (*found)(void *context, const char *address));
 
-// rtnetlink(7), Linux only; ENOSYS elsewhere. Opens a socket that is told of every change of links, addresses and routes. It
-// does not block and does not survive exec.
+// Opens an rtnetlink(7) socket that receives every change of links, addresses and routes. The socket does not block and
+// does not survive exec. The netlink functions exist on Linux only and fail with ENOSYS elsewhere.
 int haul_netlink_open(void);
-// Asks for everything there is of a kind, RTM_GETLINK and the like. The kernel answers messages with this sequence.
+// Requests all entries of a type such as RTM_GETLINK. The kernel's answers carry `sequence`.
 int haul_netlink_dump(int fd, int type, uint32_t sequence);
-// The next message of the kernel's; -1 with ENOBUFS when some were lost or cut.
+// Receives the next message of the kernel. Returns -1 with ENOBUFS if messages were lost or truncated.
 int64_t haul_netlink_receive(int fd, void *buffer, uint64_t size);
 
-// Starts a thread that nothing joins, with a stack of 1 MiB. Returns 0 or an errno: then `run` is not called.
+// Starts a detached thread with a stack of 1 MiB. Returns 0, or an errno if `run` will not be called.
 int haul_start_thread(void *(*run)(void *), void *context);
 
-// Has these signals wake haul_await_signal instead of ending or stopping the process. From one thread at a time; for programs, not
-// for libraries.
+// Makes these signals wake haul_await_signal instead of ending or stopping the process. Must not be called from two
+// threads at once. For programs, not for libraries.
 int haul_catch_signals(const int32_t *signals, int count);
-// Waits for the next of them, and returns it: each one wakes it once.
+// Waits for the next caught signal and returns it. Each delivery is returned once.
 int haul_await_signal(void);
-// Lets these signals end the process again.
+// Restores the default action of these signals.
 void haul_release_signals(const int32_t *signals, int count);
-// Lets a signal that was caught do what it does to other programs: end the process, or stop it. Returns when it goes on.
+// Performs the default action of a caught signal: ends or stops the process. Returns once the process continues.
 void haul_take_default(int signal);
-// 1 where a signal is ignored, as nohup(1) leaves SIGHUP.
+// Returns 1 if the signal is ignored, as SIGHUP is under nohup(1).
 int haul_ignores_signal(int signal);
 
-// How many descriptors the process may have open: now, and after raising the limit.
+// Returns how many descriptors the process may open: now, and after raising the limit.
 int haul_descriptor_limits(int64_t *now, int64_t *most);
-// Raises the limit to this, or as far as it may be raised. Programs that are started inherit it.
+// Raises the limit to `limit`, or as far as possible. Started programs inherit it.
 int haul_raise_descriptor_limit(int64_t limit);
-// How many descriptors below this number are open. Takes none for looking.
+// Returns how many descriptors below `below` are open, without opening one.
 int haul_open_descriptors(int below);
