@@ -11,8 +11,8 @@
 static int word_count;
 static char **words;
 
-// Descriptors that Swift's runtime takes before the first line of an async main; it traps without them. With one more than that the
-// command can say what it lacks itself.
+// `least_free` is the number of descriptors that Swift's runtime opens before the first line of an async main. The
+// runtime traps without them. With one more, the command itself can report the shortage.
 enum { least_free = 5, enough = 64, exit_status = 4 };
 
 static int free_descriptors(const struct rlimit *limits) {
@@ -22,7 +22,7 @@ static int free_descriptors(const struct rlimit *limits) {
     return free;
 }
 
-// Standard streams that are closed get a descriptor each.
+// Each closed standard stream takes a descriptor when it is opened.
 static int closed_streams(void) {
     int closed = 0;
     for (int fd = STDIN_FILENO; fd <= STDERR_FILENO; fd++)
@@ -46,8 +46,9 @@ static void require_descriptors(void) {
     _exit(exit_status);
 }
 
-// glibc and dyld call constructors with the arguments of main. Swift's runtime looks for them in /proc or behind the environment,
-// and finds none where the one is not mounted and a preloaded library has moved the other.
+// glibc and dyld call constructors with the arguments of main. Swift's runtime reads the arguments from /proc or from
+// the memory before the environment. Both fail if /proc is not mounted and a preloaded library has moved the
+// environment.
 #if defined(__GLIBC__) || defined(__APPLE__)
 __attribute__((constructor)) static void begin(int argc, char **argv) {
     word_count = argc;

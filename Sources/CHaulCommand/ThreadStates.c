@@ -1,7 +1,9 @@
-// libdispatch opens /proc/TID/stat of each of its threads every second in which all of them are busy, and traps where it cannot: in a
-// chroot or a container without /proc. Here it reads that the thread runs, and starts no further one for it.
+// While all threads of libdispatch are busy, it opens /proc/TID/stat of each of them every second. It traps if it
+// cannot open the file, as in a chroot or a container without /proc. The replacement of open(2) below tells libdispatch
+// that the thread runs, so that libdispatch starts no further thread.
 //
-// A definition in the program takes the place of the C library's, for libdispatch inside the program and as a shared library.
+// A definition in the program takes precedence over the C library's, whether libdispatch is linked statically or
+// dynamically.
 
 #if defined(__linux__)
 
@@ -24,7 +26,7 @@ static int is_thread_state(const char *path) {
     return end > number && strcmp(end, "/stat") == 0;
 }
 
-/// A descriptor to read the state of a running thread from; -1 where there is none.
+/// Returns a descriptor from which the state of a running thread can be read, or -1.
 static int running_thread(void) {
     const char text[] = "0 (thread) R 0\n";
     int file = memfd_create("thread", MFD_CLOEXEC);
@@ -45,7 +47,7 @@ int open(const char *path, int flags, ...) {
     int file = openat(AT_FDCWD, path, flags, mode);
     if (file >= 0 || !is_thread_state(path)) return file;
     int error = errno;
-    // Where it is mounted, the thread or process is gone.
+    // If /proc is mounted, the thread or process has ended.
     if (access("/proc/self/stat", F_OK) != 0) file = running_thread();
     errno = error;
     return file;
