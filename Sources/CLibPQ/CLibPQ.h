@@ -1,2 +1,2 @@
-// PostgreSQL's client library, from Debian's libpq-dev.
+// PostgreSQL's client library, from Debian's package libpq-dev.
 #include <libpq-fe.h>
