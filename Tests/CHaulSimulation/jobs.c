@@ -5,7 +5,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-// The runtime's own interface for this (swift/Runtime/Concurrency.h).
+// Declarations of the runtime's own interface (swift/Runtime/Concurrency.h).
 typedef __attribute__((swiftcall)) void (*enqueue_original)(void *job);
 extern __attribute__((swiftcall)) void (*swift_task_enqueueGlobal_hook)(void *job, enqueue_original original);
 extern __attribute__((swiftcall)) void swift_job_run(void *job, void *executor, uintptr_t implementation);

@@ -1,12 +1,13 @@
-// Jobs of the concurrency runtime on a thread of our choice: what a simulation needs that decides the order of everything.
+// Runs jobs of Swift's concurrency runtime on a chosen thread, for a simulation that decides the order of all jobs.
 #pragma once
 
-// From now on every job that this thread enqueues goes to `enqueue`, with `context`; other threads are left alone.
+// Passes every job that this thread enqueues from now on to `enqueue` with `context`. Other threads are unaffected.
 void haul_jobs_capture(void *context, void (*enqueue)(void *context, void *job));
-// Ends that for this thread.
+// Ends the capture for this thread.
 void haul_jobs_release(void);
-// Runs a job that was captured, here and now.
+// Runs a captured job at once on this thread.
 void haul_job_run(void *job);
 
-// Gives no memory back to the system from now on: files of hundreds of kilobytes that come and go cost a page fault for each of their pages.
+// Makes the allocator keep freed memory. Otherwise files of hundreds of kilobytes would cost a page fault per page each
+// time they are allocated.
 void haul_memory_keep(void);
