@@ -1,4 +1,4 @@
-"""The cases by name, in the order in which they run: `Benchmarks/run --only NAME,…`. A module is one idea."""
+"""The cases by name, in the order of `Benchmarks/run --only NAME,…`. Each module tests one idea."""
 from cases import adaptive, corrupt, expiring, frozen, interrupted, limit, limited, many, memory, plain, refusing, uneven
 
 CASES = {

@@ -1,4 +1,4 @@
-"""A server that one connection can exhaust: does Haul see that more of them do not help?"""
+"""A server that one connection can exhaust: does Haul notice that more connections do not help?"""
 from lib.race import out_is, race
 
 
@@ -11,7 +11,7 @@ def https(bench):
 
 
 def _race(bench, scheme, url):
-    # Without Haul there is nothing to compare; what is left shows that the server works.
+    # Without Haul there is nothing to compare. The remaining run shows that the server works.
     commands = {"haul": bench.haul(url), "haul -c 1": bench.haul("-c", "1", url)}
     if bench.options.without_haul:
         commands = {"curl": bench.curl(url)}

@@ -1,4 +1,4 @@
-"""Two mirrors of 64 MiB, the preferred one with wrong bytes in otherwise right ranges; a Metalink with piece hashes."""
+"""Two mirrors of 64 MiB and a Metalink with piece hashes. The preferred mirror sends right ranges with wrong bytes."""
 import hashlib
 import os
 
@@ -8,12 +8,12 @@ from lib.race import alone
 from lib.server import Server
 
 PIECES = 64
-RATE = 8_000_000  # bytes a second for each connection
+RATE = 8_000_000  # bytes per second and connection
 MANNERS = {"in every piece": MIB, "in one piece of eight": 8 * MIB}
 
 
 def metalink(path, urls):
-    """Metalink 4 (RFC 5854), the URLs in the order of their priority."""
+    """Returns a Metalink 4 (RFC 5854) with the URLs in the order of their priority."""
     with open(path, "rb") as file:
         content = file.read()
     digests = [hashlib.sha256(content[start:start + MIB]).hexdigest() for start in range(0, len(content), MIB)]
@@ -42,7 +42,7 @@ def run(bench):
             for _ in range(bench.options.rounds):
                 with bench.folder() as (folder, surroundings):
                     with open(os.path.join(folder, "metalink.meta4"), "w") as file:
-                        # aria2c gives up at a wrong piece: it gets the right mirror first.
+                        # aria2c gives up at a wrong piece, so it gets the right mirror first.
                         urls = bench.subject([corrupt.url, right.url], [right.url, corrupt.url])
                         file.write(metalink(path, urls))
                     servers = [corrupt, right]

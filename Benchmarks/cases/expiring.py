@@ -1,4 +1,4 @@
-"""200 MB at 20 MB/s over links that live two seconds, renewed by --refresh-command: does every byte come once?"""
+"""200 MB at 20 MB/s over links that live two seconds, renewed by --refresh-command: is every byte sent once?"""
 import os
 import statistics
 
@@ -8,9 +8,9 @@ from lib.race import alone
 from lib.server import Server
 
 SIZE = 200_000_000
-TOTAL_RATE = 20_000_000  # bytes a second, all connections together
+TOTAL_RATE = 20_000_000  # bytes per second, all connections together
 LIFE_SECONDS = 2
-# What the link says of itself. A signature of S3 counts whole seconds: such a link lives for one to two of them.
+# Expiry that the link announces. A signature of S3 counts whole seconds, so such a link lives for one to two seconds.
 LINKS = {
     "says when it expires": (
         'now=$(date +%s)\n'
@@ -22,7 +22,7 @@ BODIES = {"cuts bodies then": "cut", "lets them run on": "run on"}
 
 
 def program(bench, url, lines):
-    """A program that prints a link, and counts how often."""
+    """Writes a program that prints a link and counts its calls."""
     path = os.path.join(bench.work, "link")
     with open(path, "w") as file:
         file.write(f"#!/bin/sh\nurl={url}\necho >> {path}.count\n{lines}")

@@ -1,4 +1,4 @@
-"""100 MB over 8 connections of 8 MB/s, but one in five sends 2 MB, then nothing, and stays open."""
+"""100 MB over 8 connections of 8 MB/s. One connection in five sends 2 MB, then stalls and stays open."""
 from lib.race import out_is, race
 from lib.server import Server
 

@@ -1,4 +1,4 @@
-"""5,000 small files, SIGKILL in the middle, the same command again: is only what was missing fetched?"""
+"""5,000 small files, SIGKILL in the middle, then the same command: are only the missing files fetched?"""
 import os
 
 from cases.many import expect_all, list_file, names, served

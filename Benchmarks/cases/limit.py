@@ -1,4 +1,4 @@
-"""--limit-rate 5M, with one connection and with sixteen: what was taken from the sockets in ten seconds."""
+"""--limit-rate 5M, with one connection and with sixteen: the bytes read from the sockets in ten seconds."""
 import os
 import time
 
@@ -8,10 +8,10 @@ from lib.race import alone
 from lib.server import Server
 
 LIMIT = 5_000_000
-SIZE = 70_000_000  # fourteen seconds
+SIZE = 70_000_000  # 14 seconds at the limit
 WINDOW_SECONDS = 10
 STEADY_AFTER_SECONDS = 2
-# Sixteen connections that are slow enough for all of them to be wanted.
+# Sixteen connections that are so slow that all of them are needed.
 SETTINGS = {
     "-c 1": ("1", None),
     "-c 16": ("16", None),
@@ -20,7 +20,7 @@ SETTINGS = {
 
 
 def sample(process, server):
-    """Seconds since the first request and bytes taken by then, about fifty times a second, until the program ends."""
+    """Samples seconds since the first request and bytes read, about 50 times per second, until the program ends."""
     samples = []
     while not process.has_ended(0.02):
         begin = server.counts()["first_request"]
@@ -31,7 +31,7 @@ def sample(process, server):
 
 
 def percent_off(samples, start):
-    """How far the rate of the ten seconds after `start` is from the limit."""
+    """Returns how many percent the rate of the ten seconds after `start` is off the limit."""
     at_start = max((each for each in samples if each[0] <= start), default=(0, 0))
     at_end = min((each for each in samples if each[0] >= start + WINDOW_SECONDS), default=None)
     if at_end is None:

@@ -1,4 +1,4 @@
-"""100 MB from nginx that gives each connection 5 MiB/s: does it open more of them, unasked and when told to?"""
+"""100 MB from nginx at 5 MiB/s per connection: does the program open more connections, by default and when told to?"""
 from lib.race import out_is, race
 
 SIZE = 100_000_000

@@ -19,7 +19,7 @@ def served(bench):
 
 
 def list_file(bench, prefix):
-    """A list of URLs as haul and aria2c read it."""
+    """Writes a list of URLs that haul and aria2c can read."""
     path = os.path.join(bench.work, "list")
     with open(path, "w") as file:
         file.writelines(f"{prefix}{name}\n" for name in names(bench))
@@ -27,7 +27,7 @@ def list_file(bench, prefix):
 
 
 def expect_all(bench, folder):
-    """Every file there and right, and nothing else."""
+    """Checks that every file is complete and right and that there are no other files."""
     found = set(os.listdir(os.path.join(folder, "out")))
     if found != set(names(bench)):
         raise Failed(f"{len(found)} files in the folder, some of them others than asked for")

@@ -1,4 +1,4 @@
-"""The peak of memory with sixteen connections that are all wanted: each gets 40 MiB/s."""
+"""The peak memory with sixteen connections at 40 MiB/s each, all of which are needed."""
 import os
 import statistics
 

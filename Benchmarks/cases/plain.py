@@ -1,4 +1,4 @@
-"""One file from a server that holds nothing back, no flags: what a download costs, and what the machine allows."""
+"""One file from an unlimited server, no flags: the cost of a download, and the limits of the machine."""
 from lib.race import out_is, race
 
 NULL, DISK = "curl to /dev/null", "dd oflag=direct"
@@ -22,9 +22,9 @@ def _large(bench, scheme, host):
     title, label = f"{scheme}, {bench.options.size} MiB", f"{bench.size_text()}, {scheme}"
     path, url = bench.large(), host + "/large"
     more = {
-        # What haul does as well before it says that the file is complete.
+        # haul syncs the file too before it reports completion.
         "curl, then sync -d": ["sh", "-c", '"$@" && sync -d out', "sh", *bench.curl(url)],
-        # The slower of the two is the machine's limit: bytes that arrive, and bytes that the disk takes.
+        # The slower of the two is the limit of the machine: receiving bytes, or writing them to the disk.
         NULL: ["curl", "-sS", "--cacert", bench.nginx.certificate, "-o", "/dev/null", url],
         DISK: ["dd", "if=/dev/zero", "of=out", "bs=1M", f"count={bench.options.size}", "oflag=direct", "status=none"],
     }

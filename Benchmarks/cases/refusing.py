@@ -1,4 +1,4 @@
-"""100 MB from servers that refuse further connections, which are to be believed without failing the download."""
+"""100 MB from servers that refuse further connections. A program should accept that and complete the download."""
 import os
 import statistics
 

@@ -1,4 +1,4 @@
-"""100 MB over 8 connections of 8 MB/s, but one in five runs at 0.4 MB/s: who waits for the slow one?"""
+"""100 MB over 8 connections of 8 MB/s. One in five runs at 0.4 MB/s: which program waits for the slow one?"""
 from lib.race import out_is, race
 from lib.server import Server
 

@@ -1,7 +1,8 @@
-"""An S3-compatible store that counts what it receives, for Benchmarks/fleet/s3.
+"""An S3-compatible store that counts received bytes, for Benchmarks/fleet/s3.
 
-It keeps the parts of an upload in one sparse file, so that an object of any size costs no memory, and verifies the SHA-256 of
-each part. It knows just what a worker's check and an upload in parts need, and no signatures.
+The store keeps the parts of an upload in one sparse file, so that an object of any size costs no memory, and verifies
+the SHA-256 of each part. It supports only the requests of a worker's check and of an upload in parts, and no
+signatures.
 """
 import base64
 import hashlib
@@ -51,7 +52,7 @@ class CountingStore:
                         head += f"Content-Length: {len(body)}\r\n"
                     connection.sendall(head.encode() + b"\r\n" + body)
         except (OSError, ValueError, EOFError):
-            pass  # A client that was killed.
+            pass  # The client was killed.
 
     def answer(self, method, target, fields, stream):
         path, _, query = target.partition("?")

@@ -1,1 +1,1 @@
-"""What the cases share: servers, measuring, results and how they are shown."""
+"""Code that the cases share: servers, measurements, results and their output."""

@@ -1,4 +1,4 @@
-"""Where a benchmark works: its folders, the files that are served, nginx, the programs, their surroundings."""
+"""The environment of a benchmark: its folders, served files, nginx, programs, and environment variables."""
 import os
 import shutil
 import tempfile
@@ -24,7 +24,7 @@ class Bench:
         shutil.rmtree(self.work, ignore_errors=True)
 
     def served(self, name, size):
-        """The path of a random file below nginx's root, in the page cache: the disk shall be the receiver's."""
+        """Returns a random file below nginx's root, kept in the page cache so that only the receiver uses the disk."""
         path = os.path.join(self.root, name)
         if not os.path.exists(path):
             os.makedirs(os.path.dirname(path), exist_ok=True)
@@ -33,7 +33,7 @@ class Bench:
         return path
 
     def large(self):
-        """The file of --size MiB."""
+        """Returns the file of --size MiB."""
         return self.served("large", self.options.size * MIB)
 
     def size_text(self):
@@ -41,15 +41,15 @@ class Bench:
         return f"{size // 1024} GiB" if size % 1024 == 0 else f"{size} MiB"
 
     def phase(self, turn):
-        """Which connection of five is the odd one: another in each round, the same for every tool."""
+        """Returns which of five connections is odd. It changes with each round and is the same for every tool."""
         return 4 - turn % 5 if self.options.phase is None else self.options.phase
 
     @contextmanager
     def folder(self, stays=False):
-        """An empty folder for one run, and its environment: no settings, no proxies, everything else written.
+        """Yields an empty folder for one run, and an environment without settings and proxies. Syncs the disk first.
 
-        `stays` leaves it until the end of all: ext4 is in no hurry to use inodes again that have just been freed, and whoever
-        makes thousands of files after somebody's thousands were removed waits for that, whatever tool it is.
+        `stays` keeps the folder until the end of the benchmark. ext4 reuses freed inodes slowly, so after the removal
+        of thousands of files any tool that creates thousands of files has to wait.
         """
         path = tempfile.mkdtemp(prefix="run-", dir=self.work)
         surroundings = {key: value for key, value in os.environ.items() if not key.lower().endswith("_proxy")}
@@ -61,7 +61,7 @@ class Bench:
             if not stays:
                 shutil.rmtree(path, ignore_errors=True)
 
-    # The programs, each writing to "out" in the working folder.
+    # Commands of the programs. Each writes to "out" in the working folder.
 
     def haul(self, *arguments, output="out"):
         place = ["-o", output] if output else []
@@ -80,5 +80,5 @@ class Bench:
         return ["axel", "-q", "-o", "out", *arguments]
 
     def subject(self, haul, peer):
-        """For cases that look at Haul alone: haul's command, or with --without-haul the peer's."""
+        """Returns the command of haul, or of the peer with --without-haul, for cases that look at Haul alone."""
         return peer if self.options.without_haul else haul

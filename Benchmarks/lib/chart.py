@@ -1,7 +1,7 @@
-"""Results as a chart: an SVG card of small panels, a case each, with a bar for each tool.
+"""Draws results as a chart: an SVG card with a small panel for each case and a bar for each tool.
 
-Every panel has its own scale, so the longest bar says nothing beyond its panel. The card brings its own background: it
-is read on light pages and on dark ones.
+Every panel has its own scale, so bars of different panels cannot be compared. The card has its own background, because
+it is read on light pages and on dark ones.
 """
 from html import escape
 
@@ -14,12 +14,12 @@ GAP = 36  # between the two columns
 HEAD = 84
 FOOT = 40
 PANEL = (WIDTH - 2 * MARGIN - GAP) / 2
-LABEL = 26  # the height of a panel's title
+LABEL = 26  # height of a panel's title
 ROW = 22
 BAR = 12
 SPACE = 22  # between panels
-NAMES = 52  # the width of the tools' names
-FIGURES = 108  # the width of what stands behind the longest bar
+NAMES = 52  # width of the tools' names
+FIGURES = 108  # width of the figures after the longest bar
 
 STYLE = """
     text { font: 12px -apple-system, "Segoe UI", "Noto Sans", "DejaVu Sans", Helvetica, Arial, sans-serif;
@@ -40,7 +40,7 @@ def save(path, results):
 
 def draw(results):
     races = [results["cases"][name] for name in CASES if name in results["cases"]]
-    # Where Haul is compared with itself there is no peer to show.
+    # Leaves out cases that compare Haul only with itself.
     races = [case for case in races if case["kind"] == "race" and {tool.split()[0] for tool in case["runs"]} - {"haul"}]
     columns = split(races)
     height = HEAD + max((sum(map(panel_height, column)) for column in columns), default=0) - SPACE + FOOT
@@ -66,7 +66,7 @@ def draw(results):
 
 
 def split(cases):
-    """Two columns of about the same height, each in the given order."""
+    """Splits the cases into two columns of about the same height and keeps their order."""
     def unevenness(cut):
         return abs(sum(map(panel_height, cases[:cut])) - sum(map(panel_height, cases[cut:])))
 

@@ -1,12 +1,12 @@
-"""What differs between two results: lines for people, none where nothing does."""
+"""Compares two results. Returns a line for each difference."""
 from lib.tables import medians, ratio
 
-# These machines differ that much from one hour to the next.
+# The figures of these machines vary that much from hour to hour.
 TOLERANCE = 0.15
 
 
 def differences(old, new):
-    """Of each race in both: the ratios of wall and CPU time to each other tool that have changed by more than the tolerance."""
+    """Returns a line for each ratio of wall or CPU time to another tool that has changed by more than the tolerance."""
     lines = []
     for name, case in new["cases"].items():
         before = old["cases"].get(name)

@@ -1,4 +1,4 @@
-"""Files of random bytes, and whether a copy is right."""
+"""Files of random bytes, and the check of a copy."""
 import os
 import random
 
@@ -8,7 +8,7 @@ MIB = 1 << 20
 
 
 def write_random(path, size):
-    """The same bytes for the same name and size; no two MiB alike, so that a misplaced one is noticed."""
+    """Writes the same bytes for the same name and size. No two MiB are equal, so a misplaced one is noticed."""
     chance = random.Random(os.path.basename(path))
     with open(path, "wb") as file:
         for start in range(0, size, MIB):
@@ -16,14 +16,14 @@ def write_random(path, size):
 
 
 def read_through(path):
-    """Brings a file into the page cache."""
+    """Reads a file into the page cache."""
     with open(path, "rb") as file:
         while file.read(MIB):
             pass
 
 
 def expect_same(path, original):
-    """Compares two files byte by byte."""
+    """Compares two files byte by byte and raises `Failed` if they differ."""
     with open(path, "rb") as mine, open(original, "rb") as theirs:
         while True:
             block = mine.read(MIB)

@@ -1,4 +1,4 @@
-"""One process: wall seconds, CPU seconds and peak memory that are its own."""
+"""Measures one process: its own wall seconds, CPU seconds and peak memory."""
 import ctypes
 import os
 import select
@@ -8,16 +8,16 @@ import tempfile
 import time
 from dataclasses import dataclass
 
-# Linux adds the peak of whoever forked to that of the program it then runs, which would give every small program
-# Python's peak. So a shell of about 1 MiB forks, the child waits for a line (the clock starts there), and the
-# orphan becomes ours.
+# Linux adds the peak memory of the forking process to that of the program, which would give every small program
+# Python's peak. So a shell of about 1 MiB forks. The child waits for a line, at which the clock starts, and the
+# orphaned child becomes ours.
 STARTER = 'exec 3<&0; { read -r go <&3 && exec "$@" 3<&-; } >/dev/null & echo $!'
 PR_SET_CHILD_SUBREAPER = 36
 LONGEST_SECONDS = 1800
 
 
 class Failed(Exception):
-    """A program ended with another status than 0, or left something wrong."""
+    """A program ended with a status other than 0, or left a wrong result."""
 
 
 @dataclass
@@ -25,12 +25,12 @@ class Run:
     wall: float
     cpu: float
     peak_mib: float
-    status: int  # negative: the signal that ended it
+    status: int  # negative: the signal that ended the program
     errors: str
 
 
 class Process:
-    """A program that has been started; `began` is on the system-wide monotonic clock."""
+    """A started program. `began` is a time of the system-wide monotonic clock."""
 
     def __init__(self, command, folder, environment):
         ctypes.CDLL(None).prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
@@ -50,7 +50,7 @@ class Process:
         os.close(opener)
 
     def has_ended(self, within=0.0):
-        """Waits at most `within` seconds for the end. An interruption of this program ends the other too."""
+        """Waits at most `within` seconds for the end. An interruption of this program also kills the other."""
         try:
             return bool(select.select([self.handle], [], [], within)[0])
         except BaseException:
@@ -74,7 +74,7 @@ class Process:
 
 
 def measure(command, folder, environment):
-    """Runs a program to its end, which must be a good one."""
+    """Runs a program to its end and raises `Failed` unless its status is 0."""
     run = Process(command, folder, environment).wait()
     if run.status != 0:
         raise Failed(f"{' '.join(command)} ended with {run.status}: {run.errors[-500:]}")

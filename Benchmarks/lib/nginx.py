@@ -1,4 +1,4 @@
-"""nginx on loopback: plain, TLS, and with a limit a connection."""
+"""nginx on loopback: plain, with TLS, and with a rate limit per connection."""
 import os
 import signal
 import socket
@@ -43,7 +43,7 @@ class Nginx:
             check=True, capture_output=True)
         kinds = ("client_body", "proxy", "fastcgi", "uwsgi", "scgi")
         places = " ".join(f"{kind}_temp_path {folder}/{kind};" for kind in kinds)
-        # As root, its workers would otherwise be a user who may not enter every folder above.
+        # Under root, the workers would otherwise run as a user that cannot enter every parent folder.
         user = "user root;" if os.geteuid() == 0 else ""
         path = os.path.join(folder, "nginx.conf")
         with open(path, "w") as file:

@@ -1,9 +1,9 @@
-"""Paced sending, even or in a rhythm: one for a connection, or one that all connections share."""
+"""Paced sending, evenly or in a rhythm. A pace belongs to one connection or to all connections together."""
 import threading
 import time
 
 SLICE_SECONDS = 0.01
-# What a late wake-up may catch up with. More would make bursts.
+# Delay that a late wake-up may catch up with. A larger value would cause bursts.
 CREDIT_SECONDS = 0.05
 
 
@@ -14,16 +14,16 @@ class Pace:
         self.lock = threading.Lock()
 
     def begin(self):
-        """A pause between two answers is not made up for."""
+        """Starts an answer. The pause since the last answer earns no credit."""
         with self.lock:
             self.next = max(self.next, time.monotonic())
 
     def slice(self):
-        """Bytes to send at once."""
+        """Returns how many bytes to send at once."""
         return max(1024, int(self.bytes_per_second * SLICE_SECONDS))
 
     def take(self, count, is_closed=None):
-        """Sleeps until `count` bytes may be sent. Returns whether they may."""
+        """Sleeps until `count` bytes may be sent. Always returns `True`."""
         with self.lock:
             now = time.monotonic()
             due = max(self.next, now - CREDIT_SECONDS)
@@ -34,7 +34,7 @@ class Pace:
 
 
 class Rhythm:
-    """Turns of so many seconds with so many bytes a second, over and over; they begin with the first answer."""
+    """Turns of seconds with a rate in bytes per second, repeated. They begin with the first answer."""
 
     POLL_SECONDS = 0.05
 
@@ -45,7 +45,7 @@ class Rhythm:
         self.next = self.ends = 0.0
 
     def begin(self):
-        """An answer begins the first turn where there is none, or where the last one had no end."""
+        """Starts an answer. It begins the first turn if there is no turn yet or the current one has no end."""
         with self.lock:
             if self.turn is None or self.ends is None:
                 self.enter(0, time.monotonic())
@@ -56,11 +56,11 @@ class Rhythm:
         self.next, self.ends = now, None if seconds is None else now + seconds
 
     def slice(self):
-        """Bytes to send at once."""
+        """Returns how many bytes to send at once."""
         return max(1024, int(max(rate for _, rate in self.turns) * SLICE_SECONDS))
 
     def take(self, count, is_closed):
-        """Sleeps until `count` bytes may be sent. Returns false when the connection closed meanwhile."""
+        """Sleeps until `count` bytes may be sent. Returns `False` if the connection was closed meanwhile."""
         while True:
             with self.lock:
                 now = time.monotonic()

@@ -1,4 +1,4 @@
-"""Rounds: each tool once, in an order that rotates, so that what the machine does meanwhile hits all of them."""
+"""Rounds: each tool runs once per round. The order rotates, so that other load on the machine affects all tools."""
 import os
 import sys
 
@@ -8,11 +8,11 @@ from lib.measure import measure
 
 def race(bench, title, label, commands, check, rounds=None, before=None, aims=None, stays=False,
          unchecked=()):
-    """Measures every command of `commands` (name → command) once a round.
+    """Measures every command of `commands` (name → command) once per round.
 
-    `check(folder)` raises if the outcome is wrong; `before(turn)` makes ready for each run; `aims` has the ratios that
-    Haul aims at (name → at most); `stays` is `Bench.folder`'s; `unchecked` names those that are no downloads. Returns what `results` keeps. `label` is the short title,
-    for the chart.
+    `check(folder)` raises if the outcome is wrong. `before(turn)` prepares each run. `aims` has the upper bound of
+    Haul's ratio to each tool, by name. `stays` is passed to `Bench.folder`. `unchecked` names commands that are not
+    downloads. `label` is the short title for the chart. Returns the case for `results`.
     """
     if bench.options.against:
         commands, aims = beside_other(commands, os.path.abspath(bench.options.against)), {}
@@ -35,16 +35,16 @@ def race(bench, title, label, commands, check, rounds=None, before=None, aims=No
 
 
 def beside_other(commands, binary):
-    """The first command, and the same one by another haul."""
+    """Returns the first command, and the same command with another haul."""
     name, command = next(iter(commands.items()))
     return {name: command, "other " + name: [binary, *command[1:]]}
 
 
 def out_is(original):
-    """The check of most cases."""
+    """Returns the check of most cases: `out` equals `original`."""
     return lambda folder: expect_same(os.path.join(folder, "out"), original)
 
 
 def alone(title, columns, rows, note=""):
-    """The outcome of a case that looks at Haul alone: a table of texts."""
+    """Returns the outcome of a case that looks at Haul alone: a table of texts."""
     return {"kind": "alone", "title": title, "columns": columns, "rows": rows, "note": note}

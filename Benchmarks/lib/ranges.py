@@ -1,9 +1,9 @@
-"""What a request asks of a file: the status and the bytes. Pure. RFC 9110, sections 13 and 14."""
+"""Evaluates a request for a file: status and range of the answer. A pure function of RFC 9110, sections 13 and 14."""
 import re
 
 
 def answer(headers, size, tag):
-    """Returns (status, first, end); `end` is exclusive. `headers` needs `get`."""
+    """Returns (status, first, end) with an exclusive `end`. `headers` needs a method `get`."""
     if_match = headers.get("If-Match")
     if if_match is not None and if_match.strip() != "*" and tag not in [each.strip() for each in if_match.split(",")]:
         return 412, 0, 0
@@ -12,7 +12,7 @@ def answer(headers, size, tag):
         return 200, 0, size
     match = re.fullmatch(r"bytes=(\d*)-(\d*)", asked.replace(" ", ""))
     if not match or match.groups() == ("", ""):
-        return 200, 0, size  # several ranges, or nonsense: a server may ignore them
+        return 200, 0, size  # several ranges, or an invalid one: a server may ignore them
     first, last = match.groups()
     if first == "":
         return (206, max(0, size - int(last)), size) if int(last) > 0 else (416, 0, 0)

@@ -1,4 +1,4 @@
-"""Results as JSON: what was measured, and where. Tables and chart are made from it."""
+"""Results as JSON, with the machine on which they were measured. Tables and chart are made from the results."""
 import json
 import os
 import platform
@@ -13,7 +13,7 @@ VERSIONS = {
 
 
 def machine():
-    """One sentence: processor, kernel, system, versions, date."""
+    """Returns a sentence with processor, kernel, system, versions and date."""
     with open("/proc/cpuinfo") as file:
         model = re.search(r"model name\s*:\s*(.*)", file.read())
     versions = []
@@ -38,7 +38,7 @@ def load(path):
 
 
 def save(path, results):
-    """Replaces the file at once, so that an interruption leaves the old one."""
+    """Replaces the file atomically, so that an interruption leaves the old file."""
     with open(path + ".new", "w") as file:
         json.dump(results, file, indent=1)
         file.write("\n")

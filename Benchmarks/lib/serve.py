@@ -1,23 +1,23 @@
-"""The process behind `server.Server`: one file, sent in the manner that the plan (JSON, first argument) describes.
+"""The process behind `server.Server`: sends one file as the plan (JSON, first argument) describes.
 
-    file              path of what is served, under any name
+    file              path of the served file, which any name returns
     tag               the strong ETag, without quotes
-    rate              bytes a second for each connection (none: as fast as it goes)
-    total_rate        bytes a second for all connections together
-    rhythm            [[seconds, bytes a second], …]: what all connections together get, in turns and again and again; a
-                      turn of 0 bytes a second is a pause, and one of `null` seconds lasts until the connection closes
+    rate              bytes per second for each connection (none: unlimited)
+    total_rate        bytes per second for all connections together
+    rhythm            [[seconds, bytes per second], …]: the rates of all connections together, in turns that repeat; a
+                      turn of 0 bytes per second is a pause, and one of `null` seconds lasts until the connection closes
     keeps_log         remembers when each byte was sent, for the line `log`
-    odd               {"every": 5, "rate": …} or {"every": 5, "freeze_after": bytes}: one connection of so many is
-                      slower, or sends so much and then nothing, without closing
-    refuse            {"above": 2, "how": "429" or "reset"}: what happens to a request while so many are being answered
-    flip_every        every so many bytes one is wrong
-    links             "cut" or "run on": a request needs a query with token=NANOSECONDS, the moment (since 1970) from which it is
-                      refused with 403; a body that is under way then is cut, or runs on
+    odd               {"every": 5, "rate": …} or {"every": 5, "freeze_after": bytes}: every fifth connection is
+                      slower, or sends that many bytes and then stalls without closing
+    refuse            {"above": 2, "how": "429" or "reset"}: the answer to a request while that many are being answered
+    flip_every        one byte in that many is wrong
+    links             "cut" or "run on": a request needs a query with token=NANOSECONDS, the time (since 1970) from
+                      which it is refused with 403; at that time a running body is cut, or runs on
 
-It speaks lines of JSON: the port first; then, for each line that comes in, the counts. The line `reset N` makes it
-count from nothing, connections too, of which number N (from 0), N + every, … will be the odd ones. It ends when its
-input does. The line `log` is answered with what was sent since the last one: [time, first, end] a slice, by the
-system-wide monotonic clock. `hurry` ends the rhythm.
+The process speaks lines of JSON: first its port, then the counts for each line that it reads. The line `reset N`
+restarts all counts. Connections are counted from 0 again, and number N, N + every, … are the odd ones. The line `log`
+is answered with the slices sent since the last `log`, each as [time, first, end] with the system-wide monotonic clock.
+The line `hurry` ends the rhythm. The process ends with its input.
 """
 import json
 import mmap
@@ -37,9 +37,9 @@ sys.dont_write_bytecode = True
 from lib.pace import Pace, Rhythm  # noqa: E402
 from lib.ranges import answer  # noqa: E402
 
-UNPACED_SLICE = 1 << 14  # small, because what is under way is not counted yet
-SEND_BUFFER = 1 << 18  # small, so that what is counted as sent is near what arrives
-# A client that has just closed a connection may open another before this side has noticed.
+UNPACED_SLICE = 1 << 14  # small, because bytes in flight are not counted yet
+SEND_BUFFER = 1 << 18  # small, so that bytes counted as sent have nearly arrived
+# A client that has just closed a connection may open another before this process has noticed the close.
 REFUSAL_GRACE_SECONDS = 0.1
 
 
@@ -65,7 +65,7 @@ class Counts:
             self.values["most_open"] = max(self.values["most_open"], self.open)
 
     def begin_answer(self, ceiling):
-        """Whether another request may be answered beside those under way."""
+        """Returns whether another request may be answered, and counts it if so."""
         with self.lock:
             if ceiling is not None and self.answering >= ceiling:
                 return False
@@ -136,7 +136,7 @@ class Handler(BaseHTTPRequestHandler):
             self.counts.end_answer()
 
     def link_expiry(self):
-        """When the link of this request expires, in nanoseconds since 1970; None where links live for ever."""
+        """Returns when the request's link expires, in nanoseconds since 1970, or `None` if links do not expire."""
         if not self.server.plan.get("links"):
             return None
         token = parse_qs(urlsplit(self.path).query).get("token", ["0"])[0]
@@ -158,7 +158,7 @@ class Handler(BaseHTTPRequestHandler):
             self.counts.add("refusals")
             self.close_connection = True
             if refuse["how"] == "reset":
-                # Lingering for no time at all makes the close a reset; it is done where the connection is ended.
+                # SO_LINGER with 0 seconds makes the later close of the connection a reset.
                 self.connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
             else:
                 self.send_response(int(refuse["how"]))
@@ -236,18 +236,18 @@ class FileServer(ThreadingHTTPServer):
         return connection, address
 
     def shutdown_request(self, request):
-        # The base class would say goodbye before it closes, which a reset must not.
+        # The base class would shut the connection down in order before it closes it. A reset must not do that.
         if request.getsockopt(socket.SOL_SOCKET, socket.SO_LINGER, 8)[:1] == b"\x01":
             request.close()
         else:
             super().shutdown_request(request)
 
     def handle_error(self, *_):
-        pass  # clients come and go
+        pass  # clients may disconnect at any time
 
 
 def main():
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # the end of the input is the sign
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # only the end of the input ends this process
     server = FileServer(json.loads(sys.argv[1]))
     threading.Thread(target=server.serve_forever, daemon=True).start()
     print(json.dumps(server.server_address[1]), flush=True)
@@ -259,7 +259,7 @@ def main():
         if word == "hurry":
             server.rhythm = None
         if word == "log":
-            # What is being appended meanwhile belongs to the next answer.
+            # Slices that are appended meanwhile belong to the next answer.
             count = len(server.log)
             print(json.dumps(server.log[:count]), flush=True)
             del server.log[:count]

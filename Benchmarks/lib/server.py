@@ -1,4 +1,4 @@
-"""A server that misbehaves as planned, in a process of its own (`serve`), so that it does not disturb who measures."""
+"""A server that misbehaves as planned. It runs in its own process (`serve`), to leave the measuring one undisturbed."""
 import json
 import os
 import subprocess
@@ -7,7 +7,7 @@ import time
 
 
 class Server:
-    """`with Server(file=…, rate=…) as server`: see `serve` for what can be planned."""
+    """Used as `with Server(file=…, rate=…) as server`. `serve` documents the plan."""
 
     def __init__(self, **plan):
         script = os.path.join(os.path.dirname(os.path.abspath(__file__)), "serve.py")
@@ -25,22 +25,22 @@ class Server:
         return self.ask("counts")
 
     def log(self):
-        """What was sent since this was last asked: [time, first, end] a slice. Needs `keeps_log`."""
+        """Returns the slices sent since the last call, each as [time, first, end]. Needs `keeps_log`."""
         return self.ask("log")
 
     def hurry(self):
-        """Ends the rhythm: later answers are sent as fast as it goes."""
+        """Ends the rhythm: later answers are sent without a limit."""
         return self.ask("hurry")
 
     def reset(self, phase=0):
-        """Counts from nothing, once the connections of who came before are gone. `phase`: the first odd connection."""
+        """Restarts the counts once all connections are closed, or after 5 s. `phase` is the first odd connection."""
         patience = time.monotonic() + 5
         while self.counts()["open"] > 0 and time.monotonic() < patience:
             time.sleep(0.02)
         return self.ask(f"reset {phase}")
 
     def taken_bytes(self):
-        """What clients have read: what was sent, less what waits in the sockets of either side."""
+        """Returns the bytes that clients have read: the bytes sent, less those in the socket buffers of both sides."""
         sent, waiting = self.counts()["bytes"], 0
         with open("/proc/net/tcp") as table:
             for line in table.readlines()[1:]:

@@ -3,12 +3,12 @@ import statistics
 
 
 def medians(runs):
-    """Median wall seconds, CPU seconds and peak MiB of one tool."""
+    """Returns median wall seconds, CPU seconds and peak MiB of one tool."""
     return tuple(statistics.median(run[key] for run in runs) for key in ("wall", "cpu", "peak_mib"))
 
 
 def ratio(mine, theirs, key):
-    """The median of the ratios within each round."""
+    """Returns the median of the ratios within each round."""
     return statistics.median(one[key] / max(other[key], 1e-9) for one, other in zip(mine, theirs))
 
 

@@ -1,4 +1,4 @@
-"""What the trials with aria2's clients share."""
+"""Code that the trials with aria2's clients share."""
 
 import os
 import sys
@@ -6,4 +6,4 @@ import sys
 sys.dont_write_bytecode = True
 BENCHMARKS = os.path.realpath(os.path.join(os.path.dirname(__file__), "..", ".."))
 BUILD = os.path.join(os.path.dirname(BENCHMARKS), ".build")
-sys.path.insert(0, BENCHMARKS)  # its `lib`
+sys.path.insert(0, BENCHMARKS)  # for Benchmarks/lib

@@ -1,4 +1,4 @@
-"""The program under test: named aria2c, at home in a folder of its own, with or without RPC."""
+"""Runs the program under test as `aria2c` with a home folder of its own, with or without RPC."""
 
 import http.client
 import json
@@ -10,7 +10,7 @@ import time
 
 
 def environment(binary, folder, **more):
-    """An environment where `aria2c` is the binary, and whatever it keeps in a home directory is below the folder."""
+    """Returns an environment in which `aria2c` is the binary and the home directory is below `folder`."""
     programs = os.path.join(folder, "bin")
     os.makedirs(programs, exist_ok=True)
     link = os.path.join(programs, "aria2c")
@@ -36,13 +36,13 @@ class RPCError(Exception):
 
 
 class Daemon:
-    """`aria2c --enable-rpc` on a free port, until the `with` ends."""
+    """Runs `aria2c --enable-rpc` on a free port until the `with` block ends."""
 
     def __init__(self, binary, folder, *options, secret=None, stderr=subprocess.DEVNULL):
         self.folder, self.secret, self.port = folder, secret, free_port()
         self.downloads = os.path.join(folder, "downloads")
         os.makedirs(self.downloads, exist_ok=True)
-        # `--no-conf` is for options that somebody keeps in a configuration file.
+        # `--no-conf` ignores a configuration file of the user.
         self.command = [
             "aria2c",
             "--no-conf",
@@ -83,7 +83,7 @@ class Daemon:
         self.stop()
 
     def post(self, body, path="/jsonrpc", method="POST", headers=None, timeout=60):
-        """Status, header fields (lower case) and body of one request on a connection of its own."""
+        """Sends one request on a new connection and returns status, header fields (lower case) and body."""
         connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=timeout)
         try:
             connection.request(method, path, body, headers if headers is not None else {})
@@ -102,7 +102,7 @@ class Daemon:
         return answer["result"]
 
     def wait_for(self, gid, *states, seconds=30):
-        """Waits until the download has one of these states; what it then is."""
+        """Waits until the download has one of these states and returns its status."""
         end = time.monotonic() + seconds
         while True:
             status = self.call("aria2.tellStatus", gid)
@@ -113,7 +113,7 @@ class Daemon:
             time.sleep(0.05)
 
     def memory(self, field="VmRSS"):
-        """MiB; 0 when the process has ended."""
+        """Returns a memory field of /proc in MiB, or 0 if the process has ended."""
         try:
             with open(f"/proc/{self.process.pid}/status") as file:
                 for line in file:
@@ -124,7 +124,7 @@ class Daemon:
         return 0.0
 
     def forget_peak(self):
-        """Lets `VmHWM` begin from the memory of now."""
+        """Resets `VmHWM` to the current memory."""
         with open(f"/proc/{self.process.pid}/clear_refs", "w") as file:
             file.write("5")
 
@@ -134,7 +134,7 @@ class Daemon:
         return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
 
     def answers(self, seconds=5):
-        """Whether it still answers a call within that time."""
+        """Returns whether the daemon answers a call within `seconds`."""
         try:
             self.call("system.listMethods", timeout=seconds)
             return True

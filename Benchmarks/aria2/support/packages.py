@@ -1,4 +1,4 @@
-"""Python packages of the clients, installed below .build and nowhere else."""
+"""Installs the clients' Python packages below .build and nowhere else."""
 
 import os
 import subprocess
@@ -8,7 +8,7 @@ from . import BUILD
 
 
 def folder_with(name, *requirements):
-    """The folder to put on PYTHONPATH. It is made once for the same requirements and version of Python."""
+    """Returns the folder for PYTHONPATH. It is created once per set of requirements and Python version."""
     folder = os.path.join(BUILD, "aria2-clients", f"{name}-{sys.version_info.major}.{sys.version_info.minor}")
     mark = os.path.join(folder, ".installed")
     wanted = "\n".join(requirements)
@@ -26,7 +26,7 @@ def folder_with(name, *requirements):
 
 
 def source_of(name, version):
-    """The unpacked source distribution, with the tests that wheels leave out."""
+    """Returns the unpacked source distribution, which has the tests that wheels lack."""
     parent = os.path.join(BUILD, "aria2-clients", "sources")
     folder = os.path.join(parent, f"{name}-{version}")
     if not os.path.isdir(folder):

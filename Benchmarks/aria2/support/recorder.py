@@ -1,14 +1,14 @@
-"""Answers by the name of what was asked, without what differs from run to run, and how two sets of them differ."""
+"""Records answers by request, masks values that change with each run, and compares two sets of answers."""
 
 import json
 import re
 
-# Their values come from time and chance: their kind is compared.
+# The values of these keys depend on time and chance, so only their type is compared.
 VOLATILE = {"downloadSpeed", "uploadSpeed", "sessionId", "version", "date", "expires", "content-length"}
 
 
 def kind_of(value):
-    """What a value is, in the words of a difference."""
+    """Returns the name of a value's type for a difference."""
     if isinstance(value, str):
         for pattern, name in (
             (r"\d+", "digits"),
@@ -51,16 +51,16 @@ class Recorder:
         return value
 
     def call(self, daemon, name, method, *params, volatile=()):
-        """Asks by POST and notes the status and the result or the error."""
+        """Calls a method by POST and records the status and the result or the error."""
         asked = {"jsonrpc": "2.0", "id": "1", "method": method, "params": params}
         answer = self.raw(daemon, name, json.dumps(asked), volatile=volatile)
         return answer.get("result") if isinstance(answer, dict) else None
 
     def raw(self, daemon, name, body, path="/jsonrpc", method="POST", headers=None, volatile=(), fields=()):
-        """Asks what the text says; notes the status, these header fields and the body, parsed where it is JSON."""
+        """Sends `body` and records the status, the header fields of `fields` and the answer, parsed if it is JSON."""
         try:
             status, head, data = daemon.post(body.encode() if isinstance(body, str) else body, path, method, headers)
-        except Exception as failure:  # whatever http.client makes of it is the observation
+        except Exception as failure:  # the result is any error that http.client raises
             self.note(name, f"no answer: {type(failure).__name__}")
             return None
         text = data.decode(errors="replace")
@@ -76,7 +76,7 @@ class Recorder:
 
 
 def differences(first, second, place=""):
-    """Lines `place: one → other` for what differs."""
+    """Yields a line `key: one → other` for each difference."""
     if isinstance(first, dict) and isinstance(second, dict):
         for key in sorted({*first, *second}):
             at = f"{place}.{key}" if place else key

@@ -1,4 +1,4 @@
-"""A plugin for pytest: of aria2p's tests, those that start aria2c and do without BitTorrent; counts how they went.
+"""Pytest plugin that selects aria2p's tests that start aria2c without BitTorrent, and counts the outcomes.
 
 HAUL_SELECTION names the file for the outcome, as JSON.
 """
@@ -18,7 +18,7 @@ outcome = {"passed": [], "failed": {}, "expected to fail": {}, "skipped": {}, "r
 def pytest_collection_modifyitems(config, items):
     kept = []
     for item in items:
-        if "port" not in item.fixturenames:  # `server` asks for it too
+        if "port" not in item.fixturenames:  # the fixture `server` uses `port` too
             continue
         source = inspect.getsource(item.function)
         if any(word in source for word in (*BITTORRENT, *INPUT_FILES_OF_MAGNETS)):

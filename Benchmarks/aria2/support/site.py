@@ -1,14 +1,14 @@
-"""A web site on loopback with a place for each way in which a download can go.
+"""A web site on loopback with a path for each outcome of a download.
 
 /file/NAME?size=N          N bytes with ETag, Last-Modified and ranges
-/file/NAME?size=N&rate=R   the same at R bytes a second for each connection
+/file/NAME?size=N&rate=R   the same at R bytes per second and connection
 /chunked/NAME?size=N       the same without length and ranges
 /status/404                that status
-/never                     takes the request and does not answer
+/never                     accepts the request and does not answer
 /redirect/N?to=URL         N redirects, then to URL
 /named?name=N              100 bytes under a name in Content-Disposition
 /private?size=N            401 without `user:secret`
-/echo                      the request's head, as the server read it
+/echo                      the request's head, as the server received it
 """
 
 import hashlib
@@ -20,11 +20,11 @@ from urllib.parse import parse_qs, quote, urlsplit
 
 MODIFIED = "Wed, 01 Jan 2020 00:00:00 GMT"
 BLOCK = 1 << 16
-_block = hashlib.shake_256(b"content").digest(1_000_003)  # prime, so that no two pieces of a file are alike
+_block = hashlib.shake_256(b"content").digest(1_000_003)  # a prime, so that no two pieces of a file are equal
 
 
 def content(first, end):
-    """Bytes `first` to before `end` of every file of this site."""
+    """Returns the bytes from `first` to before `end`, which are the same for every file of this site."""
     parts = []
     while first < end:
         place = first % len(_block)
@@ -35,7 +35,7 @@ def content(first, end):
 
 
 def address_of(path):
-    """A path without its query: what bytes are counted by."""
+    """Returns a path without its query. Sent bytes are counted by it."""
     return urlsplit(path).path
 
 
@@ -166,7 +166,7 @@ class Site(ThreadingHTTPServer):
             self.sent[path] += count
 
     def handle_error(self, *_):
-        pass  # clients come and go
+        pass  # clients may disconnect at any time
 
     def __enter__(self):
         return self

@@ -1,4 +1,4 @@
-"""As much of a WebSocket client (RFC 6455) as the trials need, and the means to break its rules."""
+"""A minimal WebSocket client (RFC 6455) for the trials, which can also break the protocol's rules."""
 
 import base64
 import json
@@ -10,7 +10,7 @@ TEXT, BINARY, CLOSE, PING, PONG = 1, 2, 8, 9, 10
 
 
 def frame(opcode, payload=b"", final=True, masked=True, reserved=0, length=None):
-    """The bytes of one frame; `length` is what the head claims."""
+    """Returns the bytes of one frame. `length` overrides the length in the frame's head."""
     length = len(payload) if length is None else length
     head = bytes([(0x80 if final else 0) | reserved << 4 | opcode])
     mask = 0x80 if masked else 0
@@ -29,7 +29,7 @@ def frame(opcode, payload=b"", final=True, masked=True, reserved=0, length=None)
 
 
 class WebSocket:
-    """Connects; raises ConnectionError with the answer's head where the upgrade is refused."""
+    """Connects. Raises ConnectionError with the answer's head if the server refuses the upgrade."""
 
     def __init__(self, port, path="/jsonrpc", timeout=10, **fields):
         self.socket = socket.create_connection(("127.0.0.1", port), timeout=timeout)
@@ -69,7 +69,7 @@ class WebSocket:
         return taken
 
     def receive(self):
-        """Opcode and payload of the next frame."""
+        """Returns opcode and payload of the next frame."""
         first, second = self.read(2)
         length = second & 0x7F
         if length == 126:
@@ -79,7 +79,7 @@ class WebSocket:
         return first & 0x0F, self.read(length)
 
     def message(self):
-        """The next text, as JSON."""
+        """Returns the next text message, parsed as JSON."""
         while True:
             opcode, payload = self.receive()
             if opcode == CLOSE:
@@ -90,7 +90,7 @@ class WebSocket:
                 return json.loads(payload)
 
     def ask(self, text):
-        """The answer to a text; notifications that come before it are kept."""
+        """Sends a text and returns its answer. Earlier notifications go to `notifications`."""
         self.send(text)
         while True:
             message = self.message()
@@ -104,7 +104,7 @@ class WebSocket:
         return self.ask(json.dumps({"jsonrpc": "2.0", "id": self.next_id, "method": method, "params": params}))
 
     def gather(self, seconds):
-        """Every notification until nothing has come for that long."""
+        """Returns all notifications, read until none arrives for `seconds`."""
         self.socket.settimeout(seconds)
         try:
             while True:

@@ -1,1 +1,1 @@
-"""What the trials of the fleet share: a PostgreSQL of their own, an origin, workers, and what a list must become."""
+"""Code that the trials of the fleet share: a PostgreSQL server, an origin, workers, and checks of the result."""

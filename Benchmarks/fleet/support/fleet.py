@@ -57,7 +57,7 @@ class Worker:
 
 
 def compare(folder, files):
-    """What is wrong in a folder that should hold exactly these files."""
+    """Returns the differences between a folder and the files that it should hold."""
     wrong, seen = [], set()
     for path, folders, names in os.walk(folder):
         if ".haul-fleet" in folders:

@@ -1,4 +1,4 @@
-"""nginx with a folder of files, a limit a connection, and a log of what was sent."""
+"""nginx with a folder of files, a rate limit per connection, and a log of the bytes sent."""
 import hashlib
 import os
 import random
@@ -41,7 +41,7 @@ class Origin:
                 time.sleep(0.05)
 
     def fill(self, count, size, seed=1, folders=100):
-        """Files of sizes drawn by `size(random)`, in so many folders. Returns {name: (bytes, sha256)}."""
+        """Writes files of sizes from `size(random)` into so many folders. Returns {name: (bytes, sha256)}."""
         chance, made = random.Random(seed), {}
         for number in range(count):
             name = f"{number % folders:02d}/{number:07d}.bin"
@@ -60,7 +60,7 @@ class Origin:
         return sum(self.sent_of_each().values())
 
     def sent_of_each(self):
-        """{name: bytes of all responses}."""
+        """Returns {name: bytes of all responses}."""
         sent = {}
         with open(f"{self.folder}/sent.log") as file:
             for line in file:

@@ -1,4 +1,4 @@
-"""A PostgreSQL on loopback in a folder of its own. initdb refuses root, so there it runs as the user `postgres`."""
+"""Runs PostgreSQL on loopback in a temporary folder. Under root it runs as `postgres`, because initdb refuses root."""
 import glob
 import os
 import pwd
@@ -38,7 +38,7 @@ class Postgres:
         subprocess.run(self._command(*arguments), check=True, capture_output=True, cwd="/")
 
     def start(self):
-        # Of a server that was killed, processes may still hold the shared memory for a moment.
+        # After a SIGKILL the server's processes may hold the shared memory for a moment.
         for _ in range(100):
             done = subprocess.run(
                 self._command("pg_ctl", "-D", self.data, "-w", "-l", f"{self.folder}/log", "-o",

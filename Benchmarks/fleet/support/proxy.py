@@ -1,4 +1,4 @@
-"""Forwards a port to another one on loopback, until the cable is pulled: then nothing passes, and nothing is closed."""
+"""Forwards a port to another port on loopback. After a cut nothing passes, and no connection is closed."""
 import asyncio
 import threading
 

@@ -1,1 +1,1 @@
-"""What a daemon should refuse: one case a function or line, with what came of it."""
+"""Requests that a daemon should refuse. Each case is a function or a line, with its outcome."""

@@ -1,4 +1,4 @@
-"""Requests that are too large, too deep, too many or no requests at all."""
+"""Requests that are too large, too deeply nested, too many, or malformed."""
 
 import json
 

@@ -1,4 +1,4 @@
-"""Who may ask, and what they may ask for: tokens, origins, hosts, folders."""
+"""Tests who may send requests and what they may request: tokens, origins, hosts, folders."""
 
 import base64
 import json
@@ -135,7 +135,7 @@ def origins(trial):
 
 
 def folders(trial, site):
-    """Files outside of the daemon's folder; a marker tells whether one came into being."""
+    """Tries to write files outside the daemon's folder. A marker shows whether a file was created."""
     outside = os.path.join(trial.folder, "outside")
     os.makedirs(outside, exist_ok=True)
 
@@ -143,7 +143,7 @@ def folders(trial, site):
         link = os.path.join(t.daemon.downloads, "link")
         if not os.path.islink(link):
             if os.path.lexists(link):
-                # A download took its name.
+                # A download has taken the name of the link.
                 os.remove(link)
             os.symlink(outside, link)
         return t.daemon.downloads

@@ -1,4 +1,4 @@
-"""Connections: heads that are half, too long or odd, many at once, frames against the rules, slow readers."""
+"""Connections: incomplete, long or odd heads, many connections, invalid frames, slow readers."""
 
 import json
 import struct

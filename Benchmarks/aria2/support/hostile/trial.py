@@ -1,4 +1,4 @@
-"""Runs hostile cases against one daemon, and tells after each whether it is unharmed."""
+"""Runs hostile cases against one daemon and reports after each whether the daemon is unharmed."""
 
 import json
 import os
@@ -28,7 +28,7 @@ class Trial:
         self.token = f"token:{self.secret}"
 
     def case(self, name, act, refused=None, most_mib=64):
-        """Runs `act`; its answer is printed. `refused` tells whether that is a refusal, where one is wanted."""
+        """Runs `act` and prints its answer. `refused` returns whether the answer is a refusal, if one is wanted."""
         if self.daemon is None or self.daemon.process.poll() is not None:
             self.start()
         self.daemon.forget_peak()
@@ -59,7 +59,7 @@ class Trial:
             self.bad.append(f"{name}: {', '.join(faults)}")
 
     def asked(self, method="aria2.getVersion", *params, path="/jsonrpc", headers=None, token=True):
-        """Status and answer to a call by POST."""
+        """Calls a method by POST and returns status and answer."""
         body = json.dumps({**CALL, "method": method, "params": [*([self.token] if token else []), *params]})
         return self.posted(body, path, headers)
 
@@ -73,7 +73,7 @@ class Trial:
         return socket.create_connection(("127.0.0.1", self.daemon.port), timeout=timeout)
 
     def sent(self, *parts, most=None, wait=3):
-        """What comes back for these bytes, at most `wait` seconds after the last, and how many could be sent."""
+        """Sends the bytes. Returns the answer up to a pause of `wait` seconds, and the number of bytes sent."""
         with self.connected() as client:
             count, got = 0, b""
             try:

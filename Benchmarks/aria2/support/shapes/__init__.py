@@ -1,1 +1,1 @@
-"""What aria2's clients may notice, asked for in the same states of any program that speaks the protocol."""
+"""Requests for everything that clients of aria2 may notice, in the same states of any program with the protocol."""

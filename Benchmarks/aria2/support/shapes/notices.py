@@ -1,4 +1,4 @@
-"""Notifications, XML-RPC, and how a daemon ends."""
+"""Notifications, XML-RPC, and the end of a daemon."""
 
 import subprocess
 import time
@@ -9,7 +9,7 @@ from ..websocket import WebSocket
 
 
 def notifications(recorder, downloads):
-    """What a WebSocket hears, in order, while a download goes through a life."""
+    """Records the notifications of a WebSocket, in order, for several lives of a download."""
     daemon, site = downloads.daemon, downloads.site
     slow = "/file/heard?size=10000000&rate=100000"
     lives = {
@@ -68,7 +68,7 @@ def notifications(recorder, downloads):
 
 
 def xml(recorder, downloads):
-    """The same methods as XML: types, faults, and requests that are none."""
+    """Calls the methods as XML: types, faults, and malformed requests."""
     daemon = downloads.daemon
     client = xmlrpc.client.ServerProxy(f"http://127.0.0.1:{daemon.port}/rpc", allow_none=True)
     gid = downloads.made("paused")
@@ -141,7 +141,7 @@ def xml(recorder, downloads):
 
 
 def end(recorder, daemon, method):
-    """Shuts the daemon down: what it answers, whether it ends, and with what status."""
+    """Shuts the daemon down and records the answer, whether the process ends, and its exit status."""
     recorder.call(daemon, f"end of the daemon: {method}", f"aria2.{method}")
     try:
         recorder.note(f"end of the daemon: {method}: status", daemon.process.wait(15))

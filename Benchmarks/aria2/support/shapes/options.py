@@ -1,10 +1,10 @@
-"""Options: which are taken where, how their values are read, and what they do to a request."""
+"""Options: which calls accept them, how values are parsed, and their effect on requests."""
 
 import os
 
 from ..daemon import RPCError
 
-# A value that is not the standard one, for each option of HTTP that clients set.
+# A non-default value for each HTTP option that clients set.
 VALUES = {
     "all-proxy": "http://127.0.0.1:9",
     "all-proxy-passwd": "p",
@@ -151,7 +151,7 @@ ODD = {
 
 
 def kept(daemon, gid, name):
-    """The option's value as getOption shows it, and the download's state."""
+    """Returns the option's value from getOption and the download's state."""
     try:
         value = daemon.call("aria2.getOption", gid).get(name, "missing")
         return {"value": value, "status": daemon.call("aria2.tellStatus", gid, ["status"])["status"]}
@@ -160,7 +160,7 @@ def kept(daemon, gid, name):
 
 
 def everywhere(recorder, downloads):
-    """One value of each option: with addUri, with changeOption of a paused and an active download, globally."""
+    """Sets each option once with addUri, with changeOption of a paused and an active download, and globally."""
     daemon = downloads.daemon
     active = downloads.add("/file/active?size=100000000&rate=20000")
     paused = downloads.add("/never", pause="true")
@@ -178,7 +178,7 @@ def everywhere(recorder, downloads):
             continue
         recorder.call(daemon, f"option {name}: changeOption paused", "aria2.changeOption", paused, {name: value})
         recorder.note(f"option {name}: changeOption paused, then", kept(daemon, paused, name))
-    # Some restart an active download; it is not waited for.
+    # Some options restart an active download. The trial does not wait for that.
     for name, value in VALUES.items():
         if name in (
             "gid",
@@ -228,7 +228,7 @@ def globally(recorder, downloads):
 
 
 def odd(recorder, downloads):
-    """Values out of range or of other types, and parameters of addUri that are none."""
+    """Sets values that are out of range or of other types, and invalid parameters of addUri."""
     daemon, number = downloads.daemon, 0xB000
     for name, values in ODD.items():
         for value in values:
@@ -289,7 +289,7 @@ def odd(recorder, downloads):
 
 
 def cookie_file(folder):
-    """A Netscape file with one cookie for the site and four that are not for it."""
+    """Writes a Netscape cookie file with one cookie for the site and four that do not apply."""
     path = os.path.join(folder, "cookies.txt")
     with open(path, "w") as file:
         file.write(
@@ -301,7 +301,7 @@ def cookie_file(folder):
 
 
 def noted_head(recorder, name, path):
-    """Notes the request's head that /echo answered with."""
+    """Records the request's head that /echo returned."""
     text = open(path).read() if os.path.exists(path) else "no file"
     first, *fields = text.split("\n")
     noted = {"request": first}
@@ -312,7 +312,7 @@ def noted_head(recorder, name, path):
 
 
 def sent(recorder, downloads):
-    """The request's head that options make, as the server read it."""
+    """Records the request's head for several sets of options, as the server received it."""
     cookies = cookie_file(downloads.daemon.folder)
     for name, options in {
         "nothing": {},
@@ -342,13 +342,13 @@ def sent(recorder, downloads):
 
 
 def sent_by_all(recorder, downloads):
-    """The same where the command line has the options."""
+    """Does the same with the options on the command line."""
     downloads.daemon.wait_for(downloads.add("/echo/all", out="all"), "complete", "error")
     noted_head(recorder, "by options of the command line", os.path.join(downloads.daemon.downloads, "all"))
 
 
 def session(recorder, daemon, path):
-    """The text that saveSession writes, a set of lines a download."""
+    """Records the text that saveSession writes: a set of lines per download."""
     recorder.call(daemon, "session: saved", "aria2.saveSession")
     blocks, lines = {}, []
     for line in (open(path).read() if os.path.exists(path) else "no file").splitlines():

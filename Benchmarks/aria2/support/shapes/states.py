@@ -1,4 +1,4 @@
-"""Downloads in every state: what is told of them, and what each method then does."""
+"""Downloads in every state: their answers, and the effect of each method."""
 
 import os
 import time
@@ -10,7 +10,7 @@ KEYS = ["gid", "status", "errorCode"]
 
 
 class Downloads:
-    """Makes downloads with GIDs that count up, so that two programs give the same ones."""
+    """Makes downloads with consecutive GIDs, so that two programs use the same ones."""
 
     def __init__(self, daemon, site):
         self.daemon, self.site, self.next_gid = daemon, site, 0x1000
@@ -25,7 +25,7 @@ class Downloads:
         return gid
 
     def made(self, state):
-        """The GID of a new download in that state."""
+        """Makes a download in that state and returns its GID."""
         number = self.next_gid + 1
         if state in ("active", "removed", "paused after a start"):
             gid = self.add(f"/file/{number:x}?size=10000000&rate=100000")
@@ -54,7 +54,7 @@ class Downloads:
             time.sleep(0.05)
 
     def settled(self, gid):
-        """What is told of it when that has not changed for a while."""
+        """Returns the download's status once it has not changed for 0.3 s."""
         told, since = None, time.monotonic()
         while time.monotonic() - since < 0.3:
             try:
@@ -80,7 +80,7 @@ STATES = ("active", "paused", "complete", "error", "removed", "paused after a st
 
 
 def told(recorder, downloads, states=STATES):
-    """The answers of every method that tells something."""
+    """Calls every method that returns information."""
     for state in states:
         gid = downloads.made(state)
         volatile = ACTIVE if state in ("active", "paused after a start", "removed") else ()
@@ -110,7 +110,7 @@ def told(recorder, downloads, states=STATES):
 
 
 def done(recorder, downloads, states=STATES):
-    """Every method that changes something, in every state, and the state after."""
+    """Calls every method that changes something, in every state, and records the state afterwards."""
     new = [downloads.site.url + "/file/other?size=10000000&rate=100000"]
     calls = {
         "remove": [],
@@ -123,7 +123,7 @@ def done(recorder, downloads, states=STATES):
         "changeOption": [{"max-download-limit": "30K"}],
         "changeUri": [1, [], new],
     }
-    # aria2 1.36 forgets to pause the next download after one that was paused had its URIs changed, so that comes last.
+    # After changeUri on a paused download, aria2 1.36 does not pause the next download, so changeUri comes last.
     for state in states:
         for method, params in calls.items():
             gid = downloads.made(state)
@@ -136,7 +136,7 @@ def done(recorder, downloads, states=STATES):
 
 
 def failures(recorder, downloads):
-    """How downloads end that cannot be had, with aria2's codes and sentences, and what is left on the disk."""
+    """Records how impossible downloads end: aria2's codes and messages, and the files left on the disk."""
     url, folder = downloads.site.url, downloads.daemon.downloads
     for name in ("there", "also-there", "continued", "renamed"):
         with open(os.path.join(folder, name), "wb") as file:
@@ -198,7 +198,7 @@ def failures(recorder, downloads):
 
 
 def lists(recorder, downloads):
-    """tellActive, tellWaiting, tellStopped and the order of the queue; one download is active and no other may be."""
+    """Records tellActive, tellWaiting, tellStopped and the queue's order while one download blocks the others."""
     daemon = downloads.daemon
     gids = [
         downloads.add(f"/file/w{number}?size=1000000&rate=1000", **({"pause": "true"} if number % 2 else {}))

@@ -1,4 +1,4 @@
-"""JSON-RPC's frame: HTTP, batches, JSONP, multicall, WebSocket, tokens. No download is needed for any of it."""
+"""JSON-RPC's transport: HTTP, batches, JSONP, multicall, WebSocket, tokens. None of it needs a download."""
 
 import base64
 import json
@@ -22,7 +22,7 @@ FIELDS = (
 
 
 def requests(recorder, daemon):
-    """Requests as they should and should not be."""
+    """Sends valid and invalid requests."""
     bodies = {
         "number id": {**VERSION, "id": 7},
         "text id": {**VERSION, "id": "qwer"},
@@ -85,7 +85,7 @@ def requests(recorder, daemon):
 
 
 def http(recorder, daemon):
-    """Methods, paths and header fields."""
+    """Tests methods, paths and header fields."""
     body = json.dumps(VERSION)
     for kind in (
         "application/json",
@@ -121,7 +121,7 @@ def http(recorder, daemon):
 
 
 def get(recorder, daemon):
-    """JSON-RPC by GET, with and without a callback."""
+    """Tests JSON-RPC by GET, with and without a callback."""
 
     def params(value):
         return quote(base64.b64encode(json.dumps(value).encode()).decode(), safe="")
@@ -247,7 +247,7 @@ def websocket(recorder, daemon):
 
 
 def tokens(recorder, daemon, secret):
-    """Against a daemon that has a secret."""
+    """Tests a daemon that has a secret."""
     right = f"token:{secret}"
     lists = {
         "none": [],
@@ -286,7 +286,7 @@ def tokens(recorder, daemon, secret):
 
 
 def pipelining(recorder, daemon):
-    """Two requests sent at once on one connection."""
+    """Sends two requests at once on one connection."""
     body = json.dumps(VERSION).encode()
     asked = b"POST /jsonrpc HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Length: %d\r\n\r\n%s" % (len(body), body)
     with socket.create_connection(("127.0.0.1", daemon.port), timeout=2) as client:
