@@ -37,7 +37,11 @@ struct ListCommand: AsyncParsableCommand {
     func run() async throws {
         let fleet = try queue.fleet()
         try await fleet.withConnection { connection in
-            let filter = QueueAdministration.ItemFilter(state, host: host?.lowercased(), failureKind: kind)
+            let filter = QueueAdministration.ItemFilter(
+                state,
+                host: host.map { HostName(typed: $0)?.text ?? $0.lowercased() },
+                failureKind: kind
+            )
             for item in try await QueueAdministration(connection, fleet.queue).list(filter, limit: limit, after: after)
             {
                 var item = item
@@ -78,7 +82,7 @@ struct RetryCommand: AsyncParsableCommand {
         let fleet = try queue.fleet()
         let count = try await fleet.withConnection { connection in
             try await QueueAdministration(connection, fleet.queue)
-                .retry(.init(kind: kind, host: host?.lowercased(), item: item))
+                .retry(.init(kind: kind, host: host.map { HostName(typed: $0)?.text ?? $0.lowercased() }, item: item))
         }
         Output.line("\(count) to be tried again.")
     }

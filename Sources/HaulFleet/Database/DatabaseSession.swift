@@ -10,8 +10,6 @@ final class DatabaseSession {
     let connection: OpaquePointer
     private let waiter: SocketWaiter
     private(set) var isBroken = false
-    /// Whether ``transaction(_:_:)`` has begun a transaction.
-    private var isInTransaction = false
 
     init(_ settings: DatabaseSettings, waiter: SocketWaiter) throws(FleetError) {
         let parameters = settings.parameters.sorted { $0.key < $1.key }

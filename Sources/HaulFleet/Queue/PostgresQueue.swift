@@ -125,7 +125,7 @@ package final class PostgresQueue: LeaseQueue {
     }
 
     func block(hostID: Int32, for duration: Duration) async throws(FleetError) {
-        let milliseconds = min(duration.wholeMilliseconds, 7 * 86_400_000)
+        let milliseconds = min(duration.wholeMilliseconds, 86_400_000)
         _ = try await beats.run(function("block($1, $2)"), [.int(hostID), .int(milliseconds)])
     }
 

@@ -396,6 +396,6 @@ struct FilePlacement: Sendable {
     /// would lose it.
     static func refuseIrreplaceable(_ path: String, _ disk: any Disk) throws(DiskError) {
         guard let existingFile = try disk.status(path), !existingFile.isReplaceable else { return }
-        throw DiskError(existingFile.kind == .folder ? .notAFolder : .notAFile, call: "rename", path: path)
+        throw DiskError(.notAFile, call: "rename", path: path)
     }
 }

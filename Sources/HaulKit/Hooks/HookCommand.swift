@@ -60,7 +60,7 @@ struct HookCommand: Sendable {
             }
             // `sleep` fails only on cancellation, after which hooks are told nothing any more.
             guard (try? await time.sleep(min(wait, HookLimits.lastWaitForBusyProgram))) != nil else { return nil }
-            wait *= 2
+            wait = min(wait * 2, HookLimits.lastWaitForBusyProgram * 2)
         }
     }
 }

@@ -103,6 +103,7 @@ extension DownloadRecord {
         status = .queued
         error = nil
         hold = nil
+        finishedAt = nil
     }
 
     /// Marks the download as failed, because another process runs it.

@@ -37,7 +37,9 @@ extension DownloadStore {
                     database.cachedStatement(sql: "SELECT ownerNumber FROM download WHERE id = ?"),
                     arguments: [record.id]
                 )
-                if let other: Int64 = row?["ownerNumber"], other != store.owner.number, store.owner.isAlive(other) {
+                if let other: Int64 = try row?.value("ownerNumber"), other != store.owner.number,
+                    store.owner.isAlive(other)
+                {
                     return .ours
                 }
                 try database.execute(

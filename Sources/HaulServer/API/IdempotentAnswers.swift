@@ -46,12 +46,22 @@ actor IdempotentAnswers {
             }
             return try await known.answer.value
         }
+        // A key in progress is not forgotten: its request would be carried out beside itself.
+        while order.count >= mostKeys {
+            guard let place = oldestAnswered() else {
+                throw Problem(
+                    .serviceUnavailable,
+                    "busy",
+                    "\(mostKeys) requests with an Idempotency-Key are in progress. Try again later."
+                )
+            }
+            forget(place)
+        }
         let task = Task { try await make() }
         lastNumber += 1
         let number = lastNumber
         kept[key] = Kept(number: number, digest: digest, answer: task)
         order.append(key)
-        if order.count > mostKeys { forget(oldestAnswered() ?? 0) }
         do {
             let response = try await task.value
             if kept[key]?.number == number { count(response.body.contentLength ?? 0, of: key) }

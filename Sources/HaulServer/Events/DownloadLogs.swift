@@ -20,7 +20,7 @@ package struct DownloadLogs: Sendable {
 
     package func entries(of id: DownloadID) -> [Entry] { Array(entries[id] ?? []) }
 
-    mutating func add(_ level: Level, _ text: String, _ id: DownloadID) {
+    package mutating func add(_ level: Level, _ text: String, _ id: DownloadID) {
         if entries[id] == nil {
             order.append(id)
             while order.count > Self.mostDownloads, let oldest = order.popFirst() { entries[oldest] = nil }
@@ -33,9 +33,12 @@ package struct DownloadLogs: Sendable {
         entries[id] = lines
     }
 
-    mutating func remove(_ id: DownloadID) { entries[id] = nil }
+    package mutating func remove(_ id: DownloadID) {
+        guard entries.removeValue(forKey: id) != nil, let place = order.firstIndex(of: id) else { return }
+        order.remove(at: place)
+    }
 
-    mutating func record(_ snapshot: DownloadSnapshot) {
+    package mutating func record(_ snapshot: DownloadSnapshot) {
         let host = snapshot.url.host ?? "the server"
         switch snapshot.state {
         case .queued: add(.info, snapshot.holdReason.map { "Queued (\($0.rawValue))." } ?? "Queued.", snapshot.id)
@@ -53,7 +56,7 @@ package struct DownloadLogs: Sendable {
         }
     }
 
-    mutating func record(_ outcome: DownloadOutcome, _ id: DownloadID) {
+    package mutating func record(_ outcome: DownloadOutcome, _ id: DownloadID) {
         switch outcome {
         case .completed(let file): add(.info, "Complete: \(file.path)", id)
         case .failed(let error) where error.code != .shutDown: add(.error, error.description, id)

@@ -99,6 +99,7 @@ import Testing
         }
         let environment = [
             "AWS_EC2_METADATA_SERVICE_ENDPOINT": server.url(""), "AWS_SHARED_CREDENTIALS_FILE": "/nonexistent",
+            "AWS_METADATA_SERVICE_TIMEOUT": "600",
         ]
         let keys = try await value(environment)
         #expect(keys.accessKey == "ASIA" && keys.secretKey == "s/+=" && keys.sessionToken == "t")
@@ -115,6 +116,7 @@ import Testing
             var environment = [
                 "AWS_CONTAINER_CREDENTIALS_FULL_URI": server.url("/keys?a=b"),
                 "AWS_CONTAINER_AUTHORIZATION_TOKEN_FILE": folder("token"),
+                "AWS_METADATA_SERVICE_TIMEOUT": "600",
                 "AWS_SHARED_CREDENTIALS_FILE": "/nonexistent",
             ]
             #expect(try await value(environment).accessKey == "ASIA")

@@ -5,7 +5,8 @@ import Testing
 @Suite struct DocumentationTests {
     private static let here = URL(fileURLWithPath: #filePath).deletingLastPathComponent()
     private static let library = here.appendingPathComponent("../../../Sources/HaulKit").standardizedFileURL
-    private static let declarations = Result { try PublicDeclarations(in: library) }
+    private static let values = here.appendingPathComponent("../../../Sources/HaulCore").standardizedFileURL
+    private static let declarations = Result { try PublicDeclarations(in: [values, library]) }
 
     private let articles: [Article]
     private let snippets: [Snippet]
@@ -156,12 +157,14 @@ private struct PublicDeclarations {
     ]
     fileprivate static let memberKeywords: Set = ["var", "let", "func"]
 
-    init(in folder: URL) throws {
-        let paths = try FileManager.default.subpathsOfDirectory(atPath: folder.path)
-        for path in paths where path.hasSuffix(".swift") {
-            let file = try File(lines(of: folder.appendingPathComponent(path)))
-            files.append(file)
-            names.formUnion(file.names)
+    init(in folders: [URL]) throws {
+        for folder in folders {
+            let paths = try FileManager.default.subpathsOfDirectory(atPath: folder.path)
+            for path in paths where path.hasSuffix(".swift") {
+                let file = try File(lines(of: folder.appendingPathComponent(path)))
+                files.append(file)
+                names.formUnion(file.names)
+            }
         }
     }
 

@@ -5,12 +5,15 @@ import Testing
 /// them.
 struct LibraryTextsTests {
     @Test func nameNoOptionOfTheCommand() throws {
-        let folder = Checkout.root.appendingPathComponent("Sources/HaulKit")
         var found: [String] = []
-        for path in try FileManager.default.subpathsOfDirectory(atPath: folder.path) where path.hasSuffix(".swift") {
-            let source = try String(contentsOf: folder.appendingPathComponent(path), encoding: .utf8)
-            for line in source.split(separator: "\n") where !line.drop(while: { $0 == " " }).hasPrefix("//") {
-                if line.contains(/"[^"]*(--[a-z]|same command)/) { found.append("\(path): \(line)") }
+        for module in ["Sources/HaulCore", "Sources/HaulKit"] {
+            let folder = Checkout.root.appendingPathComponent(module)
+            for path in try FileManager.default.subpathsOfDirectory(atPath: folder.path) where path.hasSuffix(".swift")
+            {
+                let source = try String(contentsOf: folder.appendingPathComponent(path), encoding: .utf8)
+                for line in source.split(separator: "\n") where !line.drop(while: { $0 == " " }).hasPrefix("//") {
+                    if line.contains(/"[^"]*(--[a-z]|same command)/) { found.append("\(path): \(line)") }
+                }
             }
         }
         #expect(found == [])

@@ -43,8 +43,6 @@ final class Life: @unchecked Sendable {
     private(set) var foreignCount = 0
     /// Whether two processes requested the same files at once. Each of them may have a download of its own.
     private(set) var hadTwoAtOnce = false
-    /// Whether a process was killed. Between a rename and its record the owner of the file is unknown.
-    private(set) var hadKill = false
     /// Whether the disk may have refused to remove a file or to set a wrong one aside.
     private(set) var failedToRemove = false
     /// Whether a store was damaged. Rows may be missing, and no download owns their files.
@@ -262,7 +260,6 @@ final class Life: @unchecked Sendable {
         await other?.ended()
         world.cancelTimer(timer)
         let wasKilled = process.isDead
-        if wasKilled || other?.isDead == true { hadKill = true }
         if !process.isDead { check(process, isAlone: other == nil) }
         if let other, !other.isDead { check(other, isAlone: false) }
         let took = process.transport.delivered

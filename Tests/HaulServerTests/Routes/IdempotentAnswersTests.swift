@@ -78,4 +78,28 @@ import Testing
         try await ask("a", bytes: 1)
         #expect(made.all == ["a"])
     }
+
+    /// Requests in progress are never forgotten, so one more than fits is refused instead of forgetting one.
+    @Test func refusesAKeyWhileAsManyAreInProgressAsAreKept() async throws {
+        let (gate, open) = AsyncStream.makeStream(of: Void.self)
+        let (begun, begins) = AsyncStream.makeStream(of: Void.self)
+        let slow = (1...4).map { number in
+            Task { [answers, made] in
+                _ = try await answers.answer("slow \(number)", "d") {
+                    made.add("slow \(number)")
+                    begins.yield()
+                    for await _ in gate {}
+                    return Response(status: .ok)
+                }
+            }
+        }
+        var beginnings = begun.makeAsyncIterator()
+        for _ in slow { await beginnings.next() }
+        await #expect(throws: Problem.self) { try await ask("one more", bytes: 1) }
+        open.finish()
+        for each in slow { try await each.value }
+        #expect(made.all.count == 4)
+        try await ask("one more", bytes: 1)
+        #expect(made.all.last == "one more")
+    }
 }

@@ -14,7 +14,7 @@ struct ContainerCredentials: S3CredentialSource {
         guard let url = try url() else { return nil }
         var headers: [(String, String)] = []
         if let token = try await token() { headers.append(("Authorization", token)) }
-        let service = MetadataService()
+        let service = MetadataService(environment)
         guard let answer = await service.ask(.GET, url, headers: headers) else {
             throw FleetError(.destinationUnreachable, "\(Self.service) does not answer.")
         }
@@ -75,7 +75,7 @@ struct InstanceCredentials: S3CredentialSource {
             environment["AWS_EC2_METADATA_SERVICE_ENDPOINT"].flatMap { $0.isEmpty ? nil : $0 }
             ?? "http://169.254.169.254"
         while base.hasSuffix("/") { base.removeLast() }
-        let service = MetadataService()
+        let service = MetadataService(environment)
         let token = await service.ask(
             .PUT,
             base + "/latest/api/token",

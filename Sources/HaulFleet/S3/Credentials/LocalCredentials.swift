@@ -41,11 +41,13 @@ struct SharedCredentialsFile: S3CredentialSource {
     let isRequired: Bool
 
     init(environment: [String: String]) {
+        // An empty variable counts as one that is not set.
+        let set = environment.filter { !$0.value.isEmpty }
         path =
-            environment["AWS_SHARED_CREDENTIALS_FILE"]
+            set["AWS_SHARED_CREDENTIALS_FILE"]
             ?? FilePaths.join(HomeFolder.path(environment), ".aws/credentials")
-        profile = environment["AWS_PROFILE"] ?? "default"
-        isRequired = environment["AWS_PROFILE"] != nil
+        profile = set["AWS_PROFILE"] ?? "default"
+        isRequired = set["AWS_PROFILE"] != nil
     }
 
     func load() async throws(FleetError) -> S3Credentials? {

@@ -6,7 +6,7 @@ internal import NIOHTTP1
 /// Sends short requests to the credential services of a cloud machine.
 ///
 /// These services answer within milliseconds, or not at all where they do not exist. Each request therefore gets one
-/// second and one attempt.
+/// second and one attempt. `AWS_METADATA_SERVICE_TIMEOUT` sets another number of seconds.
 final class MetadataService: Sendable {
     struct Answer {
         var status: Int
@@ -17,7 +17,10 @@ final class MetadataService: Sendable {
     private let client: HTTPClient
     private let timeout: Duration
 
-    init(timeout: Duration = .seconds(1)) {
+    init(_ environment: [String: String]) {
+        let seconds = environment["AWS_METADATA_SERVICE_TIMEOUT"].flatMap { Double($0) } ?? 1
+        // The range also refuses a number that is not finite.
+        let timeout: Duration = (0.001...3600).contains(seconds) ? .seconds(seconds) : .seconds(1)
         self.timeout = timeout
         var configuration = HTTPClient.Configuration(
             redirectConfiguration: .disallow,

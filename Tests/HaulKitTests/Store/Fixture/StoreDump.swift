@@ -77,8 +77,11 @@ struct StoreDump: Codable, Equatable {
         downloads = try await store.all().compactMap(Download.init)
         let limits = try await store.knownHosts(at: date).compactMapValues(\.limit)
         hostLimits = Dictionary(uniqueKeysWithValues: limits.map { ($0.key.text, $0.value) })
-        groups = try await store.groups().map { "\($0)" }.sorted()
+        groups = try await store.groups().map { Self.text($0) }.sorted()
     }
+
+    /// The text of a group without the names of modules, between which types move.
+    private static func text(_ group: GroupSummary) -> String { "\(group)".replacing(/Haul\w+\./, with: "") }
 }
 
 extension StoreDump.Download {
