@@ -25,7 +25,7 @@ help:
 	@echo "make fleet-database   start a PostgreSQL for trying haul-fleet, and print its URL"
 	@echo "make test        install what is missing, run every test (FILTER=… for those whose name matches a regular expression)"
 	@echo "make test-page   run the tests of the page, in Chromium"
-	@echo "make test-fast   run the tests that need no socket, no process and no file of their own"
+	@echo "make test-fast   run the tests of the values (HaulCore), in seconds"
 	@echo "make install     the command, its manual page and completions into PREFIX ($(PREFIX))"
 	@echo "make install-fleet   haul-fleet, its manual page and completions, in the same way"
 	@echo "make deb         a Debian package in .build"
@@ -65,11 +65,11 @@ test-page: page-requirements
 	@swift build --product haul --quiet
 	@$(PAGE_TESTS)
 
-# Sockets and new files are refused, so that a suite that Scripts/fast-suites took for a fast one by mistake fails.
+# The target has no socket, no file and no store to use, so these tests are the fast ones. Built in a folder of their own, because
+# they need a few of the libraries only.
 test-fast: requirements
-	@swift build --build-tests --quiet
-	@Scripts/without-sockets "$$(swift build --show-bin-path)/haulPackageTests.xctest" --testing-library swift-testing \
-		--filter "^($$(Scripts/fast-suites | paste -sd '|'))/"
+	@HAUL_CORE_TESTS=1 swift build --scratch-path .build/core --target HaulCoreTests --quiet
+	@HAUL_CORE_TESTS=1 swift test --scratch-path .build/core $(if $(FILTER),--filter '$(FILTER)')
 
 install: build
 	install -D -m 755 $(BINARY) $(PREFIX)/bin/haul

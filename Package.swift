@@ -74,7 +74,17 @@ let tools: [Target] = [
     ),
 ]
 
+/// `make test-fast` sets it: builds and runs the tests of the values alone, without the libraries that the effects need.
+let testsCoreAlone = Context.environment["HAUL_CORE_TESTS"] != nil
+
+let coreTests = Target.testTarget(
+    name: "HaulCoreTests",
+    dependencies: ["HaulCore", .product(name: "Crypto", package: "swift-crypto")],
+    swiftSettings: settings + sanitizer
+)
+
 let tests: [Target] = [
+    coreTests,
     .testTarget(
         name: "HaulKitTests",
         dependencies: [
@@ -118,6 +128,17 @@ let tests: [Target] = [
         swiftSettings: settings + sanitizer
     ),
     .testTarget(
+        name: "HaulAria2Tests",
+        dependencies: [
+            "HaulAria2", "HaulServer", "HaulKit", "HaulTesting",
+            .product(name: "Logging", package: "swift-log"),
+            .product(name: "NIOCore", package: "swift-nio"),
+            .product(name: "NIOHTTP1", package: "swift-nio"),
+            .product(name: "NIOPosix", package: "swift-nio"),
+        ],
+        swiftSettings: settings + sanitizer
+    ),
+    .testTarget(
         name: "HaulFleetTests",
         dependencies: [
             "CLibPQ", "HaulFleet", "HaulKit", "HaulTesting", "haul-fleet",
@@ -131,7 +152,7 @@ let tests: [Target] = [
     .testTarget(
         name: "HaulEndToEndTests",
         dependencies: [
-            "CHaulSystem", "CommandWords", "HaulKit", "HaulDesktop", "HaulServer", "HaulTesting", "haul",
+            "CHaulSystem", "CommandWords", "HaulKit", "HaulDesktop", "HaulServer", "HaulAria2", "HaulTesting", "haul",
             "CourseDownloader", "ListMirror",
             .product(name: "NIOCore", package: "swift-nio"),
         ],
@@ -237,8 +258,23 @@ let package = Package(
                 .product(name: "NIOFoundationCompat", package: "swift-nio"),
                 .product(name: "NIOHTTP1", package: "swift-nio"),
                 .product(name: "NIOPosix", package: "swift-nio"),
-                .product(name: "NIOWebSocket", package: "swift-nio"),
                 .product(name: "DequeModule", package: "swift-collections"),
+                .product(name: "ServiceLifecycle", package: "swift-service-lifecycle"),
+            ],
+            swiftSettings: settings + sanitizer
+        ),
+        // aria2's options, files and protocol over a downloader, for `haul serve --aria2-rpc` and `haul aria2c`.
+        .target(
+            name: "HaulAria2",
+            dependencies: [
+                "CHaulSystem", "HaulKit", "HaulServer",
+                .product(name: "Crypto", package: "swift-crypto"),
+                .product(name: "DequeModule", package: "swift-collections"),
+                .product(name: "Logging", package: "swift-log"),
+                .product(name: "NIOCore", package: "swift-nio"),
+                .product(name: "NIOHTTP1", package: "swift-nio"),
+                .product(name: "NIOPosix", package: "swift-nio"),
+                .product(name: "NIOWebSocket", package: "swift-nio"),
                 .product(name: "ServiceLifecycle", package: "swift-service-lifecycle"),
             ],
             swiftSettings: settings + sanitizer
@@ -246,7 +282,7 @@ let package = Package(
         .executableTarget(
             name: "haul",
             dependencies: [
-                "CommandWords", "HaulKit", "HaulDesktop", "HaulServer", "CHaulSystem",
+                "CommandWords", "HaulKit", "HaulDesktop", "HaulServer", "HaulAria2", "CHaulSystem",
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
                 .product(name: "AsyncHTTPClient", package: "async-http-client"),
                 .product(name: "Configuration", package: "swift-configuration"),
@@ -313,5 +349,5 @@ let package = Package(
             ],
             swiftSettings: settings + sanitizer
         ),
-    ] + (buildsTools ? tools : tests)
+    ] + (buildsTools ? tools : testsCoreAlone ? [coreTests] : tests)
 )

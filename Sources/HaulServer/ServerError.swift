@@ -5,5 +5,5 @@ public struct ServerError: Error, Sendable, Hashable, CustomStringConvertible {
     /// The ``message``.
     public var description: String { message }
 
-    init(_ message: String) { self.message = message }
+    package init(_ message: String) { self.message = message }
 }

@@ -47,6 +47,28 @@ package enum FilePaths {
         return "/" + parts.map { String(Substring($0)) }.joined(separator: "/")
     }
 
+    /// Expands a path as people write it: `~` as its first part is the home folder, and a `file:` URL is the path of
+    /// its file. Other paths stay as they are: `./~` is a file of that name.
+    ///
+    /// - Throws: ``DownloadError`` with code ``DownloadError/Code/invalidDestination`` for a `file:` URL of another
+    ///   machine.
+    package static func expanded(_ path: String, home: () -> String) throws(DownloadError) -> String {
+        if path == "~" { return home() }
+        if path.hasPrefix("~/") { return join(home(), String(path.dropFirst(2))) }
+        guard path.prefix(7).lowercased() == "file://" else { return path }
+        let rest = path.dropFirst(7)
+        let slash = rest.firstIndex(of: "/") ?? rest.endIndex
+        let host = rest[..<slash].lowercased()
+        let name = URL(string: path)?.path(percentEncoded: false) ?? ""
+        guard host.isEmpty || host == "localhost", name.utf8.first == UInt8(ascii: "/"), !name.utf8.contains(0) else {
+            throw DownloadError(
+                .invalidDestination,
+                "\(path) is no path of a file on this machine. Write a path, or a URL that begins with file:///."
+            )
+        }
+        return name
+    }
+
     /// Returns the path of the partial file for a final path.
     package static func part(of path: String) -> String { path + partSuffix }
 

@@ -123,3 +123,11 @@ package struct ComparisonPlan: Sendable, Equatable {
         return tail
     }
 }
+
+extension [UInt8] {
+    /// Whether the bytes are not all equal.
+    package var isVaried: Bool {
+        guard let first else { return false }
+        return !allSatisfy { $0 == first }
+    }
+}

@@ -28,25 +28,8 @@ extension FilePaths {
         return folder
     }
 
-    /// Expands a path as people write it: `~` as its first part is the home folder, and a `file:` URL is the path of
-    /// its file. Other paths stay as they are: `./~` is a file of that name.
-    ///
-    /// - Throws: ``DownloadError`` with code ``DownloadError/Code/invalidDestination`` for a `file:` URL of another
-    ///   machine.
-    static func expanded(_ path: String, home: () -> String = { HomeFolder.path() }) throws(DownloadError) -> String {
-        if path == "~" { return home() }
-        if path.hasPrefix("~/") { return join(home(), String(path.dropFirst(2))) }
-        guard path.prefix(7).lowercased() == "file://" else { return path }
-        let rest = path.dropFirst(7)
-        let slash = rest.firstIndex(of: "/") ?? rest.endIndex
-        let host = rest[..<slash].lowercased()
-        let name = URL(string: path)?.path(percentEncoded: false) ?? ""
-        guard host.isEmpty || host == "localhost", name.utf8.first == UInt8(ascii: "/"), !name.utf8.contains(0) else {
-            throw DownloadError(
-                .invalidDestination,
-                "\(path) is no path of a file on this machine. Write a path, or a URL that begins with file:///."
-            )
-        }
-        return name
+    /// Expands a path with the home folder of the user, as ``expanded(_:home:)``.
+    static func expanded(_ path: String) throws(DownloadError) -> String {
+        try expanded(path, home: { HomeFolder.path() })
     }
 }

@@ -11,13 +11,3 @@ extension PartFile {
         }
     }
 }
-
-extension [UInt8] {
-    /// Whether the bytes are not all equal.
-    var isVaried: Bool {
-        withUnsafeBytes { bytes in
-            guard bytes.count > 1, let start = bytes.baseAddress else { return false }
-            return memcmp(start, start + 1, bytes.count - 1) != 0
-        }
-    }
-}

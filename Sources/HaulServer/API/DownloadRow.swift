@@ -10,7 +10,7 @@ package struct DownloadRow: Codable, Hashable, Sendable {
         package var status: Int?
         package var suggestion: String?
 
-        init(_ error: DownloadError) {
+        package init(_ error: DownloadError) {
             (code, message, cause, status) = (error.code.rawValue, error.message, error.cause, error.status)
             suggestion = error.recoverySuggestion
         }
@@ -69,7 +69,7 @@ package struct DownloadRow: Codable, Hashable, Sendable {
         proof = snapshot.proof
     }
 
-    static func count(_ value: Double) -> Int64 {
+    package static func count(_ value: Double) -> Int64 {
         value.isFinite ? Int64(min(max(0, value.rounded()), 9e15)) : 0
     }
 

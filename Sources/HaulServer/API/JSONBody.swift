@@ -14,7 +14,7 @@ package struct JSONBody {
     /// The received bytes; empty for an object within a body.
     private var bytes = ByteBuffer()
     /// Digest of the received bytes.
-    var digest: String { AccessToken.base64url(Data(SHA256.hash(data: Data(buffer: bytes)))) }
+    package var digest: String { AccessToken.base64url(Data(SHA256.hash(data: Data(buffer: bytes)))) }
 
     package init(_ fields: [String: JSONValue], place: String = "") { (self.fields, self.place) = (fields, place) }
 
@@ -131,7 +131,7 @@ package struct JSONBody {
     }
 
     /// Encodes a value as JSON.
-    static func buffer(_ value: some Encodable) -> ByteBuffer {
+    package static func buffer(_ value: some Encodable) -> ByteBuffer {
         let encoder = JSONEncoder()
         encoder.outputFormatting = .withoutEscapingSlashes
         do { return ByteBuffer(data: try encoder.encode(value)) } catch {
@@ -141,7 +141,7 @@ package struct JSONBody {
         }
     }
 
-    static func response(_ value: some Encodable, status: HTTPResponse.Status = .ok) -> Response {
+    package static func response(_ value: some Encodable, status: HTTPResponse.Status = .ok) -> Response {
         Response(status: status, headers: [.contentType: "application/json"], body: .init(byteBuffer: buffer(value)))
     }
 }

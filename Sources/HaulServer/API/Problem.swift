@@ -51,14 +51,14 @@ package struct Problem: Error, Codable, Hashable, Sendable {
         }
     }
 
-    static let notFound = Problem(.notFound, "notFound", "There is nothing at this path.")
-    static func badRequest(_ detail: String) -> Problem { Problem(.badRequest, "badRequest", detail) }
+    package static let notFound = Problem(.notFound, "notFound", "There is nothing at this path.")
+    package static func badRequest(_ detail: String) -> Problem { Problem(.badRequest, "badRequest", detail) }
 }
 
 extension Problem: ResponseGenerator {
     package func response(from request: Request, context: some RequestContext) throws -> Response { response() }
 
-    func response() -> Response {
+    package func response() -> Response {
         var headers: HTTPFields = [.contentType: "application/problem+json"]
         if let retryAfter { headers[.retryAfter] = String(retryAfter) }
         if status == 401 { headers[.wwwAuthenticate] = "Bearer" }

@@ -21,7 +21,7 @@ package struct Totals: Codable, Hashable, Sendable {
     /// Text for people about a failure of the store, or about the losses of a damaged store.
     package var storeNotice: String?
 
-    static let active: Set<DownloadSnapshot.State> = [.connecting, .transferring, .waiting, .verifying]
+    package static let active: Set<DownloadSnapshot.State> = [.connecting, .transferring, .waiting, .verifying]
 
     package init(_ downloader: Downloader, folder: String) async throws(DownloadError) {
         let summary = try await downloader.summary()

@@ -166,7 +166,7 @@ package actor ChangeFeed {
     /// Adds a listener.
     ///
     /// - Returns: `nil` if `limit` listeners exist, or if the feed is ending.
-    func listen(limit: Int) -> (number: Int, wakes: AsyncStream<Void>)? {
+    package func listen(limit: Int) -> (number: Int, wakes: AsyncStream<Void>)? {
         guard listeners.count < limit, !isEnding else { return nil }
         lastListener += 1
         let (stream, continuation) = AsyncStream.makeStream(of: Void.self, bufferingPolicy: .bufferingNewest(1))
@@ -185,7 +185,7 @@ package actor ChangeFeed {
     /// Notes that the answer to a listener has begun. Otherwise the listener is removed after 10 s.
     func began(_ number: Int) { unbegun.remove(number) }
 
-    func stopListening(_ number: Int) {
+    package func stopListening(_ number: Int) {
         listeners.removeValue(forKey: number)?.finish()
     }
 
@@ -203,7 +203,7 @@ package actor ChangeFeed {
     /// The present position, `<boot>-<revision>`, for `since` and `Last-Event-ID`.
     package var position: String { position(of: rows.revision) }
 
-    nonisolated func position(of revision: UInt64) -> String { "\(boot)-\(revision)" }
+    package nonisolated func position(of revision: UInt64) -> String { "\(boot)-\(revision)" }
 
     /// Returns the revision of a position; `nil` if the position is invalid, too old, or of another process.
     func revision(of position: String) -> UInt64? {

@@ -43,7 +43,7 @@ package struct AccessToken: Sendable {
     }
 
     /// Returns 256 random bits as base64url.
-    static func random() -> String {
+    package static func random() -> String {
         SymmetricKey(size: .bits256).withUnsafeBytes { base64url(Data($0)) }
     }
 
@@ -52,7 +52,7 @@ package struct AccessToken: Sendable {
     }
 
     /// Compares digests, so that the time of the comparison reveals nothing about the token.
-    func isEqual(to other: String) -> Bool {
+    package func isEqual(to other: String) -> Bool {
         SHA256.hash(data: Data(other.utf8)) == SHA256.hash(data: Data(text.utf8))
     }
 }

@@ -1,6 +1,6 @@
 internal import DequeModule
-internal import NIOCore
-internal import NIOHTTP1
+package import NIOCore
+package import NIOHTTP1
 
 /// Adds rules that the HTTP library lacks to each connection.
 ///
@@ -8,11 +8,11 @@ internal import NIOHTTP1
 /// - A client that waits for `100 Continue` gets it (RFC 9110 §10.1.1).
 /// - An HTTP/1.0 connection without keep-alive is closed after the answer (RFC 9112 §9.3).
 /// - A target in absolute form, which only clients of proxies send, names no path; the library would drop its host.
-final class ConnectionRules: ChannelDuplexHandler, RemovableChannelHandler {
-    typealias InboundIn = HTTPServerRequestPart
-    typealias InboundOut = HTTPServerRequestPart
-    typealias OutboundIn = HTTPServerResponsePart
-    typealias OutboundOut = HTTPServerResponsePart
+package final class ConnectionRules: ChannelDuplexHandler, RemovableChannelHandler {
+    package typealias InboundIn = HTTPServerRequestPart
+    package typealias InboundOut = HTTPServerRequestPart
+    package typealias OutboundIn = HTTPServerResponsePart
+    package typealias OutboundOut = HTTPServerResponsePart
 
     private let timeToFirstHead: TimeAmount
 
@@ -23,24 +23,24 @@ final class ConnectionRules: ChannelDuplexHandler, RemovableChannelHandler {
     /// true if the client waits for `100 Continue`, which must not precede the answer to the request before.
     private var unanswered = Deque<Bool>()
 
-    init(_ unheard: UnheardConnections, timeToFirstHead: TimeAmount = .seconds(20)) {
+    package init(_ unheard: UnheardConnections, timeToFirstHead: TimeAmount = .seconds(20)) {
         (self.unheard, self.timeToFirstHead) = (unheard, timeToFirstHead)
     }
 
-    func handlerAdded(context: ChannelHandlerContext) {
+    package func handlerAdded(context: ChannelHandlerContext) {
         number = unheard.opened(context.channel)
         let channel = context.channel
         timer = context.eventLoop.scheduleTask(in: timeToFirstHead) { channel.close(promise: nil) }
     }
 
-    func handlerRemoved(context: ChannelHandlerContext) { isHeard() }
+    package func handlerRemoved(context: ChannelHandlerContext) { isHeard() }
 
-    func channelInactive(context: ChannelHandlerContext) {
+    package func channelInactive(context: ChannelHandlerContext) {
         isHeard()
         context.fireChannelInactive()
     }
 
-    func channelRead(context: ChannelHandlerContext, data: NIOAny) {
+    package func channelRead(context: ChannelHandlerContext, data: NIOAny) {
         guard case .head(var head) = unwrapInboundIn(data) else { return context.fireChannelRead(data) }
         isHeard()
         if !head.uri.hasPrefix("/") { head.uri = "*" }
@@ -51,7 +51,7 @@ final class ConnectionRules: ChannelDuplexHandler, RemovableChannelHandler {
         context.fireChannelRead(wrapInboundOut(.head(head)))
     }
 
-    func write(context: ChannelHandlerContext, data: NIOAny, promise: EventLoopPromise<Void>?) {
+    package func write(context: ChannelHandlerContext, data: NIOAny, promise: EventLoopPromise<Void>?) {
         context.write(data, promise: promise)
         guard case .end = unwrapOutboundIn(data) else { return }
         _ = unanswered.popFirst()
@@ -73,13 +73,13 @@ final class ConnectionRules: ChannelDuplexHandler, RemovableChannelHandler {
     }
 
     /// Adds the rules before the library's own translation, where heads still have their version.
-    final class Installer: ChannelInboundHandler, RemovableChannelHandler {
-        typealias InboundIn = Any
+    package final class Installer: ChannelInboundHandler, RemovableChannelHandler {
+        package typealias InboundIn = Any
         private let unheard: UnheardConnections
 
-        init(_ unheard: UnheardConnections) { self.unheard = unheard }
+        package init(_ unheard: UnheardConnections) { self.unheard = unheard }
 
-        func handlerAdded(context: ChannelHandlerContext) {
+        package func handlerAdded(context: ChannelHandlerContext) {
             let pipeline = context.pipeline.syncOperations
             do {
                 let decoder = try pipeline.handler(type: ByteToMessageHandler<HTTPRequestDecoder>.self)

@@ -7,11 +7,11 @@ internal import Logging
 package struct Gate: RouterMiddleware {
     package typealias Context = ServerContext
 
-    let live: LiveConfiguration
-    let token: AccessToken
+    package let live: LiveConfiguration
+    package let token: AccessToken
     let sessions: Sessions
     let cookie: SessionCookie
-    let tries: WrongTries
+    package let tries: WrongTries
     /// Paths that contain no data of the user. Compared to the raw path of a request.
     let openPaths: Set<String>
     let logger: Logger
@@ -83,7 +83,7 @@ package struct Gate: RouterMiddleware {
 }
 
 extension HTTPError {
-    var problem: Problem {
+    package var problem: Problem {
         switch status {
         case .notFound: .notFound
         default: Problem(status, "badRequest", body ?? status.reasonPhrase)

@@ -4,8 +4,12 @@ internal import NIOCore
 
 /// Checks the host that a request names. In a DNS rebinding attack, a page sends its own host name, so only configured
 /// names are allowed. An IP address cannot be rebound.
-struct HostCheck: Sendable {
-    var allowed: Set<String>
+package struct HostCheck: Sendable {
+    package var allowed: Set<String>
+
+    package init(allowed: Set<String>) {
+        self.allowed = allowed
+    }
 
     /// Returns the host of the request.
     ///
@@ -28,7 +32,7 @@ struct HostCheck: Sendable {
     }
 
     /// Returns the host name of an authority in lower case; `nil` if the authority is invalid.
-    static func name(_ authority: String) -> String? {
+    package static func name(_ authority: String) -> String? {
         var host = authority[...]
         if host.hasPrefix("[") {
             guard let end = host.firstIndex(of: "]") else { return nil }
@@ -49,14 +53,14 @@ struct HostCheck: Sendable {
         text.first == ":" && text.count <= 6 && text.dropFirst().allSatisfy { $0.isASCII && $0.isNumber }
     }
 
-    func isAllowed(_ host: String) -> Bool {
+    package func isAllowed(_ host: String) -> Bool {
         host == "localhost" || allowed.contains(host) || Self.isAddress(host)
     }
 
-    static func isAddress(_ host: String) -> Bool { (try? SocketAddress(ipAddress: host, port: 0)) != nil }
+    package static func isAddress(_ host: String) -> Bool { (try? SocketAddress(ipAddress: host, port: 0)) != nil }
 
     /// Returns at most 100 characters of a text, without control characters.
-    static func printable(_ text: String) -> String {
+    package static func printable(_ text: String) -> String {
         String(
             text.prefix(100).filter {
                 !$0.isNewline && $0.unicodeScalars.allSatisfy { $0.value > 31 && $0.value != 127 }

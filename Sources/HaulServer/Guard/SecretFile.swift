@@ -2,11 +2,11 @@ internal import CDispatch
 internal import Foundation
 
 /// Reads and writes files of mode 0600.
-enum SecretFile {
-    struct Failure: Error, CustomStringConvertible {
-        var text: String
+package enum SecretFile {
+    package struct Failure: Error, CustomStringConvertible {
+        package var text: String
         var isMissing = false
-        var description: String { text }
+        package var description: String { text }
     }
 
     private static func failure() -> Failure {
@@ -17,7 +17,7 @@ enum SecretFile {
     /// Reads a file, and removes the access of other users.
     ///
     /// - Returns: the first bytes of the file, about 1 MiB at most, and whether other users had access until now.
-    static func read(_ path: String) throws -> (bytes: [UInt8], wasExposed: Bool) {
+    package static func read(_ path: String) throws -> (bytes: [UInt8], wasExposed: Bool) {
         let file = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK)
         guard file >= 0 else { throw failure() }
         defer { close(file) }

@@ -5,7 +5,7 @@ package import Hummingbird
 package struct SecurityHeaders: RouterMiddleware {
     package typealias Context = ServerContext
 
-    static let policy = [
+    package static let policy = [
         "default-src 'none'", "script-src 'self'", "style-src 'self'", "img-src 'self' data:", "connect-src 'self'",
         "manifest-src 'self'", "media-src 'self'", "frame-src 'self'", "base-uri 'none'", "form-action 'self'",
         "frame-ancestors 'none'",

@@ -5,7 +5,7 @@ internal import HTTPTypes
 /// The cookie of a session. Its name depends on the state folder, because browsers send a cookie to all ports of a
 /// host.
 package struct SessionCookie: Sendable {
-    let name: String
+    package let name: String
 
     package init(stateFolder: String) {
         let digest = SHA256.hash(data: Data(stateFolder.utf8)).prefix(4)

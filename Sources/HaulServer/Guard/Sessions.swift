@@ -40,14 +40,14 @@ package actor Sessions {
     }
 
     /// Returns the session of a cookie; `nil` if the cookie is invalid or expired.
-    func session(_ secret: String) -> String? {
+    package func session(_ secret: String) -> String? {
         let digest = Self.digest(secret)
         guard let end = ends[digest], end > Date() else { return nil }
         return digest
     }
 
     /// Signs out, and ends the event streams of the session.
-    func end(_ session: String) {
+    package func end(_ session: String) {
         ends[session] = nil
         streams.removeValue(forKey: session)?.values.forEach { $0() }
         save()
@@ -60,7 +60,7 @@ package actor Sessions {
         return lastStream
     }
 
-    func detach(_ session: String, _ stream: Int) {
+    package func detach(_ session: String, _ stream: Int) {
         streams[session]?[stream] = nil
         if streams[session]?.isEmpty == true { streams[session] = nil }
     }

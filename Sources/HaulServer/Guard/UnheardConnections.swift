@@ -1,9 +1,9 @@
-internal import NIOCore
+package import NIOCore
 internal import Synchronization
 
 /// Connections that have not sent the head of a request yet. Their number is limited, so that a client that opens
 /// hundreds of them does not block the port. Beyond the limit the oldest one is closed.
-final class UnheardConnections: Sendable {
+package final class UnheardConnections: Sendable {
     private struct State {
         /// The connections by number; the oldest has the lowest.
         var connections: [Int: any Channel] = [:]
@@ -12,10 +12,10 @@ final class UnheardConnections: Sendable {
     private let state = Mutex(State())
     private let most: Int
 
-    init(most: Int) { self.most = most }
+    package init(most: Int) { self.most = most }
 
     /// - Returns: the number of the connection.
-    func opened(_ channel: any Channel) -> Int {
+    package func opened(_ channel: any Channel) -> Int {
         let (number, surplus) = state.withLock { state -> (Int, (any Channel)?) in
             state.last += 1
             state.connections[state.last] = channel
@@ -29,7 +29,7 @@ final class UnheardConnections: Sendable {
     }
 
     /// Removes a connection that has sent a head or is closed.
-    func remove(_ number: Int) { state.withLock { _ = $0.connections.removeValue(forKey: number) } }
+    package func remove(_ number: Int) { state.withLock { _ = $0.connections.removeValue(forKey: number) } }
 
-    var count: Int { state.withLock { $0.connections.count } }
+    package var count: Int { state.withLock { $0.connections.count } }
 }

@@ -4,7 +4,7 @@ internal import Synchronization
 
 /// Limits wrong tries to sign in to 20 a minute. The right token is compared first, so the tries of others never lock
 /// its owner out.
-final class WrongTries: Sendable {
+package final class WrongTries: Sendable {
     private let tries = Mutex<[Date]>([])
     private static let limit = 20
 

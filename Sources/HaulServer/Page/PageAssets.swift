@@ -40,7 +40,7 @@ package struct PageAssets: Sendable {
         Set(assets.keys.filter { $0 != Self.description }.map { "/" + $0 }).union(["/", Self.favicon])
     }
 
-    static let description = "openapi.json"
+    package static let description = "openapi.json"
     /// Requested by browsers that show a file without a page.
     private static let favicon = "/favicon.ico"
 

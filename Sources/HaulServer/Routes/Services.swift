@@ -15,7 +15,7 @@ package struct Services: Sendable {
     package var folders: AllowedFolders { live.folders }
 
     /// Returns the handle of the download whose id is in the path.
-    func download(_ context: ServerContext) async throws -> Download {
+    package func download(_ context: ServerContext) async throws -> Download {
         guard let text = context.parameters.get("id"), let id = DownloadID(text), let download = try await known(id)
         else {
             throw Problem(.notFound, "notFound", "There is no download with this id.")
@@ -28,7 +28,7 @@ package struct Services: Sendable {
     }
 
     /// Returns the present row of a download.
-    func row(_ id: DownloadID) async throws -> DownloadRow {
+    package func row(_ id: DownloadID) async throws -> DownloadRow {
         do throws(DownloadError) {
             guard let snapshot = try await downloader.list(.ids([id])).first else { throw DownloadError.missing }
             return DownloadRow(snapshot)

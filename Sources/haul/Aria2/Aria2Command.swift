@@ -1,5 +1,6 @@
 import ArgumentParser
 import Foundation
+import HaulAria2
 import HaulKit
 import HaulServer
 

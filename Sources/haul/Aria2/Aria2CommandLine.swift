@@ -1,3 +1,4 @@
+import HaulAria2
 import HaulServer
 
 /// aria2's command line, parsed as `getopt_long` does: a unique prefix of a name suffices, options may follow URIs, and

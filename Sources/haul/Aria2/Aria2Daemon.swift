@@ -1,5 +1,6 @@
 import CHaulSystem
 import Foundation
+import HaulAria2
 import HaulServer
 
 /// Implements `--daemon`.

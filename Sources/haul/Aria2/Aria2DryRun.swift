@@ -1,3 +1,4 @@
+import HaulAria2
 import HaulKit
 import HaulServer
 

@@ -1,4 +1,5 @@
 import Foundation
+import HaulAria2
 import HaulKit
 import HaulServer
 

@@ -85,7 +85,7 @@ struct SecretsTests {
     @Test func isReadFromAPropertyList() throws {
         let encoder = PropertyListEncoder()
         encoder.userInfo[.keepsSecrets] = true
-        let request = try DownloadRequestTests.full()
+        let request = try DownloadRequest.full()
         #expect(try PropertyListDecoder().decode(DownloadRequest.self, from: encoder.encode(request)) == request)
         let snapshot = DownloadSnapshot(url: request.url, addedAt: Date(timeIntervalSince1970: 1))
         #expect(try PropertyListDecoder().decode(DownloadSnapshot.self, from: encoder.encode(snapshot)) == snapshot)

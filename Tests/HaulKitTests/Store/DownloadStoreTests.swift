@@ -107,7 +107,7 @@ struct DownloadStoreTests {
     @Test func givesBackWhatItWasGiven() async throws {
         var request = request(to: .file(path: "/d/Überblick 🦊.iso"))
         request.headers = [try #require(HeaderField("Cookie: a=\"b\"'; DROP TABLE download"))]
-        request.checksum = ShadowServer.digest(of: 3)
+        request.checksum = DownloadRequest.Checksum(.sha256, digest: Array(repeating: 3, count: 32))
         request.onConflict = .overwrite
         (request.failsOnChange, request.resumesUnverified) = (true, true)
         (request.setsModificationTime, request.allowsInsecureRedirects) = (true, true)

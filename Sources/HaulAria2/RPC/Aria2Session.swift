@@ -1,0 +1,257 @@
+internal import Foundation
+package import HaulKit
+package import HaulServer
+
+/// Configuration of an ``Aria2Session``.
+package struct Aria2Configuration: Sendable {
+    /// Returns the folders in which files may be saved; `nil` for no restriction. Without a restriction, clients may
+    /// also name the files that aria2 writes beside downloads, such as `save-session`.
+    package var roots: @Sendable () -> AllowedFolders? = { nil }
+    /// File in which `aria2.saveSession` saves, unless the option `save-session` names another file.
+    package var sessionFile: String?
+    /// Whether the downloader's store outlives the process, so that `aria2.saveSession` need not save anything.
+    package var isPersistent = false
+    /// Maximum number of removed downloads that are kept as results.
+    package var keepsResults = 1000
+    /// Called when a client has removed the result of a download; `nil` means those of all ended downloads.
+    package var onResultsRemoved: @Sendable (GID?) -> Void = { _ in }
+    /// Called shortly after the answer to a client that requested the shut-down; true for `aria2.forceShutdown`.
+    package var onShutdown: @Sendable (Bool) -> Void = { _ in }
+
+    package init() {}
+}
+
+/// Presents a downloader to aria2's clients: GIDs, positions, statuses, options, results.
+package actor Aria2Session: Aria2Methods {
+    nonisolated let downloader: Downloader
+    nonisolated let configuration: Aria2Configuration
+    /// Notifications of starts, pauses and ends of downloads.
+    package nonisolated let notifications = Aria2Notifications()
+    /// 40 random hexadecimal digits that identify this process.
+    nonisolated let identifier = (0..<5).map { _ in
+        let digits = String(UInt32.random(in: .min ... .max), radix: 16)
+        return String(repeating: "0", count: 8 - digits.count) + digits
+    }.joined()
+
+    /// Options for all downloads; only those that differ from aria2's defaults.
+    var global: Aria2Options
+    var removed: Aria2RemovedDownloads
+    /// Options that clients have changed since the download was added.
+    var changedOptions: [DownloadID: Aria2Options] = [:]
+    /// URIs that clients have changed since the download was added.
+    var changedURIs: [DownloadID: [String]] = [:]
+    private var names = Aria2Names()
+    /// Downloads whose start has been reported.
+    private var running: Set<DownloadID> = []
+    private nonisolated let events: DownloaderEvents
+    /// The task that reads the GIDs of all downloads; kept after its end.
+    private var reading: Task<Void, any Error>?
+    /// Downloads that were removed while the GIDs are being read; `nil` at other times.
+    private var gone: Set<DownloadID>?
+
+    package init(_ downloader: Downloader, global: Aria2Options, configuration: Aria2Configuration) {
+        (self.downloader, self.global, self.configuration) = (downloader, global, configuration)
+        removed = Aria2RemovedDownloads(most: configuration.keepsResults)
+        events = downloader.events
+    }
+
+    /// Follows the downloader's events until it is shut down or the task is cancelled. If this method does not run, no
+    /// notifications are sent, and downloads that others add are found late.
+    package func run() async {
+        for await event in events { follow(event) }
+    }
+
+    // MARK: Calls
+
+    package func call(_ method: String, _ parameters: [Aria2Value]) async throws(Aria2Error) -> Aria2Value {
+        guard let known = Aria2Method(rawValue: method) else {
+            throw Aria2Error(.unknown, "No such method: \(HostCheck.printable(method))")
+        }
+        let parameters = Aria2Parameters(parameters)
+        switch known {
+        case .addUri: return try await addURI(parameters)
+        case .addMetalink: return try await addMetalink(parameters)
+        case .remove, .forceRemove: return try await remove(parameters)
+        case .pause, .forcePause: return try await pause(parameters)
+        case .unpause: return try await unpause(parameters)
+        case .pauseAll, .forcePauseAll: return try await pauseAll()
+        case .unpauseAll: return try await unpauseAll()
+        case .changePosition: return try await changePosition(parameters)
+        case .tellStatus: return try await tellStatus(parameters)
+        case .tellActive: return try await tellActive(parameters)
+        case .tellWaiting: return try await tellWaiting(parameters)
+        case .tellStopped: return try await tellStopped(parameters)
+        case .getUris: return try await getURIs(parameters)
+        case .getFiles: return try await getFiles(parameters)
+        case .getPeers: return try await getPeers(parameters)
+        case .getServers: return try await getServers(parameters)
+        case .getOption: return try await getOption(parameters)
+        case .changeOption: return try await changeOption(parameters)
+        case .changeUri: return try await changeURI(parameters)
+        case .getGlobalOption: return await getGlobalOption()
+        case .changeGlobalOption: return try await changeGlobalOption(parameters)
+        case .purgeDownloadResult: return try await purgeDownloadResult()
+        case .removeDownloadResult: return try await removeDownloadResult(parameters)
+        case .getVersion: return Self.version
+        case .getSessionInfo: return ["sessionId": .text(identifier)]
+        case .getGlobalStat: return try await getGlobalStat()
+        case .saveSession: return try await saveSession()
+        case .shutdown, .forceShutdown:
+            shutDown(isForced: known == .forceShutdown)
+            return "OK"
+        }
+    }
+
+    /// Requests the shut-down after a delay, so that the client gets its answer before the connection closes.
+    private func shutDown(isForced: Bool) {
+        let onShutdown = configuration.onShutdown
+        Task {
+            // Nothing cancels this task.
+            do { try await Task.sleep(for: isForced ? .milliseconds(200) : .seconds(1)) } catch { return }
+            onShutdown(isForced)
+        }
+    }
+
+    /// The version of aria2 that this protocol follows, because clients compare it. The features are those of aria2
+    /// that Haul has too.
+    private static let version: Aria2Value = [
+        "version": "1.37.0", "haul": .text(Downloader.version),
+        "enabledFeatures": ["Async DNS", "Firefox3 Cookie", "HTTPS", "Message Digest", "Metalink", "XML-RPC"],
+    ]
+
+    /// Runs a call of the downloader. Throws its error as an ``Aria2Error``.
+    nonisolated func engine<Value: Sendable>(
+        _ work: @Sendable () async throws(DownloadError) -> Value
+    ) async throws(Aria2Error) -> Value {
+        do throws(DownloadError) { return try await work() } catch { throw Aria2Error(error) }
+    }
+
+    // MARK: GIDs
+
+    /// The download of a GID.
+    enum Named {
+        case download(DownloadID, GID)
+        case removed(Aria2RemovedDownloads.Entry)
+    }
+
+    func gid(of snapshot: DownloadSnapshot) -> GID {
+        names.isKnown(snapshot.id)
+            ? names.gid(of: snapshot.id) : Aria2Record(snapshot.metadata).gid ?? GID(snapshot.id)
+    }
+
+    func isTaken(_ gid: GID) async throws(Aria2Error) -> Bool {
+        try await readNames()
+        return names[gid] != nil || removed.entries.contains { $0.gid == gid }
+    }
+
+    /// Finds the download of a GID, or of the beginning of one.
+    func find(_ text: String) async throws(Aria2Error) -> Named {
+        guard let range = GID.range(ofPrefix: text) else {
+            throw Aria2Error(.unknown, "Invalid GID \(HostCheck.printable(text))")
+        }
+        try await readNames()
+        let present = names.names(in: range)
+        let gone = removed.entries.filter { range.contains($0.gid.number) }
+        guard present.count + gone.count < 2 else { throw Aria2Error(.unknown, "GID \(text) is not unique") }
+        if let gid = present.first, let id = names[gid] { return .download(id, gid) }
+        if let entry = gone.first { return .removed(entry) }
+        throw Self.notFound(text)
+    }
+
+    static func notFound(_ text: String) -> Aria2Error {
+        Aria2Error(.unknown, "GID \(HostCheck.printable(text)) is not found")
+    }
+
+    /// Returns the present snapshot of the download with a GID; `nil` for a removed download.
+    func present(_ text: String) async throws(Aria2Error) -> (snapshot: DownloadSnapshot, gid: GID)? {
+        guard case .download(let id, let gid) = try await find(text) else { return nil }
+        let downloader = downloader
+        let snapshot = try await engine { () throws(DownloadError) in try await downloader.list(.ids([id])).first }
+        guard let snapshot else {
+            names.remove(id)
+            throw Self.notFound(text)
+        }
+        return (snapshot, gid)
+    }
+
+    func note(_ id: DownloadID, _ gid: GID?) { names.insert(id, gid) }
+
+    /// Reads the GIDs of all downloads once. Events report later ones.
+    private func readNames() async throws(Aria2Error) {
+        let task: Task<Void, any Error>
+        if let reading {
+            task = reading
+        } else {
+            task = Task { try await readAll() }
+            reading = task
+        }
+        do { try await task.value } catch {
+            reading = nil
+            throw (error as? DownloadError).map { Aria2Error($0) } ?? Aria2Error(.unknown, "The list was not read.")
+        }
+    }
+
+    private func readAll() async throws {
+        var filter = DownloadFilter(limit: 1000)
+        gone = []
+        defer { gone = nil }
+        while true {
+            let page = try await downloader.list(filter)
+            for snapshot in page where gone?.contains(snapshot.id) != true {
+                names.insert(snapshot.id, Aria2Record(snapshot.metadata).gid)
+            }
+            if page.count < 1000 { break }
+            filter.offset += page.count
+        }
+    }
+
+    // MARK: Events
+
+    private func follow(_ event: DownloaderEvent) {
+        switch event {
+        case .added(let snapshot): names.insert(snapshot.id, Aria2Record(snapshot.metadata).gid)
+        case .changed(let snapshot), .progressed(let snapshot): tell(snapshot)
+        case .ended(let snapshot, let outcome): tell(snapshot, outcome)
+        case .removed(let id, _):
+            running.remove(id)
+            gone?.insert(id)
+            names.remove(id)
+            changedOptions[id] = nil
+            changedURIs[id] = nil
+        // This listener was far behind: the GIDs are read again when one is needed.
+        case .addedTogether: reading = nil
+        case .changedTogether, .removedTogether, .finished: break
+        }
+    }
+
+    private func tell(_ snapshot: DownloadSnapshot) {
+        let id = snapshot.id
+        switch snapshot.state {
+        case .connecting, .transferring, .waiting, .verifying:
+            if running.insert(id).inserted { notifications.tell(.start, gid(of: snapshot)) }
+        case .paused:
+            guard running.remove(id) != nil, snapshot.holdReason == nil else { return }
+            notifications.tell(.pause, gid(of: snapshot))
+        case .queued: running.remove(id)
+        case .completed, .failed, .cancelled: break
+        }
+    }
+
+    private func tell(_ snapshot: DownloadSnapshot, _ outcome: DownloadOutcome) {
+        let id = snapshot.id
+        let gid = gid(of: snapshot)
+        let wasRunning = running.remove(id) != nil
+        switch outcome {
+        case .completed:
+            if !wasRunning { notifications.tell(.start, gid) }
+            notifications.tell(.complete, gid)
+        case .failed(let error):
+            // The process ends; the next process continues its downloads.
+            if error.code == .shutDown { return }
+            if !wasRunning { notifications.tell(.start, gid) }
+            notifications.tell(.error, gid)
+        case .cancelled:
+            if wasRunning { notifications.tell(.stop, gid) }
+        }
+    }
+}

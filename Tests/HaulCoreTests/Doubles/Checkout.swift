@@ -1,0 +1,1 @@
+../../HaulKitTests/Documentation/Checkout.swift

@@ -1,0 +1,1 @@
+../../HaulCoreTests/Doubles/JSONEncoder+Secrets.swift
