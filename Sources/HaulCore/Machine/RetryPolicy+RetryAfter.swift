@@ -1,5 +1,5 @@
 /// Chooses the wait before the next attempt. It is the server's `Retry-After`, up to ``retryAfterCap``, or a random
-/// wait if the server sent none. `HTTP/Headers/RetryAfterHeader.swift` parses the field.
+/// wait if the server sent none. `Headers/RetryAfterHeader.swift` parses the field.
 extension RetryPolicy {
     /// Returns the delay before attempt `failures + 1`.
     ///

@@ -11,7 +11,7 @@ extension DiskError {
 
 extension DiskError.Kind {
     /// `ENOSPC` and `EDQUOT` become ``DownloadError/Code/diskFull``, for which a download waits: see
-    /// `Task/DownloadMachine+Space.swift` and `Space/SpaceHolds.swift`.
+    /// `HaulCore/Machine/DownloadMachine+Space.swift` and `Space/SpaceHolds.swift`.
     init(errno code: Int32) {
         self =
             switch code {
