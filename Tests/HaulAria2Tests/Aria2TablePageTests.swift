@@ -15,7 +15,7 @@ import Testing
     }
 
     @Test func thePageAndTheTableAgree() throws {
-        let root = URL(fileURLWithPath: #filePath).deletingLastPathComponent().appendingPathComponent("../../..")
+        let root = URL(fileURLWithPath: #filePath).deletingLastPathComponent().appendingPathComponent("../..")
         let page = try String(contentsOf: root.appendingPathComponent("docs/aria2.md"), encoding: .utf8)
         let lines = page.split(separator: "\n").filter { $0.contains(/^\| `[a-z0-9-]+`(, `-.`)? \|/) }.map(String.init)
         let expected = Aria2Option.all.map(Self.line)

@@ -46,7 +46,9 @@ import Testing
         // on a busy machine, counts once.
         let listed = 1300 - Set(requests.filter(\.isPart).map(\.target)).count
         #expect((sent...sent + 4).contains(listed))
-        #expect(Set(requests.map(\.target).filter { $0.contains("max-parts") }).count == (listed + page - 1) / page)
+        // A part in flight may also arrive during the listing and lengthen the list by a page.
+        let pages = (listed + page - 1) / page
+        #expect((pages...pages + 1).contains(Set(requests.map(\.target).filter { $0.contains("max-parts") }).count))
         #expect(await rig.destination.publish([prepared])[file.key]?.isPublished == true)
         #expect(try rig.holds(file))
         #expect(rig.stub.uploads.isEmpty)
