@@ -8,12 +8,12 @@ package struct Fleet: Sendable {
 
     package init(_ database: DatabaseSettings, _ queue: QueueName) { (self.database, self.queue) = (database, queue) }
 
-    /// Makes a worker of this process; ``FleetWorker/run()`` runs the worker.
+    /// Returns a worker that runs in this process. ``FleetWorker/run()`` starts the worker.
     ///
     /// - Parameters:
     ///   - destination: overrides the destination of the queue.
     ///   - s3: overrides the S3 settings of the queue and the environment.
-    ///   - onWait: called once if the database is unreachable and the call waits for it.
+    ///   - onWait: called once if the database is unreachable and this method waits for it.
     /// - Returns: the worker, and a function that closes its connection to the queue.
     /// - Throws: ``FleetError`` if the database refuses or the destination cannot be used.
     package func worker(

@@ -2,7 +2,8 @@ internal import Foundation
 package import HaulKit
 package import HaulServer
 
-/// Configuration of an ``Aria2Session``.
+/// What clients of an ``Aria2Session`` may name and what the session keeps. ``Aria2ServerConfiguration`` says who may
+/// call.
 package struct Aria2Configuration: Sendable {
     /// Returns the folders in which files may be saved; `nil` for no restriction. Without a restriction, clients may
     /// also name the files that aria2 writes beside downloads, such as `save-session`.

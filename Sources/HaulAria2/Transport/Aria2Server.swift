@@ -69,7 +69,7 @@ package final class Aria2Server: Service {
         await withTaskGroup { tasks in
             tasks.addTask { [session] in await session.run() }
             tasks.addTask {
-                // Ends by a graceful shutdown or by cancellation, with the same effect.
+                // Waits for a graceful shutdown or for cancellation. Either ends the server in the same way.
                 do { try await gracefulShutdown() } catch { return }
             }
             await tasks.next()

@@ -8,7 +8,8 @@ package struct Aria2ServerConfiguration: Sendable, Equatable {
     package var listener = ServerConfiguration.Listener(port: standardPort)
     /// Secret with which calls must begin, as `token:SECRET`; `nil` for none.
     package var secret: String?
-    /// Origins, as browsers send them, of pages that may call besides those of this server; `*` for all.
+    /// Origins of foreign pages that may call this server, written as browsers send them; `*` for all. Pages of this
+    /// server may always call.
     package var allowedOrigins: Set<String> = []
     /// Host names that a request may name besides `localhost` and IP addresses, in lower case.
     package var allowedHosts: Set<String> = []

@@ -84,14 +84,14 @@ extension DownloadMachine {
         return total > 0 && persisted.prefix >= total
     }
 
-    /// Whether the known length of the file, if any, equals the requested one.
+    /// Whether the length of the file equals the size that the request expects; `true` if either is unknown.
     var hasExpectedSize: Bool {
         guard let size = settings.size, let total = resource?.total else { return true }
         return size == total
     }
 
-    /// Returns the actions for the comparison before `question`; `nil` if `question` can be sent now. Marks the
-    /// question as compared once all blocks agree.
+    /// Returns the actions that compare blocks of the file with the source before `question` is sent; `nil` if
+    /// `question` can be sent now. Marks `question` as compared once all blocks agree.
     package mutating func compare(before question: inout RangeRequest) -> [Action]? {
         guard question.sendsRange, question.needsComparison || comparison.isWanted else { return nil }
         comparison.aim(at: sources.url)

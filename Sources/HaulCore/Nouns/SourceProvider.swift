@@ -54,9 +54,9 @@ public struct SourceQuery: Sendable, Hashable {
     public let id: DownloadID
     /// The application's name for the download: ``DownloadRequest/key``.
     public let key: String?
-    /// The name of its group: ``DownloadRequest/group``.
+    /// ``DownloadRequest/group`` of the download; `nil` if it has none.
     public let group: String?
-    /// The label of its owner: ``DownloadRequest/owner``.
+    /// ``DownloadRequest/owner`` of the download; `nil` if it has none.
     public let owner: String?
     /// The application's own data: ``DownloadRequest/metadata``.
     public let metadata: DownloadRequest.Metadata?

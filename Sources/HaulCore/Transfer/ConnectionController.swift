@@ -147,7 +147,8 @@ package struct ConnectionController: Sendable, Equatable {
 
     /// Returns whether the wanted number of connections flows, or is not waited for any longer.
     private func isReady(flowing: Int, at now: Instant) -> Bool {
-        // After a step back, surplus connections still flow. Their speed is not that of `target` connections.
+        // After a step back, surplus connections still flow for a while. Until they end, the measured speed is that of
+        // more than `target` connections and does not count.
         if case .settled = phase, flowing > target, let aimedAt { return now - aimedAt >= Self.runningOut }
         guard let aimedAt, flowing < target else { return true }
         return now - aimedAt >= Self.patience

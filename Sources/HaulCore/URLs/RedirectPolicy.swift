@@ -17,7 +17,7 @@ package struct RedirectPolicy: Sendable, Equatable {
     private let allowsInsecure: Bool
     private var visited: [URL]
 
-    /// - Parameter hasBody: whether the request is not a GET.
+    /// - Parameter hasBody: whether the request is a POST.
     package init(_ url: URL, target: String? = nil, allowsInsecure: Bool, hasBody: Bool = false) {
         self.hasBody = hasBody
         self.url = url

@@ -40,7 +40,8 @@ extension ItemDownloads {
     }
 
     private static let removedTogether = 256
-    /// Seconds after which the next registration removes the partial file of an item that did not come back.
+    /// Seconds for which the partial file of an item is kept in case this worker gets the item again. The first
+    /// registration after that removes the file.
     private static let longestKept: Double = 86_400
 
     private func removeOldestKept() {

@@ -113,7 +113,7 @@ extension WorkerMachine {
     /// Number of failures in a row after which the destination counts as the cause.
     static let destinationFailureLimit = 3
 
-    /// Upper bound of the current pause.
+    /// Upper bound of the current pause: 8 s for the first, doubled with each further pause, up to 300 s.
     var pauseBound: Duration { min(.seconds(300), .seconds(1 << min(destination.pauses + 2, 9))) }
 
     /// Pauses claims for 4 s to 5 min, longer with each pause in which nothing succeeds.

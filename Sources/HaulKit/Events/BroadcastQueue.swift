@@ -11,7 +11,7 @@ struct BroadcastQueue: EventLine {
     private var progress: [DownloadID: DownloadSnapshot] = [:]
     /// Number of older changes, by the state that they led to.
     private var addedUp: [DownloadSnapshot.State: Int] = [:]
-    /// Number of older additions and removals.
+    /// Number of additions and removals that are older than the queued events. They are reported together.
     private var additions = 0
     private var removals = 0
     /// The last of the older ``DownloaderEvent/finished(_:)`` events, which makes those before it useless.

@@ -30,8 +30,8 @@ struct IOVectors {
         }
     }
 
-    /// Calls `body` with the first `most` remaining bytes, or as many as one call takes. That is at least one byte if
-    /// `most` is positive and a byte remains.
+    /// Calls `body` with at most `most` of the remaining bytes, from the front, and with no more than one system call
+    /// takes. That is at least one byte if `most` is positive and a byte remains.
     mutating func withFirst<Answer>(
         _ most: Int,
         _ body: (UnsafeBufferPointer<iovec>) throws(SystemCalls.Errno) -> Answer

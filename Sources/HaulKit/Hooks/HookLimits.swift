@@ -18,7 +18,7 @@ public struct HookLimits: Sendable, Hashable {
     /// Time for which ``Downloader/finishHooks()`` repeats failed webhooks before a program ends.
     package var finalRetryTime = Duration.seconds(60)
 
-    /// The default limits.
+    /// The default limits: each property names its own.
     public init() {
         webhookRetry.attempts = 5
         webhookRetry.base = .seconds(1)

@@ -43,7 +43,8 @@ final class IdleMonitor: IdleWatchDelegate {
         if !environment.isShuttingDown { watch.changed() }
     }
 
-    /// Makes the next look report an end, also for an added list whose files are all complete.
+    /// Makes the next check report that the downloader became idle, even if nothing ran because all files of an added
+    /// list were complete already.
     func noteCompleteAddition() { wasBusy = true }
 
     // MARK: Looking

@@ -12,7 +12,8 @@ final class StoreLog: Sendable {
     private let file: PosixFile
     private let hasName = Atomic<Bool>(false)
 
-    /// - Parameter path: path of the open database. SQLite removes the log only when the last connection closes.
+    /// - Parameter path: path of a database that stays open while this value is used, so that its log exists: SQLite
+    ///   removes the log when the last connection closes.
     init(ofDatabaseAt path: String) throws(DiskError) {
         folder = FilePaths.folder(of: path)
         // SQLite locks the database, not the log, so closing the log releases no lock.

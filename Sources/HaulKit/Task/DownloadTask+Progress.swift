@@ -28,8 +28,8 @@ extension DownloadTask {
         store.note(persisted, of: record.id)
     }
 
-    /// Notes the ranges a last time after a transfer, because the next one may begin minutes later. Waits for the
-    /// writes that are under way.
+    /// Notes the ranges once more at the end of a transfer, because the next transfer may begin only minutes later.
+    /// Waits for the writes that are under way.
     func noteLast() {
         guard let part, isBetweenTransfers else { return }
         if part.file.isInMemory {

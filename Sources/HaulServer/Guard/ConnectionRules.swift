@@ -72,7 +72,8 @@ package final class ConnectionRules: ChannelDuplexHandler, RemovableChannelHandl
         timer = nil
     }
 
-    /// Adds the rules before the library's own translation, where heads still have their version.
+    /// Adds the rules ahead of the handler that translates heads of NIO to those of HTTPTypes, because the translation
+    /// drops the HTTP version.
     package final class Installer: ChannelInboundHandler, RemovableChannelHandler {
         package typealias InboundIn = Any
         private let unheard: UnheardConnections

@@ -17,7 +17,7 @@ struct S3Credentials: Sendable, Hashable, CustomStringConvertible, CustomDebugSt
     var customMirror: Mirror { Mirror(self, children: ["accessKey": "\(accessKey.prefix(4))…"]) }
 }
 
-/// A source of keys.
+/// A place that S3 credentials come from: the environment, a file, or a service of the machine.
 protocol S3CredentialSource: Sendable {
     /// Loads the keys; returns `nil` if this source has none and the next one is to be asked.
     func load() async throws(FleetError) -> S3Credentials?

@@ -23,7 +23,7 @@ final class HTTPClients: Sendable {
         var uses = 0
         var isShutDown = false
 
-        /// Removes the least recently used client without a request, if there are too many of them.
+        /// If more than `most` clients are idle, removes and returns the one that was used longest ago.
         mutating func takeSurplus(over most: Int) -> HTTPClient? {
             guard clients.count > most else { return nil }
             let idle = clients.filter { $0.value.requests == 0 }

@@ -118,7 +118,8 @@ struct StoreOpening {
     /// neither.
     private func salvage() throws -> SalvagedStore {
         let kept = try freeName()
-        // Creates an empty file if the store's file is gone, so that the files left beside it are kept too.
+        // Creates an empty file if the store's file is gone: its log and index are then set aside with it, instead of
+        // staying behind for the new store.
         if try PosixDisk().status(path) == nil {
             _ = try PosixFile(path, flags: O_RDWR | O_CREAT | O_EXCL, mode: 0o600)
         }
