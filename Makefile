@@ -68,8 +68,8 @@ test-page: page-requirements
 # The target has no socket, no file and no store to use, so these tests are the fast ones. Built in a folder of their own, because
 # they need a few of the libraries only.
 test-fast: requirements
-	@HAUL_CORE_TESTS=1 swift build --scratch-path .build/core --target HaulCoreTests --quiet
-	@HAUL_CORE_TESTS=1 swift test --scratch-path .build/core $(if $(FILTER),--filter '$(FILTER)')
+	@HAUL_CORE_TESTS=1 swift build --scratch-path .build/core --product haulPackageTests --quiet
+	@HAUL_CORE_TESTS=1 swift test --scratch-path .build/core --skip-build $(if $(FILTER),--filter '$(FILTER)')
 
 install: build
 	install -D -m 755 $(BINARY) $(PREFIX)/bin/haul
