@@ -5,7 +5,7 @@ internal import HaulKit
 /// following lines that begin with a blank contain its options.
 package struct Aria2InputFile: Sendable, Equatable {
     package private(set) var requests: [Aria2Request] = []
-    /// Lines that name no option of aria2. aria2 warns about them and goes on.
+    /// Lines without a known option of aria2. As in aria2, they cause a warning and nothing else.
     package private(set) var unknownOptions: [String] = []
 
     /// Maximum size of a line in bytes; enough for many mirrors with long URLs.

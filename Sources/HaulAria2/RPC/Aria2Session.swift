@@ -2,8 +2,8 @@ internal import Foundation
 package import HaulKit
 package import HaulServer
 
-/// What clients of an ``Aria2Session`` may name and what the session keeps. ``Aria2ServerConfiguration`` says who may
-/// call.
+/// Limits on the files and options that clients of an ``Aria2Session`` may name, and on what the session keeps.
+/// ``Aria2ServerConfiguration`` limits the clients themselves.
 package struct Aria2Configuration: Sendable {
     /// Returns the folders in which files may be saved; `nil` for no restriction. Without a restriction, clients may
     /// also name the files that aria2 writes beside downloads, such as `save-session`.

@@ -1,7 +1,6 @@
 internal import Foundation
 
-/// Follows the outcome of a transfer: it goes on, starts another attempt, proceeds to verification and publishing, or
-/// fails.
+/// Decides what follows a transfer: another request, another attempt, verification and publishing, or failure.
 extension DownloadMachine {
     /// Returns the actions for an outcome of the transfer.
     package mutating func follow(_ outcome: Transfer.Outcome, because error: TransportError? = nil, at now: Instant)

@@ -13,7 +13,7 @@ extension DownloadMachine {
         package var url: URL
         /// Time at which the link expires; `nil` if unknown.
         package var expiresAt: Instant?
-        /// What other downloads have learned about its host.
+        /// Facts about the host of the URL that other downloads have learned.
         package var host: KnownHost?
 
         package init(url: URL, expiresAt: Instant? = nil, host: KnownHost? = nil) {

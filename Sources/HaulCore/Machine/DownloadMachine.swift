@@ -10,7 +10,7 @@ internal import Foundation
 package struct DownloadMachine: Sendable, Equatable {
     package var settings: Settings
     package var state: State
-    /// What answers said of the representation; `nil` before the first answer and after all bytes were dropped.
+    /// The representation as the answers described it; `nil` before the first answer and after all bytes were dropped.
     package var resource: Resource?
     package var persisted: PersistedRanges
     package var patience: RetryBudget
@@ -36,7 +36,7 @@ package struct DownloadMachine: Sendable, Equatable {
     package var transfer = Transfer()
     /// Comparison of blocks before a resume of a version without a strong validator.
     var comparison: VersionComparison
-    /// What other downloads have learned about the host.
+    /// Facts about the host that other downloads have learned.
     package var host = KnownHost()
     package var timers = 0
     /// Seed of the machine's random numbers.

@@ -1,8 +1,7 @@
+package import Foundation
+
 #if canImport(FoundationXML)
-    package import Foundation
     package import FoundationXML
-#else
-    package import Foundation
 #endif
 
 extension XMLParser {

@@ -52,7 +52,7 @@ public struct DownloadRequest: Sendable, Hashable, Codable {
         case post(body: Data, type: String)
     }
 
-    /// What to do when the final name is taken. Only ``overwrite`` ever replaces an existing file.
+    /// Reaction to a final name that is taken. Only ``overwrite`` ever replaces an existing file.
     public enum ConflictPolicy: String, Sendable, Hashable, Codable, CaseIterable {
         /// End with ``DownloadError/Code/fileExists``.
         case fail
@@ -65,7 +65,7 @@ public struct DownloadRequest: Sendable, Hashable, Codable {
         case skip
     }
 
-    /// What to do when the downloader already has the download. A request with a key means the download with the same
+    /// Reaction to a download that the downloader already has. A request with a key means the download with the same
     /// ``DownloadRequest/key``, whatever its destination. A request without a key means the download to the same named
     /// file, or of the same URL into the same folder.
     public enum PresencePolicy: String, Sendable, Hashable, Codable, CaseIterable {
@@ -142,7 +142,7 @@ public struct DownloadRequest: Sendable, Hashable, Codable {
     /// ``maxConnections``. If the host refuses that many, the download uses fewer. `nil`, the default:
     /// ``Downloader/Configuration/Connections/initial``.
     public var initialConnections: Int?
-    /// What to do when the final name is taken. `nil`, the default: ``ConflictPolicy/fail`` for
+    /// Reaction to a final name that is taken. `nil`, the default: ``ConflictPolicy/fail`` for
     /// ``Destination/file(path:)``, ``ConflictPolicy/rename`` for ``Destination/folder(path:)``.
     public var onConflict: ConflictPolicy?
     /// Whether the download ends with ``DownloadError/Code/contentChanged`` instead of starting over when the URL has
@@ -199,7 +199,7 @@ public struct DownloadRequest: Sendable, Hashable, Codable {
     /// Whether a new download begins paused: nothing is requested from its server before it is resumed. A download that
     /// the downloader already has stays as it is. Default: `false`.
     public var startsPaused = false
-    /// What to do when the downloader already has this download. Default: ``PresencePolicy/join``.
+    /// Reaction to a download that the downloader already has. Default: ``PresencePolicy/join``.
     public var onDuplicate = PresencePolicy.join
 
     /// Makes a request for the file at a URL. The URL is checked when the request is added.

@@ -42,7 +42,7 @@ extension DownloadQueue {
         refresh(host)
     }
 
-    /// Whether so many downloads of the host back off that no other download of the host starts.
+    /// Whether the host starts no other download, because too many of its downloads back off.
     func isBackedOff(_ host: Int) -> Bool {
         (busy[host]?.backingOff ?? 0) >= max(Self.mostBackingOffPerHost, limits.active)
     }

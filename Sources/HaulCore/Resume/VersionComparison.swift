@@ -24,8 +24,8 @@ package struct VersionComparison: Sendable, Equatable {
 
     package init(seed: UInt64) { random = SplitMix64(seed: seed ^ 0xB10C) }
 
-    /// Sets the place to compare with. Another place begins the comparison anew; a fresh link to the same place
-    /// continues it.
+    /// Sets the source to compare with. Another place restarts the comparison. Another link to the same place continues
+    /// the comparison.
     mutating func aim(at url: URL) {
         if place != url.place { (left, answeringPath, answeringValidator) = (nil, nil, nil) }
         place = url.place

@@ -34,7 +34,7 @@ final class MetadataService: Sendable {
     }
 
     deinit {
-        // The client keeps itself alive until its connections are closed. Nobody needs a failure of the shutdown.
+        // The client keeps itself alive until its connections are closed. A failed shutdown has no consequence here.
         client.shutdown { _ in }
     }
 

@@ -10,6 +10,6 @@ extension HeaderFields {
 extension HTTPHeaders {
     /// Returns the delay from `now` that the first `Retry-After` field asks for; `nil` if it is missing or unreadable.
     func retryAfter(now: Date) -> Duration? {
-        first(name: "Retry-After").flatMap { RetryAfterHeader.delay($0, now: now) }
+        HeaderFields(self).retryAfter(now: now)
     }
 }
