@@ -34,9 +34,9 @@ public struct ByteCount: Sendable, Hashable {
         var unit = unit
         if unit.last == UInt8(ascii: "B") { unit.removeLast() }
         guard let letter = unit.popFirst() else { return 1 }
-        guard let exponent = Array("kmgtpe".utf8).firstIndex(of: lowercased(letter)) else { return nil }
+        guard let exponent = Array("kmgtpe".utf8).firstIndex(of: letter.asciiLowercased) else { return nil }
         if unit.isEmpty { return power(1000, exponent + 1) }
-        return unit.map(lowercased) == [UInt8(ascii: "i")] ? power(1024, exponent + 1) : nil
+        return unit.map(\.asciiLowercased) == [UInt8(ascii: "i")] ? power(1024, exponent + 1) : nil
     }
 
     private static func power(_ base: Int128, _ exponent: Int) -> Int128 {
@@ -47,9 +47,4 @@ public struct ByteCount: Sendable, Hashable {
     private static func number(_ digits: ArraySlice<UInt8>) -> Int64? { Int64(String(decoding: digits, as: UTF8.self)) }
 
     private static func isDigit(_ byte: UInt8) -> Bool { (UInt8(ascii: "0")...UInt8(ascii: "9")).contains(byte) }
-
-    /// Lower case of an ASCII letter; no other byte becomes a letter.
-    private static func lowercased(_ byte: UInt8) -> UInt8 {
-        (UInt8(ascii: "A")...UInt8(ascii: "Z")).contains(byte) ? byte + 32 : byte
-    }
 }
