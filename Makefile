@@ -57,7 +57,8 @@ test: test-requirements $(if $(FILTER),,page-requirements)
 	@swift build --build-tests --quiet
 	@$(if $(FILTER),:,$(PAGE_TESTS))
 	@# Four a processor. With all of them at once each step of one waits for a step of every other: up to 16 s, where these wait for 2.
-	@SWT_EXPERIMENTAL_MAXIMUM_PARALLELIZATION_WIDTH=$$((4 * $$(nproc))) swift test --skip-build $(if $(FILTER),--filter '$(FILTER)')
+	@set -o pipefail; SWT_EXPERIMENTAL_MAXIMUM_PARALLELIZATION_WIDTH=$$((4 * $$(nproc))) \
+		swift test --skip-build $(if $(FILTER),--filter '$(FILTER)') 2>&1 | Scripts/failures-last
 
 # The page in headless Chromium against a daemon of the debug build. HAUL_PAGE_SLOW=1 runs the long ones too, HAUL_PAGE_SHOTS=FOLDER
 # keeps screenshots.

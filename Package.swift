@@ -25,7 +25,7 @@ let documentation: [Package.Dependency] =
 func tool(_ name: String, _ sources: [String], _ dependencies: [Target.Dependency]) -> Target {
     .executableTarget(
         name: name,
-        dependencies: ["HaulKit", "HaulDesktop"] + dependencies,
+        dependencies: ["HaulCore", "HaulKit", "HaulDesktop"] + dependencies,
         path: "Tests/HaulKitTests",
         sources: sources,
         swiftSettings: settings + fuzzer + [.define("HAUL_TOOL")]

@@ -15,7 +15,10 @@ extension DownloadTask {
     func claimBeforeStart(isolation: isolated (any Actor)? = #isolation) async throws(DownloadError)
         -> DownloadMachine.Event?
     {
-        guard record.partPath == nil, record.mayHaveTwin, services.store.hasMetOthers else { return nil }
+        // The twin of an earlier record may be that of a process that has ended since.
+        guard record.partPath == nil, record.mayHaveTwin,
+            services.store.hasMetOthers || services.store.file.isShared && !hasNoDiskState
+        else { return nil }
         let now = services.time.date()
         var ignored: Set<String> = []
         let began = services.time.now()

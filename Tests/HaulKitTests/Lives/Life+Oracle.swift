@@ -121,11 +121,12 @@ extension Life {
         switch run.outcome {
         case .completed?: true
         // The name is taken and must not be overwritten. `inUse`: downloads with the same name wait for one whose
-        // partial file the user replaced, or that a power cut left with two names.
+        // partial file the user replaced, or that a power cut left with two names, or damage gave a download another
+        // URL.
         case .failed(let error)?:
             error.code == .fileExists
-                || error.code == .inUse && plan.policy == .fail && sites.count > 1
-                    && (foreignCount > 0 || plan.cutsPower)
+                || error.code == .inUse && plan.policy == .fail
+                    && (wasDamaged || sites.count > 1 && (foreignCount > 0 || plan.cutsPower))
         default: false
         }
     }

@@ -49,6 +49,8 @@ final class Life: @unchecked Sendable {
     private(set) var wasDamaged = false
     /// Chooses the damage, independently of `world.random`, so that a life without damage does not depend on it.
     private var damages: SplitMix64
+    /// The episodes after which a store is damaged.
+    private var damagedEpisodes: [Int] = []
     private(set) var isOver = false
     let folder = "/data"
 
@@ -122,7 +124,10 @@ final class Life: @unchecked Sendable {
                 }
             }
         }
-        for store in stores { try store.reset(keepsSnapshots: plan.cutsPower) }
+        damagedEpisodes = plan.isClean ? [] : (0..<3).filter { _ in damages.next(upperBound: 12 as UInt64) == 0 }
+        for store in stores {
+            try store.reset(keepsSnapshots: plan.cutsPower, isPageForPage: !damagedEpisodes.isEmpty)
+        }
         world.trace("life \(seed): \(plan)")
         for site in sites {
             world.trace(
@@ -200,7 +205,7 @@ final class Life: @unchecked Sendable {
         for episode in 0..<world.chance(1...3) {
             try await self.episode(episode)
             checkNames()
-            if !plan.isClean, damages.next(upperBound: 12 as UInt64) == 0 { try damageStore() }
+            if damagedEpisodes.contains(episode) { try damageStore() }
             if !violations.isEmpty { return }
         }
         // No more faults from here on.

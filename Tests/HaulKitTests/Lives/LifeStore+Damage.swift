@@ -43,6 +43,7 @@ extension LifeStore {
         )
         let (opened, _, setAside) = try opening.openChecked()
         try opened.backup(to: queue)
+        hasPagesOfBeginning = false
         try opened.close()
         try forgetCommits()
         let after = Dictionary(try saved().map { ($0.record.id, $0.record) }) { first, _ in first }

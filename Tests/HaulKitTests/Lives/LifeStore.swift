@@ -16,6 +16,8 @@ final class LifeStore: @unchecked Sendable {
     private typealias Snapshot = [Table]
 
     let queue: DatabaseQueue
+    /// The database at the beginning of a life.
+    private let beginning: DatabaseQueue
     private let gate = Gate()
     /// The owner numbers of the live users.
     private var users: Set<Int64> = []
@@ -27,6 +29,8 @@ final class LifeStore: @unchecked Sendable {
     private var serial = 0
     /// The numbers of the commits of each process, in order.
     private var serials: [Int64: [Int]] = [:]
+    /// Whether the pages come from the database at the beginning of a life, and not from one that was damaged.
+    var hasPagesOfBeginning = false
     /// Whether power cuts occur in this life.
     var keepsSnapshots = false
 
@@ -42,17 +46,22 @@ final class LifeStore: @unchecked Sendable {
     }
 
     init() throws {
+        beginning = try DatabaseQueue()
+        try Schema.migrator.migrate(beginning)
         queue = try DatabaseQueue()
-        try Schema.migrator.migrate(queue)
         queue.add(transactionObserver: gate, extent: .databaseLifetime)
     }
 
     /// Empties the store for the next life.
-    func reset(keepsSnapshots: Bool) throws {
+    ///
+    /// - Parameter isPageForPage: whether the pages without rows are those of a new store too. Damage may hit them, and a
+    ///   life must not depend on the one before.
+    func reset(keepsSnapshots: Bool, isPageForPage: Bool) throws {
         self.keepsSnapshots = keepsSnapshots
         users = []
         serials = [:]
-        try queue.write { try Self.clear($0) }
+        if isPageForPage || !hasPagesOfBeginning { try beginning.backup(to: queue) } else { try queue.write { try Self.clear($0) } }
+        hasPagesOfBeginning = true
         try forgetCommits()
     }
 
@@ -95,7 +104,7 @@ final class LifeStore: @unchecked Sendable {
                 guard let own = serials[number], own.indices.contains(last - 1) else { return }
                 // Later commits of any process may still be lost.
                 snapshots.removeAll { $0.serial < own[last - 1] }
-            case .failed: break
+            case .failed(let error): world.trace("the store failed: \(error)")
             }
         }
     }

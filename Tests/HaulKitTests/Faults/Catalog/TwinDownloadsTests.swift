@@ -42,17 +42,24 @@ struct TwinDownloadsTests {
         }
     }
 
-    /// Calls `test` with a request that waits in the queue of the first downloader until `release` is called.
+    /// Calls `test` with a request that waits in the queue of a downloader, by default the first one, until `release` is
+    /// called.
     private func queued(
         _ rig: DownloaderRig,
+        on downloader: Downloader? = nil,
         _ request: DownloadRequest,
         _ test: (Download, _ release: () async throws -> Void) async throws -> Void
     ) async throws {
-        let blocker = try await rig.downloader.add(
-            try rig.request("/blocker") { $0.destination = .folder(path: rig.folder) }
+        let downloader = downloader ?? rig.downloader
+        let asked = rig.server.requests.count
+        let blocker = try await downloader.add(
+            try rig.request("/blocker") {
+                $0.destination = .folder(path: rig.folder)
+                $0.onDuplicate = .addAnyway
+            }
         )
-        while rig.server.requests.isEmpty { try await Task.sleep(for: .milliseconds(5)) }
-        let download = try await rig.downloader.add(request)
+        while rig.server.requests.count == asked { try await Task.sleep(for: .milliseconds(5)) }
+        let download = try await downloader.add(request)
         #expect(download.snapshot.state == .queued)
         try await test(download) { try await blocker.cancel() }
     }
@@ -82,6 +89,26 @@ struct TwinDownloadsTests {
                 #expect(try rig.holdsOnly(content))
                 #expect(rig.server.requests.filter { $0.path == "/file.bin" }.count == 1)
             }
+        }
+    }
+
+    @Test func endsWithTheFileOfAProcessThatHasEndedSince() async throws {
+        let resource = content.resource()
+        try await run(serving: { resource.reply(to: $0) }) { rig in
+            let request = try rig.request { $0.destination = .folder(path: rig.folder) }
+            let done = try await rig.another { second async throws in
+                var done: CompletedDownload?
+                try await queued(rig, on: second, request) { older, release in
+                    try await queued(rig, request) { newer, _ in #expect(newer.id != older.id) }
+                    try await release()
+                    done = try await older.result()
+                }
+                return done
+            }
+            // The newer record is still in the queue of the first process, which ends here.
+            let found = try await rig.reopened { last async throws in try await last.add(request).result() }
+            #expect(found.alreadyExisted && found.path == done?.path)
+            #expect(rig.server.requests.filter { $0.path == "/file.bin" }.count == 1)
         }
     }
 
