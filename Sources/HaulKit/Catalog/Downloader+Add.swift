@@ -146,7 +146,7 @@ extension Downloader {
         }
         catalog.insert(task)
         task.hub.changed(task.present())
-        if task.ownsRecord {
+        if task.standing.isOwned {
             do throws(DownloadError) { try await store.commit(task.record, nil, durably: true) } catch {
                 catalog.remove(task)
                 throw error

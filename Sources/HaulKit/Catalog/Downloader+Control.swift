@@ -277,14 +277,14 @@ extension Downloader {
     /// - Throws: the error for which the store could not record the pause of one of them.
     private func tellAll(_ event: DownloadMachine.Event, _ tasks: [DownloadTask]) async throws(DownloadError) {
         // Keeps the tasks in memory. Otherwise a download whose pause is not recorded would be queued, as its row says.
-        for task in tasks { task.waitingCalls += 1 }
+        for task in tasks { task.steps.callBegan() }
         for task in tasks { task.send(event) }
         for task in tasks { await task.settled() }
         let failure = await DownloadTask.recordPauses(of: tasks)
         // From here on, another process that takes up one of the downloads finds it free.
         await store.flush()
         for task in tasks {
-            task.waitingCalls -= 1
+            task.steps.callEnded()
             scheduler.evict(task)
         }
         if let failure { throw failure }
@@ -311,7 +311,7 @@ extension DownloadTask {
     /// not recorded.
     fileprivate var isUnderWay: Bool {
         switch machine.state {
-        case .paused: machine.hold != nil || isPauseUnrecorded
+        case .paused: machine.hold != nil || standing.isPauseUnrecorded
         case .completed, .failed, .cancelled: false
         default: true
         }

@@ -38,9 +38,9 @@ final class ConnectionBroker {
         let hosts = pool.isFull ? nil : host
         let counts = pool.sharing.compactMap { id in scheduler.queue.runs(id) ? tasks[id] : nil }
             .map { task in
-                (task: task, count: hosts.map { task.machine.connections(to: $0) } ?? task.workers.count)
+                (task: task, count: hosts.map { task.machine.connections(to: $0) } ?? task.connections.count)
             }
-            .filter { $0.count > 0 && $0.task.workers.count > 1 }
+            .filter { $0.count > 0 && $0.task.connections.count > 1 }
         guard let richest = counts.max(by: { $0.count < $1.count }) else { return }
         let wanted = hosts.map { [$0] } ?? Set(richest.task.machine.sources.sources.map(\.origin))
         pool.yielding(wanted)

@@ -242,7 +242,7 @@ final class SpaceMonitor {
         let (received, before) = (task.machine.persisted.count, task.bytesAtRest)
         switch task.machine.state {
         case .completed:
-            let size = task.existingFile == nil ? task.record.finished?.size ?? received : 0
+            let size = task.earlierFile.status == nil ? task.record.finished?.size ?? received : 0
             usage.end(task.id, leaving: size, had: before)
         case .cancelled:
             usage.end(task.id, leaving: 0, had: before)

@@ -34,7 +34,7 @@ extension DownloadTask {
         }
         let before = record
         record.adopt(found, path)
-        hasNoDiskState = false
+        smallFile.hasNoDiskState = false
         let persisted = PersistedRanges(written: found.claimed, synced: found.claimed)
         do throws(DownloadError) {
             try await services.store.commit(record, persisted, durably: true)

@@ -20,8 +20,6 @@ extension DownloadTask {
     /// - Parameter host: the host of the slot. The source may have moved to another host since.
     func connect(_ id: ConnectionID, _ request: RangeRequest, _ host: Origin) {
         let source = source(of: request)
-        let jar = cookies ?? CookieJar(environment.services.cookieCollection)
-        cookies = jar
         let isMirror = host != machine.sources.sources[0].origin
         let call = TransportRequest(
             url: source.url,
@@ -35,15 +33,15 @@ extension DownloadTask {
             allowsInsecureRedirects: record.request.allowsInsecureRedirects,
             isChosenByOthers: isMirror || record.isChosenByOthers(host),
             download: self.id,
-            cookies: jar
+            cookies: connections.cookies(from: environment.services.cookieCollection)
         )
-        workers[id] = environment.pool.start(id, call, host, of: self.id)
+        connections.add(environment.pool.start(id, call, host, of: self.id), as: id)
     }
 
     /// - Returns: `false` if the connection does not exist any more.
     @discardableResult
     func close(_ id: ConnectionID) -> Bool {
-        guard let worker = workers.removeValue(forKey: id) else { return false }
+        guard let worker = connections.remove(id) else { return false }
         worker.close()
         environment.pool.ended(id, of: self.id)
         return true
@@ -103,10 +101,9 @@ extension DownloadTask {
     }
 
     func startBody(_ id: ConnectionID, _ offset: Int64, expecting overlap: [UInt8], _ limit: Int64?) {
-        guard let part, let worker = workers[id] else { return }
-        if workers.count == 1 {
-            meter.reset()
-            meter.record(part.persisted.count, at: environment.services.time.now())
+        guard let part, let worker = connections[id] else { return }
+        if connections.count == 1 {
+            marks.restartMeter(part.persisted.count, at: environment.services.time.now())
         }
         environment.delegate?.taskStartsBody(self)
         let most = environment.configuration.storage.batchBytes
@@ -117,7 +114,7 @@ extension DownloadTask {
                 limit: limit,
                 expecting: overlap,
                 batchSize: part.file.isInMemory ? most : environment.delegate?.writeBatchBytes ?? most,
-                speedLimit: speedLimit
+                speedLimit: connections.speedLimit
             ),
             into: part
         )

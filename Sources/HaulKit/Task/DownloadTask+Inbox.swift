@@ -1,19 +1,15 @@
-internal import DequeModule
-
 /// Runs the events for the machine one after another, and the steps one after another.
 extension DownloadTask {
     /// Passes an event to the machine and performs the actions that it returns.
     func send(_ event: DownloadMachine.Event) {
         environment.spawner.assertIsolated()
         // An event that an action causes immediately is handled after the other actions.
-        guard !isHandling else { return inbox.append(event) }
-        isHandling = true
+        guard steps.begin(event) else { return }
         let wasTransferring = machine.isTransferring
         var hasActed = handle(event)
-        while let next = inbox.popFirst() {
+        while let next = steps.next() {
             if handle(next) { hasActed = true }
         }
-        isHandling = false
         if wasTransferring, !machine.isTransferring { noteLast() }
         if hasActed { environment.delegate?.taskDidAct(self) }
     }
@@ -35,7 +31,7 @@ extension DownloadTask {
     /// was closed before.
     func receive(_ event: DownloadMachine.Event) {
         if case .connectionEnded(let id, _) = event {
-            guard workers.removeValue(forKey: id) != nil else { return }
+            guard connections.remove(id) != nil else { return }
             environment.pool.ended(id, of: self.id)
         }
         send(part.map { event.with($0.persisted) } ?? event)
@@ -45,14 +41,15 @@ extension DownloadTask {
     ///
     /// - Parameter work: returns the event that reports its end to the machine.
     func step(_ work: @escaping Step) {
-        let previous = lastStep
-        pendingSteps += 1
-        lastStep = environment.spawner.start(self) { task, downloader in
-            await previous?.value
-            if let event = await work(task, downloader) { task.send(event) }
-            task.pendingSteps -= 1
-            task.environment.delegate?.taskDidEndStep(task)
-        }
+        let previous = steps.last
+        steps.append(
+            environment.spawner.start(self) { task, downloader in
+                await previous?.value
+                if let event = await work(task, downloader) { task.send(event) }
+                task.steps.stepEnded()
+                task.environment.delegate?.taskDidEndStep(task)
+            }
+        )
     }
 
     /// Work on the file or the record, on the actor of the downloader.
@@ -60,10 +57,10 @@ extension DownloadTask {
 
     /// Returns when no step is running any more.
     func settled(isolation: isolated (any Actor)? = #isolation) async {
-        while bytesInBatch != nil { await withCheckedContinuation { waitingForBatch.append($0) } }
-        while let step = lastStep {
+        await leftBatch()
+        while let step = steps.last {
             await step.value
-            if lastStep == step { return }
+            if steps.last == step { return }
         }
     }
 
@@ -79,6 +76,9 @@ extension DownloadTask {
     }
 
     private var surroundings: DownloadMachine.Surroundings {
-        .init(connectionSlots: environment.pool.freeSlots(machine.sources), isHeldBack: speedLimit.isEffective)
+        .init(
+            connectionSlots: environment.pool.freeSlots(machine.sources),
+            isHeldBack: connections.speedLimit.isEffective
+        )
     }
 }

@@ -6,7 +6,7 @@ extension DownloadTask {
     func count() {
         countBytes()
         switch machine.state {
-        case .completed where alreadyExisted || existingFile != nil: break
+        case .completed where earlierFile.exists: break
         case .completed:
             environment.metrics.complete(after: record.startedAt.flatMap { record.finishedAt?.timeIntervalSince($0) })
         case .failed(let error): environment.metrics.fail(error.code)
@@ -19,11 +19,10 @@ extension DownloadTask {
 
     /// Counts the bytes received since the last call. Bytes of earlier runs are not counted.
     func countBytes() {
-        let count = machine.persisted.count
+        let count = marks.count(machine.persisted.count)
         switch machine.state {
         case .queued, .inspectingDisk, .awaitingURL, .choosing, .comparing, .connecting, .preparing: break
-        default: if count > countedBytes { environment.metrics.receive(count - countedBytes) }
+        default: if count > 0 { environment.metrics.receive(count) }
         }
-        countedBytes = count
     }
 }

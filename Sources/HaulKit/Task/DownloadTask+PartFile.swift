@@ -21,8 +21,8 @@ extension DownloadTask {
         record.part?.size = 0
         record.partPath = file.path
         record.finalPath = finalPath
-        needsFolderSync = true
-        hasNoDiskState = false
+        marks.needsFolderSync = true
+        smallFile.hasNoDiskState = false
         return .done(file)
     }
 
@@ -137,9 +137,10 @@ extension DownloadTask {
 
     /// Keeps a locked partial file open, and tracks the ranges that are written to it.
     func hold(_ file: any DiskFile, _ persisted: PersistedRanges) {
-        notedMark = nil
+        marks.forgetNote()
         let isInMemory = file.isInMemory
-        let onMark = onMark
+        // The partial file calls it from any thread when enough bytes have arrived.
+        let onMark = environment.spawner.signal(self) { task, _ in task.recordProgress() }
         part = PartFile(file, persisted: persisted, executor: services.executor) {
             if !isInMemory { onMark() }
         }

@@ -1,4 +1,3 @@
-internal import DequeModule
 internal import Foundation
 internal import Logging
 
@@ -14,17 +13,17 @@ extension DownloadTask {
         case .prepare(let id, let preparation):
             sendOrStep(bufferAtOnce(id, preparation)) { task, _ in await task.prepare(id, preparation) }
         case .startBody(let id, let offset, let compare, let limit):
-            if compare == 0, pendingSteps == 0 {
+            if compare == 0, steps.isEmpty {
                 startBody(id, offset, expecting: [], limit)
             } else {
                 step { task, _ in await task.startBody(id, offset, compare, limit) }
             }
-        case .shorten(let id, let end): workers[id]?.shorten(to: end)
+        case .shorten(let id, let end): connections[id]?.shorten(to: end)
         case .close(let id): close(id)
         case .checkPiece(let index):
-            uncheckedPieces.append(index)
+            pieces.append(index)
             checkPieces()
-        case .forget(let range): forget(range)
+        case .forget(let range): giveUp(range)
         case .learnLimit(let limit): environment.pool.learn(.limit, limit, of: Origin(machine.sources.url))
         case .learnWorth(let count): environment.pool.learn(.worthwhile, count, of: Origin(machine.sources.url))
         case .checkpoint:
@@ -35,13 +34,13 @@ extension DownloadTask {
             timer?.cancel()
             timer = nil
         case .verify(let checksum): verify(checksum)
-        case .cancelVerification: verification?.set()
+        case .cancelVerification: pieces.cancelComparison()
         case .publish:
             if environment.delegate?.taskPublishesWithOthers(self) != true { step { task, _ in await task.publish() } }
         case .setAside: step { task, _ in await task.setAside() }
         case .discardPartial: step { task, _ in await task.discardPartial() }
         case .releaseFile:
-            if part == nil, pendingSteps == 0 { fileIsReleased() } else { step { task, _ in await task.releaseFile() } }
+            if part == nil, steps.isEmpty { fileIsReleased() } else { step { task, _ in await task.releaseFile() } }
         case .report: report()
         }
     }
@@ -79,84 +78,11 @@ extension DownloadTask {
     /// Gets the slot for the next attempt, because another download may have got it during the wait.
     ///
     /// - Returns: `false` if no slot is free and the download was queued.
-    private func regainSlot() -> Bool {
+    func regainSlot() -> Bool {
         guard case .backingOff = machine.state, environment.delegate?.taskHasBackedOff(self) == false else {
             return true
         }
         send(.slotWithdrawn)
         return false
-    }
-
-    // MARK: Links
-
-    private func sourceReceiver(_ id: DownloadMachine.AskID) -> @Sendable (SourceAnswer) async -> Bool {
-        environment.spawner.receiver(self) { (task, answer: SourceAnswer, _) in
-            task.sourceAnswered(id, answer)
-            return true
-        }
-    }
-
-    private func sourceAnswered(_ id: DownloadMachine.AskID, _ answer: SourceAnswer) {
-        guard sourceAsk?.id == id else { return }
-        sourceAsk?.cancel()
-        sourceAsk = nil
-        let event = event(id, answer)
-        send(event)
-        if case .sourceFound = event { recordLink() }
-    }
-
-    /// Continues from another URL of the same file. Returns when the URL is recorded.
-    func replaceSource(with source: DownloadSource, isolation: isolated (any Actor)? = #isolation) async {
-        // The machine makes the next attempt at once.
-        _ = regainSlot()
-        send(.sourceReplaced(adopt(source)))
-        recordLink()
-        hub.progressed(present())
-        await settled()
-    }
-
-    /// Records the new link. Makes it durable if bytes of the download are on the disk.
-    private func recordLink() {
-        guard ownsRecord, machine.state != .cancelled else { return }
-        if hasNoDiskState { return environment.services.store.note(record) }
-        step { task, _ in await task.commitLink() }
-    }
-
-    // MARK: Verifying
-
-    private func verify(_ checksum: DownloadRequest.Checksum?) {
-        guard let checksum, let part else {
-            proof = machine.resource?.isFramed == true ? .length : .none
-            if pendingSteps == 0 { send(.verified(.unchecked)) } else { step { _, _ in .verified(.unchecked) } }
-            return
-        }
-        let flag = CancelFlag()
-        verification = flag
-        environment.spawner.start(self) { task, _ in
-            if let event = await task.compare(part, with: checksum, unless: flag) { task.send(event) }
-        }
-    }
-
-    /// Compares complete pieces with their digests one after another.
-    private func checkPieces() {
-        guard !isCheckingPieces, !uncheckedPieces.isEmpty, let part else { return }
-        if let pieces = machine.settings.pieces, let total = machine.resource?.total {
-            part.keepPieces(pieces, total: total)
-        }
-        isCheckingPieces = true
-        environment.spawner.start(self) { task, _ in
-            while task.part === part, let index = task.uncheckedPieces.popFirst() {
-                if let event = await task.check(index, of: part) { task.send(event) }
-            }
-            task.isCheckingPieces = false
-            // The file may have been closed and opened again in the meantime.
-            task.checkPieces()
-        }
-    }
-
-    private func forget(_ range: Range<Int64>) {
-        guard let part else { return }
-        part.forget(range)
-        note(part)
     }
 }

@@ -23,7 +23,7 @@ extension DownloadTask {
             }
             guard let part else { return nil }
             if preparation.startsOver {
-                uncheckedPieces.removeAll()
+                pieces.removeAll()
                 // The file no longer has the contents that were about to get the final name.
                 record.part?.size = 0
                 let adopted = abandonAdopted()
@@ -31,7 +31,7 @@ extension DownloadTask {
                 // durable, because a power loss must leave neither claims on bytes of another version nor bytes without
                 // an owner.
                 try await services.store.commit(record, .zero, durably: true)
-                notedMark = .zero
+                marks.noteEmpty()
                 try await removeControlFile(of: adopted)
                 do throws(DiskError) { try await part.startOver() } catch { throw DownloadError(error) }
             }

@@ -23,9 +23,7 @@ extension DownloadTask {
     func note(_ part: PartFile) {
         guard !part.file.isInMemory else { return }
         let persisted = part.persisted
-        guard persisted != notedMark else { return }
-        notedMark = persisted
-        store.note(persisted, of: record.id)
+        if marks.note(persisted) { store.note(persisted, of: record.id) }
     }
 
     /// Notes the ranges once more at the end of a transfer, because the next transfer may begin only minutes later.
@@ -65,25 +63,23 @@ extension DownloadTask {
         send(.bytesLanded(persisted))
         countBytes()
         part.catchUp()
-        meter.record(persisted.count, at: now)
+        marks.measure(persisted.count, at: now)
         environment.notifications.progressed(present(at: now), hub)
         if isInMemory { return leavesMemoryInTime(at: now) }
-        if now - lastSync >= environment.configuration.storage.syncInterval, !isSyncing,
-            persisted.written != persisted.synced
+        if persisted.written != persisted.synced,
+            marks.beginSync(at: now, every: environment.configuration.storage.syncInterval)
         {
             sync(part)
         }
     }
 
     private func sync(_ part: PartFile) {
-        isSyncing = true
         environment.spawner.start(self) { task, _ in
             if let error = await task.makeDurable(part), task.part === part, task.machine.isTransferring {
                 task.send(.bytesLanded(part.persisted))
                 task.send(.stepFailed(error))
             }
-            task.lastSync = task.time.now()
-            task.isSyncing = false
+            task.marks.endSync(at: task.time.now())
             task.recordProgress()
         }
     }
@@ -93,10 +89,10 @@ extension DownloadTask {
     /// Moves a file from memory to the disk if it is not complete after three quarters of a progress interval.
     private func leavesMemoryInTime(at now: Instant) {
         // A file that has just become complete may be on its way to the disk in a batch.
-        guard case .transferring = machine.state, pendingSteps == 0, !isRefusedByDisk,
-            now - gatheringSince >= environment.configuration.storage.progressInterval * 3 / 4
+        guard case .transferring = machine.state, steps.isEmpty,
+            smallFile.isOver(at: now, after: environment.configuration.storage.progressInterval * 3 / 4)
         else { return }
-        lastSync = now
+        marks.restartInterval(at: now)
         bringToDisk()
     }
 

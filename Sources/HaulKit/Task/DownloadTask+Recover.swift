@@ -7,7 +7,7 @@ extension DownloadTask {
     /// Locks the partial file of an earlier run and reports its reliable ranges.
     func recover(isolation: isolated (any Actor)? = #isolation) async -> DownloadMachine.Event {
         record.startedAt = record.startedAt ?? services.time.date()
-        lastSync = services.time.now()
+        marks.restartInterval(at: services.time.now())
         do throws(DownloadError) {
             if let ending = try await published() { return ending }
             if let ending = try await claimBeforeStart() { return ending }
@@ -22,7 +22,7 @@ extension DownloadTask {
             {
                 // Another process completed the download while this one waited.
                 self.record = record
-                alreadyExisted = true
+                earlierFile = .completed
                 return .skipped(path: path)
             }
             guard let file else {
@@ -94,7 +94,7 @@ extension DownloadTask {
 
     /// Makes the record this process's own, so that this process records the end of the download.
     private func own() {
-        ownsRecord = true
+        standing.isOwned = true
         record.ownerNumber = services.store.owner.number
     }
 
@@ -150,8 +150,7 @@ extension DownloadTask {
         -> DownloadMachine.Event
     {
         try await checkContents(of: path)
-        alreadyExisted = true
-        self.existingFile = existingFile
+        earlierFile = .leftAlone(existingFile)
         return .skipped(path: path)
     }
 

@@ -1,4 +1,3 @@
-internal import DequeModule
 internal import Logging
 
 /// Ends the use of a partial file: sets it aside, deletes it, or closes it for another run.
@@ -57,7 +56,7 @@ extension DownloadTask {
                 return nil
             }
             try await services.store.remove(record.id)
-            isForgotten = true
+            standing.rowRemoved()
         } catch { services.logger.debug("store: \(error)") }
         return nil
     }
@@ -90,10 +89,10 @@ extension DownloadTask {
     @discardableResult
     func fileIsReleased() -> Bool {
         environment.pool.removeWorkers(of: id)
-        uncheckedPieces.removeAll()
+        pieces.removeAll()
         // Another process may run the download from now on.
-        hasNoDiskState = false
-        guard ownsRecord, record.ownerNumber != nil else { return false }
+        smallFile.hasNoDiskState = false
+        guard standing.isOwned, record.ownerNumber != nil else { return false }
         record.ownerNumber = nil
         return true
     }

@@ -8,7 +8,7 @@ extension DownloadTask {
     /// - Parameter name: a file name that has been checked.
     func rename(to name: String, isolation: isolated (any Actor)? = #isolation) async throws(DownloadError) {
         // A batch that publishes the file already has its name.
-        while bytesInBatch != nil { await withCheckedContinuation { waitingForBatch.append($0) } }
+        await leftBatch()
         // The change runs as a step, so that no other step uses the file or the record at the same time.
         let result: Result<Void, DownloadError> = await withCheckedContinuation { continuation in
             step { task, _ in
@@ -50,7 +50,7 @@ extension DownloadTask {
     /// Changes the final name of an unfinished download. The partial file keeps its path until it is complete.
     private func retarget(to path: String, isolation: isolated (any Actor)? = #isolation) async throws(DownloadError) {
         let before = record
-        if !ownsRecord {
+        if !standing.isOwned {
             guard try await services.store.claim(record.id) else {
                 throw FilePlacement.inUse(record.partPath ?? path, owner: record.ownerPID)
             }

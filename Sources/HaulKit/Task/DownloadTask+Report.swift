@@ -7,22 +7,63 @@ extension DownloadTask {
 
     func report() {
         let state = machine.state
+        updateRecord(state)
+        switch state {
+        case .paused, .completed, .failed, .cancelled:
+            environment.delegate?.taskLeavesQueue(self)
+            environment.pool.forget(id)
+        case .backingOff(let until, _): environment.delegate?.taskBacksOff(self, for: until - services.time.now())
+        // The download may have lost its slot and got another one during a step.
+        case .queued where environment.delegate?.taskIsQueued(self) == true:
+            step { task, _ in
+                task.start()
+                return nil
+            }
+        default: break
+        }
+        noteDiskUse()
+        count()
+        if isOnlyAnAttempt {
+            removeRow()
+        } else if state != .cancelled, standing.isOwned, !(smallFile.hasNoDiskState && record.status == .queued) {
+            services.store.note(record)
+        }
+        let now = services.time.now()
+        let snapshot = present(at: now)
+        let outcome = outcome
+        // Hooks come before listeners. A listener that hears of the end and waits for the hooks must find them
+        // notified.
+        tellHooks(state, snapshot)
+        // Listeners come after the pending steps. A listener that hears of the end must find the file closed and the
+        // record written.
+        if steps.isEmpty {
+            announce(snapshot, outcome)
+        } else {
+            step { task, _ in
+                var snapshot = snapshot
+                // Those steps may have brought the last bytes to the disk.
+                if task.machine.state == state, task.size == nil {
+                    snapshot.receivedBytes = task.machine.persisted.count
+                }
+                task.announce(snapshot, outcome)
+                return nil
+            }
+        }
+        logState(snapshot)
+    }
+
+    /// Brings the record in line with a state of the machine.
+    private func updateRecord(_ state: DownloadMachine.State) {
+        if state == .queued { earlierFile = .none }
         record.resource = machine.resource
         record.total = size ?? total
         record.error = nil
         record.hold = nil
         switch state {
-        case .queued:
+        case .queued, .inspectingDisk, .awaitingURL, .choosing, .comparing, .connecting, .preparing, .transferring,
+            .backingOff, .verifying:
             record.status = .queued
             record.finishedAt = nil
-            alreadyExisted = false
-            // The download may have lost its slot and got another one during a step.
-            if environment.delegate?.taskIsQueued(self) == true {
-                step { task, _ in
-                    task.start()
-                    return nil
-                }
-            }
         case .paused:
             // A shutdown is not a pause by the user. A download that ran is to run again after the next start.
             record.status = environment.isShuttingDown ? .queued : .paused
@@ -39,47 +80,7 @@ extension DownloadTask {
             record.error = error
             record.finishedAt = services.time.date()
         case .publishing, .cancelled: break
-        case .inspectingDisk, .awaitingURL, .choosing, .comparing, .connecting, .preparing, .transferring, .backingOff,
-            .verifying:
-            record.status = .queued
-            record.finishedAt = nil
         }
-        switch state {
-        case .paused, .completed, .failed, .cancelled:
-            environment.delegate?.taskLeavesQueue(self)
-            environment.pool.forget(id)
-        case .backingOff(let until, _): environment.delegate?.taskBacksOff(self, for: until - services.time.now())
-        default: break
-        }
-        noteDiskUse()
-        count()
-        if isOnlyAnAttempt {
-            forget()
-        } else if state != .cancelled, ownsRecord, !(hasNoDiskState && record.status == .queued) {
-            services.store.note(record)
-        }
-        let now = services.time.now()
-        let snapshot = present(at: now)
-        let outcome = outcome
-        // Hooks come before listeners. A listener that hears of the end and waits for the hooks must find them
-        // notified.
-        tellHooks(state, snapshot)
-        // Listeners come after the pending steps. A listener that hears of the end must find the file closed and the
-        // record written.
-        if pendingSteps == 0 {
-            announce(snapshot, outcome)
-        } else {
-            step { task, _ in
-                var snapshot = snapshot
-                // Those steps may have brought the last bytes to the disk.
-                if task.machine.state == state, task.size == nil {
-                    snapshot.receivedBytes = task.machine.persisted.count
-                }
-                task.announce(snapshot, outcome)
-                return nil
-            }
-        }
-        logState(snapshot)
     }
 
     /// Logs that the download has got a slot.
@@ -119,8 +120,8 @@ extension DownloadTask {
 
     /// Reports a state to hooks, after the steps that led to it.
     private func tellHooks(_ state: DownloadMachine.State, _ snapshot: DownloadSnapshot) {
-        let (notifications, alreadyExisted) = (environment.notifications, alreadyExisted)
-        if pendingSteps == 0 || !notifications.hooks.isWanted {
+        let (notifications, alreadyExisted) = (environment.notifications, earlierFile.exists)
+        if steps.isEmpty || !notifications.hooks.isWanted {
             notifications.tellHooks(state, snapshot, alreadyExisted: alreadyExisted)
         } else {
             step { task, _ in
@@ -132,8 +133,7 @@ extension DownloadTask {
 
     /// Tells the listeners of the download and of the downloader.
     private func announce(_ snapshot: DownloadSnapshot, _ outcome: DownloadOutcome?) {
-        environment.notifications.announce(snapshot, outcome, hub, isForgotten: isForgotten)
-        isForgotten = false
+        environment.notifications.announce(snapshot, outcome, hub, isForgotten: standing.takeRemoval())
     }
 
     /// Announces the end of the download again, after it has been requested again.
@@ -143,12 +143,12 @@ extension DownloadTask {
         tellHooks(machine.state, hub.snapshot)
     }
 
-    private func forget() {
-        guard ownsRecord else { return }
+    private func removeRow() {
+        guard standing.isOwned else { return }
         step { task, _ in
             do throws(DownloadError) {
                 try await task.services.store.remove(task.record.id)
-                task.isForgotten = true
+                task.standing.rowRemoved()
             } catch { task.services.logger.debug("store: \(error)") }
             return nil
         }
@@ -164,7 +164,7 @@ extension DownloadTask {
                     path: path,
                     bytes: size ?? machine.persisted.count,
                     proof: proof,
-                    alreadyExisted: alreadyExisted,
+                    alreadyExisted: earlierFile.exists,
                     finalURL: machine.resource?.redirectedTo
                 )
             )

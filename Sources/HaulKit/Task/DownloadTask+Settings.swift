@@ -2,9 +2,9 @@
 extension DownloadTask {
     /// Limits the speed from now on, and notes the limit in the record.
     func setSpeedLimit(_ bytesPerSecond: Int64?) {
-        speedLimit.bytesPerSecond = bytesPerSecond
+        connections.speedLimit.bytesPerSecond = bytesPerSecond
         record.request.bytesPerSecond = bytesPerSecond
-        if ownsRecord { environment.services.store.note(record) }
+        if standing.isOwned { environment.services.store.note(record) }
     }
 
     /// Adopts a priority and a position in the queue that the store has recorded.
@@ -26,9 +26,9 @@ extension DownloadTask {
     ) async throws(DownloadError) {
         if isMoved { record.move(to: request.destination) }
         let isReplaced = record.merge(request)
-        speedLimit.bytesPerSecond = record.request.bytesPerSecond
+        connections.speedLimit.bytesPerSecond = record.request.bytesPerSecond
         send(.retargeted(settings(record), isFromReplacedSource: isReplaced))
-        guard isReplaced || isMoved, ownsRecord else { return }
+        guard isReplaced || isMoved, standing.isOwned else { return }
         try await environment.services.store.commit(record, nil, durably: true)
     }
 }

@@ -35,7 +35,7 @@ extension DownloadTask {
             path: path,
             receivedBytes: size ?? machine.persisted.count,
             totalBytes: size ?? total,
-            bytesPerSecond: state == .transferring ? meter.bytesPerSecond(at: now) : 0,
+            bytesPerSecond: state == .transferring ? marks.speed(at: now) : 0,
             error: error,
             retryDelay: retryDelay,
             connections: state == .transferring ? machine.connections(at: now) : [],
@@ -75,7 +75,6 @@ extension DownloadTask {
     /// Whether the download has a step, a connection, a timer, an open file, bytes in a batch, an event in progress, or
     /// a waiting call.
     var hasOpenWork: Bool {
-        pendingSteps > 0 || part != nil || timer != nil || !workers.isEmpty || bytesInBatch != nil || isHandling
-            || waitingCalls > 0
+        steps.isBusy || part != nil || timer != nil || connections.count > 0 || smallFile.bytesInBatch != nil
     }
 }

@@ -70,6 +70,39 @@ extension DownloadTask {
         )
     }
 
+    func sourceReceiver(_ id: DownloadMachine.AskID) -> @Sendable (SourceAnswer) async -> Bool {
+        environment.spawner.receiver(self) { (task, answer: SourceAnswer, _) in
+            task.sourceAnswered(id, answer)
+            return true
+        }
+    }
+
+    private func sourceAnswered(_ id: DownloadMachine.AskID, _ answer: SourceAnswer) {
+        guard sourceAsk?.id == id else { return }
+        sourceAsk?.cancel()
+        sourceAsk = nil
+        let event = event(id, answer)
+        send(event)
+        if case .sourceFound = event { recordLink() }
+    }
+
+    /// Continues from another URL of the same file. Returns when the URL is recorded.
+    func replaceSource(with source: DownloadSource, isolation: isolated (any Actor)? = #isolation) async {
+        // The machine makes the next attempt at once.
+        _ = regainSlot()
+        send(.sourceReplaced(takeLink(source)))
+        recordLink()
+        hub.progressed(present())
+        await settled()
+    }
+
+    /// Records the new link. Makes it durable if bytes of the download are on the disk.
+    private func recordLink() {
+        guard standing.isOwned, machine.state != .cancelled else { return }
+        if smallFile.hasNoDiskState { return environment.services.store.note(record) }
+        step { task, _ in await task.commitLink() }
+    }
+
     private static let hasNoProvider = DownloadError(.sourceFailed, "There is no source provider any more.")
 
     func cancelSource(_ id: DownloadMachine.AskID) {
@@ -81,7 +114,7 @@ extension DownloadTask {
     /// Returns the event for an answer.
     func event(_ id: DownloadMachine.AskID, _ answer: SourceAnswer) -> DownloadMachine.Event {
         switch answer {
-        case .success(let source) where services.readers.canRead(source.url): return .sourceFound(id, adopt(source))
+        case .success(let source) where services.readers.canRead(source.url): return .sourceFound(id, takeLink(source))
         case .success(let source):
             let error = DownloadError(
                 .sourceFailed,
@@ -97,7 +130,7 @@ extension DownloadTask {
     // MARK: Taking
 
     /// Puts a link into the record, and returns it with the known facts about its host.
-    func adopt(_ source: DownloadSource) -> DownloadMachine.Link {
+    func takeLink(_ source: DownloadSource) -> DownloadMachine.Link {
         let date = services.time.date()
         record.take(source, now: date)
         return .init(

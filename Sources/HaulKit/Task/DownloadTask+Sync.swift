@@ -36,14 +36,14 @@ extension DownloadTask {
     private func makeNameDurable(_ part: PartFile, isolation: isolated (any Actor)? = #isolation)
         async throws(DiskError)
     {
-        guard needsFolderSync else { return }
+        guard marks.needsFolderSync else { return }
         let disk = services.disk
         let folder = FilePaths.folder(of: part.path)
-        needsFolderSync = false
+        marks.needsFolderSync = false
         do throws(DiskError) {
             try await services.runBlocking { () throws(DiskError) in try disk.syncFolder(folder) }
         } catch {
-            needsFolderSync = true
+            marks.needsFolderSync = true
             throw error
         }
     }
@@ -68,7 +68,7 @@ extension DownloadTask {
     /// Records the ranges after ``syncAtRest()``.
     func commitAtRest(isolation: isolated (any Actor)? = #isolation) async -> DownloadMachine.Event? {
         guard let part else {
-            if ownsRecord { services.store.note(record) }
+            if standing.isOwned { services.store.note(record) }
             return nil
         }
         guard !part.file.isInMemory else { return nil }
@@ -100,11 +100,11 @@ extension DownloadTask {
             try await services.store.commit(paused.map { ($0.record, nil) })
             failure = nil
         } catch { failure = error }
-        for task in paused { task.isPauseUnrecorded = failure != nil }
+        for task in paused { task.standing.isPauseUnrecorded = failure != nil }
         return failure
     }
 
     private var isPausedByUser: Bool {
-        machine.state == .paused && machine.hold == nil && ownsRecord && !environment.isShuttingDown
+        machine.state == .paused && machine.hold == nil && standing.isOwned && !environment.isShuttingDown
     }
 }

@@ -17,7 +17,7 @@ extension DownloadTask {
     {
         // The twin of an earlier record may be that of a process that has ended since.
         guard record.partPath == nil, record.mayHaveTwin,
-            services.store.hasMetOthers || services.store.file.isShared && !hasNoDiskState
+            services.store.hasMetOthers || services.store.file.isShared && !smallFile.hasNoDiskState
         else { return nil }
         let now = services.time.date()
         var ignored: Set<String> = []
@@ -117,8 +117,7 @@ extension DownloadTask {
         guard found.status == .completed, let path = found.finalPath, await services.isUnchanged(found),
             try await services.satisfies(record.request, found, until: environment.isStopping)
         else { return nil }
-        alreadyExisted = true
-        existingFile = found.finished
+        earlierFile = found.finished.map { .leftAlone($0) } ?? .completed
         record.proof = record.request.checksum == nil ? found.proof : .digest
         return .skipped(path: path)
     }

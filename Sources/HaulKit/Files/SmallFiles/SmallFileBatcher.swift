@@ -33,10 +33,10 @@ final class SmallFileBatcher {
 
     /// - Returns: `false` if the file does not gather in memory.
     func publish(_ task: DownloadTask) -> Bool {
-        guard let gathered = task.part?.file as? BufferedFile, task.hasNoDiskState, task.pendingSteps == 0,
+        guard let gathered = task.part?.file as? BufferedFile, task.smallFile.hasNoDiskState, task.steps.isEmpty,
             let bytes = gathered.bytes, Int64(bytes.readableBytes) == task.machine.persisted.prefix
         else { return false }
-        task.bytesInBatch = bytes.readableBytes
+        task.smallFile.enterBatch(bytes.readableBytes)
         waiting.append(task)
         self.bytes += bytes.readableBytes
         // The connection is free and only disk work remains, so the next download may begin.
@@ -168,7 +168,7 @@ final class SmallFileBatcher {
     }
 
     private func leave(_ task: DownloadTask) {
-        bytes -= task.bytesInBatch ?? 0
-        task.leaveBatch()
+        bytes -= task.smallFile.bytesInBatch ?? 0
+        task.smallFile.leaveBatch()
     }
 }

@@ -1,5 +1,6 @@
 internal import Foundation
 internal import Logging
+internal import NIOCore
 
 /// Small files: buffered until all bytes have arrived, so that many can be brought to the disk at once. A small file
 /// that takes long or does not end normally goes to the disk alone, like any other file.
@@ -11,7 +12,7 @@ extension DownloadTask {
     ///
     /// - Returns: `nil` if the disk must be inspected.
     func recoverAtOnce() -> DownloadMachine.Event? {
-        guard hasNoDiskState, part == nil, record.partPath == nil, pendingSteps == 0 else {
+        guard smallFile.hasNoDiskState, part == nil, record.partPath == nil, steps.isEmpty else {
             return nil
         }
         // An existing file at a known name may end the download, or be continued.
@@ -21,7 +22,7 @@ extension DownloadTask {
         // Another process may run the same download or have completed it.
         guard !services.store.hasMetOthers else { return nil }
         record.startedAt = record.startedAt ?? services.time.date()
-        lastSync = services.time.now()
+        marks.restartInterval(at: services.time.now())
         return .recovered(nil)
     }
 
@@ -33,7 +34,7 @@ extension DownloadTask {
     func bufferAtOnce(_ id: DownloadMachine.ConnectionID, _ preparation: DownloadMachine.Preparation)
         -> DownloadMachine.Event?
     {
-        guard hasNoDiskState, part == nil, preparation.startsOver, pendingSteps == 0,
+        guard smallFile.hasNoDiskState, part == nil, preparation.startsOver, steps.isEmpty,
             machine.settings.pieces == nil, record.request.root == nil,
             let total = preparation.resource.total, BufferedFile.isFor(total)
         else { return nil }
@@ -43,7 +44,7 @@ extension DownloadTask {
         let path = record.path(preparation)
         record.resource = preparation.resource
         record.finalPath = path
-        gatheringSince = services.time.now()
+        smallFile.begin(at: services.time.now())
         let file = BufferedFile(FilePaths.part(of: path), capacity: Int(clamping: max(total, 0)))
         hold(file, .zero)
         if let checksum = machine.settings.checksum ?? preparation.resource.digest {
@@ -74,7 +75,7 @@ extension DownloadTask {
             return nil
         } catch {
             // The bytes are still in memory. Publishing tries again with a new file.
-            isRefusedByDisk = true
+            smallFile.refusedByDisk()
             let placement = services.placement
             do throws(DownloadError) {
                 try await services.onDisk { () throws(DiskError) in try placement.remove(file) }
@@ -95,11 +96,52 @@ extension DownloadTask {
         do throws(DownloadError) {
             if try await moveToDisk() == nil { return true }
             // Publishing checks again for the other process's file, and ends the download.
-            isRefusedByDisk = true
+            smallFile.refusedByDisk()
             return false
         } catch {
             services.logger.debug("\(error)")
             return false
         }
+    }
+
+    // MARK: Batch
+
+    /// Puts the created partial file into the record, before its name is recorded.
+    func startPublishing(_ made: BufferedFilePlacement.Made) {
+        record.status = .publishing
+        record.partPath = made.file.path
+        record.finalPath = made.name
+        record.part = made.identity
+        smallFile.hasNoDiskState = false
+    }
+
+    func endPublication(_ made: BufferedFilePlacement.Made, _ ending: BufferedFilePlacement.Ending) {
+        let count = Int64(made.job.bytes.readableBytes)
+        switch ending {
+        case .published(let status):
+            part = nil
+            record.partPath = nil
+            record.finished = status
+            send(.published(path: made.name))
+        case .nameTaken(let file):
+            hold(file, PersistedRanges(written: count, synced: count))
+            step { task, _ in await task.publish() }
+        case .failed(let error, let file, let isSynced):
+            hold(file, isSynced ? PersistedRanges(written: count, synced: count) : .zero)
+            send(.stepFailed(DownloadError(error)))
+        }
+    }
+
+    /// Resets the record as if the file had never been created.
+    func withdrawPublication(_ made: BufferedFilePlacement.Made) {
+        record.status = .queued
+        record.forgetPart()
+        record.finalPath = record.finalPath ?? made.job.path
+        smallFile.hasNoDiskState = true
+    }
+
+    /// Returns when the download is in no batch.
+    func leftBatch(isolation: isolated (any Actor)? = #isolation) async {
+        while smallFile.bytesInBatch != nil { await withCheckedContinuation { smallFile.wait($0) } }
     }
 }

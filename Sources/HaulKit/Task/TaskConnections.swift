@@ -1,0 +1,30 @@
+/// Open connections of a download, with the cookies and the speed limit that they share.
+struct TaskConnections {
+    let speedLimit: RateLimiter
+    private var workers: [DownloadMachine.ConnectionID: SegmentWorker] = [:]
+    /// Cookies of the run; `nil` before its first connection.
+    private var jar: CookieJar?
+
+    init(_ speedLimit: RateLimiter) { self.speedLimit = speedLimit }
+
+    var count: Int { workers.count }
+
+    subscript(_ id: DownloadMachine.ConnectionID) -> SegmentWorker? { workers[id] }
+
+    mutating func add(_ worker: SegmentWorker, as id: DownloadMachine.ConnectionID) { workers[id] = worker }
+
+    /// Returns the removed connection; `nil` if it was removed before.
+    mutating func remove(_ id: DownloadMachine.ConnectionID) -> SegmentWorker? { workers.removeValue(forKey: id) }
+
+    /// Returns the cookies of the run, which begin with those of `collection`.
+    mutating func cookies(from collection: CookieCollection) -> CookieJar {
+        let jar = jar ?? CookieJar(collection)
+        self.jar = jar
+        return jar
+    }
+
+    /// Closes all connections without a report to the machine.
+    func close() {
+        for worker in workers.values { worker.close() }
+    }
+}
