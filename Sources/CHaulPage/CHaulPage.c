@@ -1,4 +1,4 @@
-// Written by Scripts/page-assets.
+// Written by Scripts/embedded-files.
 #include "CHaulPage.h"
 
 // #embed is C23; the compiler has it in every mode.

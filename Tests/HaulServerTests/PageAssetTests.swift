@@ -20,7 +20,7 @@ import Testing
             guard try file.resourceValues(forKeys: [.isRegularFileKey]).isRegularFile == true else { continue }
             let name = String(file.path.dropFirst(folder.path.count + 1))
             names.insert(name)
-            let asset = try #require(assets[name], "\(name): run Scripts/page-assets")
+            let asset = try #require(assets[name], "\(name): run Scripts/embedded-files")
             #expect(Data(buffer: asset.body) == (try Data(contentsOf: file)), "\(name)")
         }
         #expect(Set(assets.keys) == names)
