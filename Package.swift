@@ -297,10 +297,12 @@ let package = Package(
         ),
         // Debian's libpq-dev, which only the fleet needs: no product of this package reaches it.
         .systemLibrary(name: "CLibPQ", pkgConfig: "libpq", providers: [.apt(["libpq-dev"])]),
+        // The SQL of a queue, as a table of bytes inside the binary.
+        .target(name: "CHaulFleetSchema", exclude: ["schema"]),
         .target(
             name: "HaulFleet",
             dependencies: [
-                "CHaulSystem", "CLibPQ", "HaulKit",
+                "CHaulFleetSchema", "CHaulSystem", "CLibPQ", "HaulKit",
                 .product(name: "AsyncHTTPClient", package: "async-http-client"),
                 .product(name: "Crypto", package: "swift-crypto"),
                 .product(name: "DequeModule", package: "swift-collections"),

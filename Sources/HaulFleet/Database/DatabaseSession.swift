@@ -62,6 +62,15 @@ final class DatabaseSession {
         return try finish()
     }
 
+    /// Runs a text of several statements, in the open transaction or as one transaction of its own.
+    ///
+    /// The text is one message of the simple protocol: the server finds the end of each statement, and skips the
+    /// statements after a failed one.
+    func execute(script text: String) throws(FleetError) {
+        guard text.withCString({ PQsendQuery(connection, $0) }) == 1 else { throw lost() }
+        _ = try finish()
+    }
+
     /// Runs statements as one transaction in one round trip, so that no lock is held during a round trip.
     ///
     /// The server runs all statements before the synchronization as one transaction. A failed statement ends the

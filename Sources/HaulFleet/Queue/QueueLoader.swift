@@ -8,6 +8,8 @@ internal import Crypto
 package struct QueueLoader: Sendable {
     /// Number of items that one transaction adds.
     package static let standardChunk = 50_000
+    /// Number of items beyond the next one that have a partition before a chunk is added.
+    private static let itemsAhead: Int64 = 5_000_000
 
     package struct Result: Sendable, Hashable, Codable {
         package var added: Int64 = 0
@@ -89,15 +91,14 @@ package struct QueueLoader: Sendable {
         return Result(added: added, present: Int64(rows.count) - added)
     }
 
-    /// Makes partitions half a partition ahead of the next item number.
+    /// Makes partitions ahead of the next item number.
     private func makePartitions() async throws(FleetError) {
         let name = queue.quoted
-        let ahead = SchemaFunctions.partitionSize / 2
         let row = try await connection.run("SELECT next_item, partitioned_to FROM \(name).numbering").first
         guard let row else { throw FleetError(.databaseRefused, "The queue is damaged: its numbering is empty.") }
         let (next, end) = (try row.int(0, as: Int64.self), try row.int(1, as: Int64.self))
-        guard next + ahead > end else { return }
-        _ = try await connection.run("SELECT \(name).make_partitions($1)", [.int(next + ahead)], .loading)
+        guard next + Self.itemsAhead > end else { return }
+        _ = try await connection.run("SELECT \(name).make_partitions($1)", [.int(next + Self.itemsAhead)], .loading)
     }
 }
 

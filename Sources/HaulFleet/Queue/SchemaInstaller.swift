@@ -1,15 +1,7 @@
 /// Makes the schema of a queue and upgrades an older one.
 package struct SchemaInstaller: Sendable {
     /// Version of the schema that this program requires: the number of migrations.
-    static let version = Int32(migrations.count)
-
-    /// The statements that lead from each version to the next, in order. A released migration must never change.
-    private static let migrations: [[String]] = [
-        SchemaTables.statements,
-        ["ALTER TABLE setting ADD COLUMN destination_mark text"],
-        // Only the functions changed: they set the start times of leases that a worker took over.
-        [],
-    ]
+    static let version = Int32(SchemaFiles.migrations.count)
 
     private let connection: DatabaseConnection
     private let queue: QueueName
@@ -58,15 +50,12 @@ package struct SchemaInstaller: Sendable {
             let callers = try Self.callers(session, queue)
             try Self.dropFunctions(session, queue)
             for number in found..<version {
-                for statement in Self.migrations[Int(number)] { _ = try session.execute(statement) }
+                try session.execute(script: SchemaFiles.migrations[Int(number)])
                 _ = try session.execute("INSERT INTO version (number) VALUES ($1)", [.int(number + 1)])
             }
-            for function in SchemaFunctions.all {
-                _ = try session.execute(function.definition(in: queue))
-                _ = try session.execute("REVOKE ALL ON FUNCTION \(function.signature) FROM PUBLIC")
-            }
+            for file in try SchemaFiles.functions() { try session.execute(script: file) }
             for (right, role) in callers {
-                for statement in grants(right, to: role) { _ = try session.execute(statement) }
+                try session.execute(script: SchemaFiles.grants(right, in: queue, to: role))
             }
             return true
         }
@@ -99,35 +88,7 @@ package struct SchemaInstaller: Sendable {
 
     /// Grants a right in the queue to an existing database role. Repeated grants change nothing.
     package func grant(_ right: Right, to role: String) async throws(FleetError) {
-        let granted = grants(right, to: role)
-        _ = try await connection.transaction { session throws(FleetError) in
-            for statement in granted { _ = try session.execute(statement) }
-        }
-    }
-
-    private func grants(_ right: Right, to role: String) -> [String] {
-        let (schema, role) = (queue.quoted, role.quotedIdentifier)
-        var statements = ["GRANT USAGE ON SCHEMA \(schema) TO \(role)"]
-        func grantFunctions(_ caller: SchemaFunction.Caller) {
-            for function in SchemaFunctions.all where function.caller == caller {
-                statements.append("GRANT EXECUTE ON FUNCTION \(schema).\(function.signature) TO \(role)")
-            }
-        }
-        switch right {
-        case .worker: grantFunctions(.worker)
-        case .loader:
-            grantFunctions(.loader)
-            // The function that reads the loader's temporary tables runs with the loader's rights, because those tables
-            // belong to the loader.
-            statements.append("GRANT SELECT, INSERT ON \(tables("host", "url_seen", "item", "batch")) TO \(role)")
-            statements.append("GRANT SELECT, UPDATE ON \(tables("numbering")) TO \(role)")
-            statements.append("GRANT SELECT ON \(tables("setting", "version")) TO \(role)")
-        case .reader: statements.append("GRANT SELECT ON ALL TABLES IN SCHEMA \(schema) TO \(role)")
-        }
-        return statements
-    }
-
-    private func tables(_ names: String...) -> String {
-        names.map { "\(queue.quoted).\($0)" }.joined(separator: ", ")
+        let grants = try SchemaFiles.grants(right, in: queue, to: role)
+        try await connection.transaction { session throws(FleetError) in try session.execute(script: grants) }
     }
 }

@@ -1,0 +1,68 @@
+// Written by Scripts/embedded-files.
+#include "CHaulFleetSchema.h"
+
+// #embed is C23; the compiler has it in every mode.
+#pragma clang diagnostic ignored "-Wc23-extensions"
+
+static const unsigned char asset_0[] = {
+#embed "schema/function-settings.sql"
+};
+static const unsigned char asset_1[] = {
+#embed "schema/functions/administration.sql"
+};
+static const unsigned char asset_2[] = {
+#embed "schema/functions/claim.sql"
+};
+static const unsigned char asset_3[] = {
+#embed "schema/functions/loading.sql"
+};
+static const unsigned char asset_4[] = {
+#embed "schema/functions/maintenance.sql"
+};
+static const unsigned char asset_5[] = {
+#embed "schema/functions/report.sql"
+};
+static const unsigned char asset_6[] = {
+#embed "schema/functions/settings.sql"
+};
+static const unsigned char asset_7[] = {
+#embed "schema/functions/workers.sql"
+};
+static const unsigned char asset_8[] = {
+#embed "schema/grants/loader.sql"
+};
+static const unsigned char asset_9[] = {
+#embed "schema/grants/reader.sql"
+};
+static const unsigned char asset_10[] = {
+#embed "schema/grants/worker.sql"
+};
+static const unsigned char asset_11[] = {
+#embed "schema/migrations/001-tables.sql"
+};
+static const unsigned char asset_12[] = {
+#embed "schema/migrations/002-destination-mark.sql"
+};
+static const unsigned char asset_13[] = {
+#embed "schema/migrations/003-start-times.sql"
+};
+
+static const haul_schema_asset assets[] = {
+    {"function-settings.sql", asset_0, sizeof(asset_0)},
+    {"functions/administration.sql", asset_1, sizeof(asset_1)},
+    {"functions/claim.sql", asset_2, sizeof(asset_2)},
+    {"functions/loading.sql", asset_3, sizeof(asset_3)},
+    {"functions/maintenance.sql", asset_4, sizeof(asset_4)},
+    {"functions/report.sql", asset_5, sizeof(asset_5)},
+    {"functions/settings.sql", asset_6, sizeof(asset_6)},
+    {"functions/workers.sql", asset_7, sizeof(asset_7)},
+    {"grants/loader.sql", asset_8, sizeof(asset_8)},
+    {"grants/reader.sql", asset_9, sizeof(asset_9)},
+    {"grants/worker.sql", asset_10, sizeof(asset_10)},
+    {"migrations/001-tables.sql", asset_11, sizeof(asset_11)},
+    {"migrations/002-destination-mark.sql", asset_12, sizeof(asset_12)},
+    {"migrations/003-start-times.sql", asset_13, sizeof(asset_13)},
+};
+
+const haul_schema_asset *haul_schema_assets(void) { return assets; }
+size_t haul_schema_asset_count(void) { return sizeof(assets) / sizeof(assets[0]); }

@@ -1,0 +1,238 @@
+-- Returns the server's timeline, which changes when a standby takes over. A takeover may lose commits, and with them
+-- results that the queue had accepted. Workers of another timeline must therefore register again.
+CREATE FUNCTION current_timeline() RETURNS integer
+LANGUAGE plpgsql SECURITY DEFINER AS $$
+#variable_conflict use_column
+BEGIN
+    RETURN ('x' || substr(pg_walfile_name(pg_current_wal_insert_lsn()), 1, 8))::bit(32)::integer;
+END
+$$;
+
+-- Locks the worker's row, so that no other transaction declares the worker dead during the caller's transaction.
+CREATE FUNCTION require_alive(p_worker bigint) RETURNS void
+LANGUAGE plpgsql SECURITY DEFINER AS $$
+#variable_conflict use_column
+BEGIN
+    PERFORM 1 FROM worker
+        WHERE worker_id = p_worker AND state = 'live' AND timeline = current_timeline() FOR KEY SHARE;
+    IF NOT FOUND THEN
+        RAISE EXCEPTION 'worker % is not alive', p_worker USING ERRCODE = 'HF001';
+    END IF;
+END
+$$;
+
+-- Returns the leases of one claim of a worker, or of all claims if `p_claim` is null. Start times in the past stay
+-- negative delays, so that the requests of a repeated answer do not all start now.
+CREATE FUNCTION held(p_worker bigint, p_claim integer) RETURNS SETOF granted
+LANGUAGE plpgsql SECURITY DEFINER AS $$
+#variable_conflict use_column
+DECLARE v_now timestamptz := clock_timestamp();
+BEGIN
+    RETURN QUERY SELECT l.item_id, l.epoch, i.url, i.path, i.checksum, i.size, i.metadata, l.host_id,
+        l.attempt::integer, l.connections, h.gap_ms::bigint,
+        ceil(extract(epoch FROM l.starts_at - v_now) * 1000)::bigint,
+        l.upload_id, false, false, NULL::bigint
+    FROM lease l
+        JOIN item i ON i.item_id = l.item_id
+        JOIN host h ON h.host_id = l.host_id
+    WHERE l.worker_id = p_worker AND (p_claim IS NULL OR l.claim_number = p_claim)
+    ORDER BY l.starts_at NULLS FIRST, l.prio, l.item_id;
+END
+$$;
+
+-- Leases at most `p_limit` items of a host. The leases share `p_room` connections if no further items wait; otherwise
+-- each gets one connection. A null `p_room` means that the host has no limit.
+--
+-- The pick is materialized, because a nested loop would otherwise run it again and lease more than the limit.
+CREATE FUNCTION take_from_host(
+    p_worker bigint, p_claim integer, p_host integer, p_limit integer, p_room integer, p_start timestamptz,
+    p_gap_ms integer
+) RETURNS integer
+LANGUAGE plpgsql SECURITY DEFINER AS $$
+#variable_conflict use_column
+DECLARE
+    v_taken integer;
+    v_waiting integer;
+    v_room integer := p_room;
+BEGIN
+    IF p_room IS NOT NULL THEN
+        SELECT count(*) INTO v_waiting FROM (
+            SELECT 1 FROM ready WHERE host_id = p_host LIMIT p_limit + 1) w;
+        -- Where more wait than are taken, each gets one connection.
+        IF v_waiting > p_limit THEN v_waiting := p_limit; v_room := p_limit; END IF;
+    END IF;
+    WITH pick AS MATERIALIZED (
+        SELECT item_id FROM ready WHERE host_id = p_host
+        ORDER BY prio, item_id LIMIT p_limit FOR UPDATE SKIP LOCKED
+    ), gone AS (
+        DELETE FROM ready r USING pick p WHERE r.item_id = p.item_id RETURNING r.*
+    ), numbered AS (
+        SELECT g.*, (row_number() OVER (ORDER BY g.prio, g.item_id) - 1)::integer AS place FROM gone g
+    ), leased AS (
+        INSERT INTO lease (item_id, host_id, prio, attempt, losses, epoch, worker_id, claim_number, connections,
+            upload_id, starts_at)
+        SELECT item_id, host_id, prio, attempt + 1, losses, epoch + 1, p_worker, p_claim,
+            v_room / v_waiting + (place < v_room % v_waiting)::integer,
+            upload_id, p_start + place * p_gap_ms * interval '1 ms'
+        FROM numbered
+        RETURNING 1
+    )
+    SELECT count(*) INTO v_taken FROM leased;
+    RETURN v_taken;
+END
+$$;
+
+-- Leases items, first of hosts with a limit and then of the others. One claim at a time locks a host with a limit; any
+-- number of claims take from the others at once. No claim waits for another one.
+--
+-- `p_claim` numbers the claims of a worker. A used number belongs to a claim whose answer was lost, or to one that
+-- arrives late. Such a claim gets its former leases and no new ones. New ones would stay with a worker that does not
+-- know of them.
+CREATE FUNCTION claim(p_worker bigint, p_claim integer, p_limit integer) RETURNS SETOF granted
+LANGUAGE plpgsql SECURITY DEFINER AS $$
+#variable_conflict use_column
+DECLARE
+    v_now timestamptz := clock_timestamp();
+    v_left integer := least(greatest(p_limit, 0), 10000);
+    v_pause boolean;
+    v_seen integer := 0;
+    v_taken integer := 0;
+    v_all integer := 0;
+    v_room integer;
+    v_limit integer;
+    v_share integer;
+    v_start timestamptz;
+    v_more boolean;
+    v_host host%ROWTYPE;
+    v_id integer;
+    v_pivot integer;
+    v_hosts integer[];
+    v_rest integer[];
+BEGIN
+    PERFORM require_alive(p_worker);
+    UPDATE worker SET claim_number = p_claim WHERE worker_id = p_worker AND claim_number < p_claim;
+    IF NOT FOUND THEN RETURN QUERY SELECT * FROM held(p_worker, p_claim); RETURN; END IF;
+    SELECT is_paused OR is_draining INTO v_pause FROM setting;
+    IF v_pause THEN RETURN QUERY SELECT * FROM empty_claim(v_now, true); RETURN; END IF;
+
+    FOR v_id IN SELECT host_id FROM host
+        WHERE has_ready AND (gap_ms > 0 OR max_connections IS NOT NULL)
+            AND next_at <= v_now AND blocked_until <= v_now
+        ORDER BY next_at, host_id LIMIT 256
+    LOOP
+        EXIT WHEN v_left <= 0;
+        v_seen := v_seen + 1;
+        SELECT * INTO v_host FROM host
+            WHERE host_id = v_id AND has_ready AND (gap_ms > 0 OR max_connections IS NOT NULL)
+                AND next_at <= v_now AND blocked_until <= v_now
+            FOR NO KEY UPDATE SKIP LOCKED;
+        CONTINUE WHEN NOT FOUND;
+        v_limit := v_left;
+        v_room := NULL;
+        IF v_host.max_connections IS NOT NULL THEN
+            -- A new snapshot under the lock: every lease of the host is in it.
+            SELECT v_host.max_connections - coalesce(sum(coalesce(connections, 1)), 0) INTO v_room
+                FROM lease WHERE host_id = v_id;
+            IF v_room <= 0 THEN
+                -- Many full hosts in front must not hide those behind them.
+                IF v_seen > 32 THEN
+                    UPDATE host SET next_at = v_now + (0.2 + 0.8 * random()) * interval '1 s'
+                        WHERE host_id = v_id;
+                END IF;
+                CONTINUE;
+            END IF;
+            v_limit := least(v_limit, v_room);
+        END IF;
+        v_start := NULL;
+        IF v_host.gap_ms > 0 THEN
+            v_start := greatest(v_host.next_at, v_now);
+            v_limit := least(v_limit, greatest(1, 2000 / v_host.gap_ms));
+        END IF;
+        v_taken := take_from_host(p_worker, p_claim, v_id, v_limit, v_room, v_start, v_host.gap_ms);
+        v_more := EXISTS (SELECT 1 FROM ready WHERE host_id = v_id);
+        IF NOT v_more OR (v_taken > 0 AND v_host.gap_ms > 0) THEN
+            UPDATE host SET has_ready = v_more,
+                next_at = CASE WHEN gap_ms > 0
+                    THEN v_start + v_taken * gap_ms * interval '1 ms' ELSE next_at END
+                WHERE host_id = v_id;
+        END IF;
+        v_left := v_left - v_taken;
+        v_all := v_all + v_taken;
+    END LOOP;
+
+    IF v_left > 0 THEN
+        -- From a random host on, so that workers spread over hosts; each host gives its share first.
+        v_pivot := floor(random() * (SELECT coalesce(max(host_id), 0) + 1 FROM host));
+        SELECT array_agg(f.host_id) INTO v_hosts FROM (
+            (SELECT host_id FROM host WHERE has_ready AND gap_ms = 0 AND max_connections IS NULL
+                AND blocked_until <= v_now AND host_id >= v_pivot ORDER BY host_id LIMIT 16)
+            UNION ALL
+            (SELECT host_id FROM host WHERE has_ready AND gap_ms = 0 AND max_connections IS NULL
+                AND blocked_until <= v_now AND host_id < v_pivot ORDER BY host_id LIMIT 16)
+            LIMIT 16) f;
+        WHILE v_left > 0 AND v_hosts IS NOT NULL LOOP
+            v_rest := NULL;
+            v_share := ceil(v_left::numeric / cardinality(v_hosts));
+            FOREACH v_id IN ARRAY v_hosts LOOP
+                EXIT WHEN v_left <= 0;
+                v_limit := least(v_left, v_share);
+                v_taken := take_from_host(p_worker, p_claim, v_id, v_limit, NULL, NULL, 0);
+                v_left := v_left - v_taken;
+                v_all := v_all + v_taken;
+                IF v_taken = v_limit THEN
+                    v_rest := v_rest || v_id;
+                ELSE
+                    -- The query under the lock sees every item that was added: items are added first, and the
+                    -- same lock is taken after that.
+                    PERFORM 1 FROM host WHERE host_id = v_id FOR NO KEY UPDATE SKIP LOCKED;
+                    IF FOUND AND NOT EXISTS (SELECT 1 FROM ready WHERE host_id = v_id) THEN
+                        UPDATE host SET has_ready = false WHERE host_id = v_id;
+                    END IF;
+                END IF;
+            END LOOP;
+            v_hosts := v_rest;
+        END LOOP;
+    END IF;
+
+    IF v_left > 0 THEN
+        -- The feeder goes further than it otherwise would.
+        IF EXISTS (SELECT 1 FROM batch WHERE fed_to < last_id) THEN
+            PERFORM 1 FROM starvation WHERE at < v_now - interval '1 s' FOR NO KEY UPDATE SKIP LOCKED;
+            IF FOUND THEN UPDATE starvation SET at = v_now; END IF;
+        END IF;
+        IF v_all = 0 THEN RETURN QUERY SELECT * FROM empty_claim(v_now, false); RETURN; END IF;
+    END IF;
+    RETURN QUERY SELECT * FROM held(p_worker, p_claim);
+END
+$$;
+
+-- Returns the single row of a claim without leases.
+CREATE FUNCTION empty_claim(p_now timestamptz, p_paused boolean) RETURNS SETOF granted
+LANGUAGE plpgsql SECURITY DEFINER AS $$
+#variable_conflict use_column
+DECLARE
+    v_due timestamptz;
+    v_soon boolean;
+    v_drained boolean;
+BEGIN
+    v_soon := EXISTS (SELECT 1 FROM batch WHERE fed_to < last_id);
+    v_drained := NOT v_soon AND NOT EXISTS (SELECT 1 FROM ready) AND NOT EXISTS (SELECT 1 FROM later)
+        AND NOT EXISTS (SELECT 1 FROM lease);
+    IF NOT v_drained AND NOT p_paused THEN
+        SELECT least(
+            (SELECT min(due_at) FROM later),
+            (SELECT min(next_at) FROM host
+                WHERE has_ready AND (gap_ms > 0 OR max_connections IS NOT NULL) AND next_at > p_now),
+            (SELECT min(blocked_until) FROM host
+                WHERE has_ready AND gap_ms = 0 AND max_connections IS NULL AND blocked_until > p_now)
+        ) INTO v_due;
+        -- What is due already waits for the next call of maintain.
+        IF v_soon THEN v_due := least(v_due, p_now); END IF;
+    END IF;
+    RETURN QUERY SELECT NULL::bigint, NULL::integer, NULL::text, NULL::text, NULL::text, NULL::bigint,
+        NULL::text, NULL::integer, NULL::integer, NULL::integer, NULL::bigint, NULL::bigint, NULL::text,
+        v_drained, p_paused,
+        CASE WHEN v_due IS NOT NULL
+            THEN least(ceil(greatest(extract(epoch FROM v_due - p_now) * 1000, 100)), 1e12)::bigint END;
+END
+$$;

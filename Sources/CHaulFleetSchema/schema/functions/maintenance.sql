@@ -1,0 +1,177 @@
+-- Returns the time since which workers could send beats: the start of the server or, if the role may see it, of the WAL
+-- writer process. The WAL writer starts after each recovery and when a standby takes over.
+CREATE FUNCTION writable_since() RETURNS timestamptz
+LANGUAGE plpgsql SECURITY DEFINER AS $$
+#variable_conflict use_column
+BEGIN
+    RETURN greatest(pg_postmaster_start_time(),
+        (SELECT max(backend_start) FROM pg_stat_activity WHERE backend_type = 'walwriter'));
+END
+$$;
+
+-- Returns the items of workers whose leases have expired by the database's clock. Finds no worker dead before the
+-- server has been up for a lease time, because workers could not send beats earlier.
+CREATE FUNCTION reap() RETURNS TABLE (worker_id bigint, items integer)
+LANGUAGE plpgsql SECURITY DEFINER AS $$
+#variable_conflict use_column
+DECLARE
+    v_now timestamptz := clock_timestamp();
+    v_since timestamptz;
+    v_dead bigint[];
+    v_items integer;
+BEGIN
+    PERFORM 1 FROM worker WHERE state = 'live' AND beat_at < v_now - lease_s * interval '1 s' LIMIT 1;
+    IF NOT FOUND THEN RETURN; END IF;
+    v_since := writable_since();
+    SELECT array_agg(d.worker_id) INTO v_dead FROM (
+        SELECT worker_id FROM worker
+        WHERE state = 'live' AND beat_at < v_now - lease_s * interval '1 s'
+            AND v_since < v_now - lease_s * interval '1 s'
+        ORDER BY beat_at LIMIT 20 FOR UPDATE SKIP LOCKED) d;
+    IF v_dead IS NULL THEN RETURN; END IF;
+    UPDATE worker SET state = 'dead' WHERE worker_id = ANY (v_dead);
+    v_items := give_back(v_dead, true);
+    RETURN QUERY SELECT d.id, CASE WHEN d.place = 1 THEN v_items ELSE 0 END
+        FROM unnest(v_dead) WITH ORDINALITY AS d (id, place);
+END
+$$;
+
+-- Makes due retries ready.
+CREATE FUNCTION promote(p_limit integer) RETURNS integer
+LANGUAGE plpgsql SECURITY DEFINER AS $$
+#variable_conflict use_column
+DECLARE
+    v_hosts integer[];
+    v_count integer;
+BEGIN
+    WITH due AS MATERIALIZED (
+        SELECT item_id FROM later WHERE due_at <= clock_timestamp()
+        ORDER BY due_at LIMIT least(p_limit, 10000) FOR UPDATE SKIP LOCKED
+    ), gone AS MATERIALIZED (
+        DELETE FROM later l USING due d WHERE l.item_id = d.item_id RETURNING l.*
+    ), put AS (
+        INSERT INTO ready (item_id, host_id, prio, attempt, losses, epoch, returned_by, upload_id)
+        SELECT item_id, host_id, prio, attempt, losses, epoch, returned_by, upload_id FROM gone
+    )
+    SELECT count(*), array_agg(DISTINCT host_id) INTO v_count, v_hosts FROM gone;
+    IF v_hosts IS NOT NULL THEN PERFORM mark_hosts(v_hosts); END IF;
+    RETURN v_count;
+END
+$$;
+
+-- Makes up to 50,000 next items of lists ready if fewer than 50,000 are. The bound keeps `ready` in memory however long
+-- the lists are. If claims find too little because the ready items belong to busy hosts, feeding continues up to five
+-- million ready items. One caller feeds at a time; others return at once.
+CREATE FUNCTION feed() RETURNS integer
+LANGUAGE plpgsql SECURITY DEFINER AS $$
+#variable_conflict use_column
+DECLARE
+    v_now timestamptz := clock_timestamp();
+    v_feed feed%ROWTYPE;
+    v_batch batch%ROWTYPE;
+    v_count bigint;
+    v_budget integer;
+    v_fed integer := 0;
+    v_step integer;
+    v_to bigint;
+    v_new integer[];
+    v_hosts integer[] := '{}';
+    v_starved boolean;
+BEGIN
+    PERFORM 1 FROM batch WHERE fed_to < last_id LIMIT 1;
+    IF NOT FOUND THEN RETURN 0; END IF;
+    SELECT * INTO v_feed FROM feed FOR UPDATE SKIP LOCKED;
+    IF NOT FOUND THEN RETURN 0; END IF;
+    -- Counting what is ready costs most where it is much.
+    IF v_feed.counted >= 50000 AND v_feed.checked_at > v_now - interval '1 s' THEN RETURN 0; END IF;
+    IF v_feed.counted >= 500000 AND v_feed.checked_at > v_now - interval '10 s' THEN RETURN 0; END IF;
+    SELECT at > v_now - interval '30 s' INTO v_starved FROM starvation;
+    SELECT count(*) INTO v_count FROM (
+        SELECT 1 FROM ready LIMIT CASE WHEN v_starved THEN 5000000 ELSE 50000 END) r;
+    IF v_count < 50000 OR (v_starved AND v_count < 5000000) THEN
+        v_budget := 50000;
+        FOR v_batch IN SELECT * FROM batch WHERE fed_to < last_id
+            ORDER BY best_prio, batch_id LIMIT 1000 FOR NO KEY UPDATE
+        LOOP
+            EXIT WHEN v_budget <= 0;
+            v_to := least(v_batch.last_id, v_batch.fed_to + v_budget);
+            WITH put AS (
+                INSERT INTO ready (item_id, host_id, prio)
+                SELECT item_id, host_id, prio FROM item
+                WHERE item_id > v_batch.fed_to AND item_id <= v_to ORDER BY item_id
+                RETURNING host_id
+            )
+            SELECT count(*), array_agg(DISTINCT host_id) INTO v_step, v_new FROM put;
+            UPDATE batch SET fed_to = v_to, fed_items = fed_items + v_step
+                WHERE batch_id = v_batch.batch_id;
+            v_fed := v_fed + v_step;
+            v_budget := v_budget - greatest(v_step, 1);
+            IF v_new IS NOT NULL THEN v_hosts := v_hosts || v_new; END IF;
+        END LOOP;
+    END IF;
+    UPDATE feed SET checked_at = v_now, counted = v_count + v_fed;
+    IF cardinality(v_hosts) > 0 THEN PERFORM mark_hosts(v_hosts); END IF;
+    RETURN v_fed;
+END
+$$;
+
+-- Removes the rows of workers that ended a week ago and sums up old slices of the counters.
+CREATE FUNCTION tidy() RETURNS void
+LANGUAGE plpgsql SECURITY DEFINER AS $$
+#variable_conflict use_column
+DECLARE v_sums record;
+BEGIN
+    DELETE FROM worker w WHERE worker_id IN (
+        SELECT o.worker_id FROM worker o
+        WHERE o.state <> 'live' AND o.beat_at < clock_timestamp() - interval '7 days'
+            AND NOT EXISTS (SELECT 1 FROM lease l WHERE l.worker_id = o.worker_id)
+        LIMIT 100 FOR UPDATE SKIP LOCKED);
+    PERFORM 1 FROM progress WHERE bucket < clock_timestamp() - interval '20 minutes' AND bucket > '-infinity'
+        LIMIT 1;
+    IF NOT FOUND THEN RETURN; END IF;
+    WITH old AS MATERIALIZED (
+        SELECT bucket, slot FROM progress
+        WHERE bucket < clock_timestamp() - interval '10 minutes' AND bucket > '-infinity'
+        LIMIT 1000 FOR UPDATE SKIP LOCKED
+    ), gone AS MATERIALIZED (
+        DELETE FROM progress p USING old o WHERE p.bucket = o.bucket AND p.slot = o.slot RETURNING p.*
+    )
+    SELECT coalesce(sum(completed), 0)::bigint AS completed, coalesce(sum(failed), 0)::bigint AS failed,
+        coalesce(sum(retried), 0)::bigint AS retried, coalesce(sum(bytes), 0)::bigint AS bytes
+        INTO v_sums FROM gone;
+    INSERT INTO progress AS p (bucket, slot, completed, failed, retried, bytes)
+    VALUES ('-infinity', 0, v_sums.completed, v_sums.failed, v_sums.retried, v_sums.bytes)
+    ON CONFLICT (bucket, slot) DO UPDATE SET completed = p.completed + excluded.completed,
+        failed = p.failed + excluded.failed, retried = p.retried + excluded.retried,
+        bytes = p.bytes + excluded.bytes;
+END
+$$;
+
+CREATE FUNCTION finished(p_items bigint[]) RETURNS SETOF bigint
+LANGUAGE plpgsql SECURITY DEFINER AS $$
+#variable_conflict use_column
+BEGIN RETURN QUERY SELECT item_id FROM done WHERE item_id = ANY (p_items); END
+$$;
+
+-- Returns uploads to abort. A taken upload is returned again after ten minutes unless a worker has forgotten it.
+CREATE FUNCTION take_orphans(p_limit integer) RETURNS TABLE (item_id bigint, path text, upload_id text)
+LANGUAGE plpgsql SECURITY DEFINER AS $$
+#variable_conflict use_column
+BEGIN
+    RETURN QUERY UPDATE orphan_upload o SET taken_at = clock_timestamp()
+        FROM (SELECT item_id, upload_id FROM orphan_upload
+            WHERE taken_at < clock_timestamp() - interval '10 minutes'
+            LIMIT p_limit FOR UPDATE SKIP LOCKED) t
+        WHERE o.item_id = t.item_id AND o.upload_id = t.upload_id
+        RETURNING o.item_id, o.path, o.upload_id;
+END
+$$;
+
+CREATE FUNCTION forget_orphans(p_items bigint[], p_uploads text[]) RETURNS void
+LANGUAGE plpgsql SECURITY DEFINER AS $$
+#variable_conflict use_column
+BEGIN
+    DELETE FROM orphan_upload o USING unnest(p_items, p_uploads) AS g (item_id, upload_id)
+        WHERE o.item_id = g.item_id AND o.upload_id = g.upload_id;
+END
+$$;

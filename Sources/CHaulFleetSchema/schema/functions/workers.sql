@@ -1,0 +1,153 @@
+-- Fails the items of `p_workers` that have lost as many workers as the settings allow, because such a file may be what
+-- kills them. The caller must hold locks on the workers' rows.
+CREATE FUNCTION end_lost(p_workers bigint[]) RETURNS void
+LANGUAGE plpgsql SECURITY DEFINER AS $$
+#variable_conflict use_column
+DECLARE
+    v_items bigint[];
+    v_count bigint;
+BEGIN
+    WITH gone AS MATERIALIZED (
+        DELETE FROM lease l WHERE l.worker_id = ANY (p_workers)
+            AND l.losses + 1 >= (SELECT max_losses FROM setting)
+        RETURNING l.*
+    ), ended AS (
+        INSERT INTO done (item_id, epoch, worker_id, outcome, attempt, failure_kind, failure_message)
+        SELECT item_id, epoch, worker_id, 1, attempt, 'worker_lost',
+            format('%s workers ended without a report while they had this item.', losses + 1)
+        FROM gone
+    ), orphaned AS (
+        INSERT INTO orphan_upload (item_id, upload_id, path)
+        SELECT g.item_id, g.upload_id, i.path FROM gone g JOIN item i ON i.item_id = g.item_id
+        WHERE g.upload_id IS NOT NULL
+        ON CONFLICT DO NOTHING
+    )
+    SELECT array_agg(item_id), count(*) INTO v_items, v_count FROM gone;
+    IF v_count = 0 THEN RETURN; END IF;
+    PERFORM count_progress(0::smallint, 0, v_count, 0, 0);
+    PERFORM count_failures(0::smallint, v_items, array_fill('worker_lost'::text, ARRAY[v_count::integer]),
+        array_fill('Workers ended without a report while they had this item.'::text, ARRAY[v_count::integer]),
+        array_fill(true, ARRAY[v_count::integer]));
+END
+$$;
+
+-- Returns the leases of workers to the queue. With `p_lost`, the items wait before their next lease and the loss is
+-- counted. Otherwise they are ready at once, as if never leased.
+CREATE FUNCTION give_back(p_workers bigint[], p_lost boolean) RETURNS integer
+LANGUAGE plpgsql SECURITY DEFINER AS $$
+#variable_conflict use_column
+DECLARE
+    v_hosts integer[];
+    v_count integer;
+BEGIN
+    IF p_lost THEN
+        PERFORM end_lost(p_workers);
+        WITH gone AS MATERIALIZED (
+            DELETE FROM lease l WHERE l.worker_id = ANY (p_workers) RETURNING l.*
+        ), put AS (
+            INSERT INTO later (item_id, host_id, prio, attempt, losses, epoch, upload_id, due_at, failure_kind,
+                failure_message)
+            SELECT item_id, host_id, prio, greatest(attempt - 1, 0), losses + 1, epoch, upload_id,
+                clock_timestamp() + least(900, power(2, losses)) * (0.5 + random() / 2) * interval '1 s',
+                'worker_lost', 'The worker ended without a report.'
+            FROM gone
+        )
+        SELECT count(*) INTO v_count FROM gone;
+    ELSE
+        WITH gone AS MATERIALIZED (
+            DELETE FROM lease l WHERE l.worker_id = ANY (p_workers) RETURNING l.*
+        ), put AS (
+            INSERT INTO ready (item_id, host_id, prio, attempt, losses, epoch, returned_by, upload_id)
+            SELECT item_id, host_id, prio, greatest(attempt - 1, 0), losses, epoch, worker_id, upload_id
+            FROM gone
+        )
+        SELECT count(*), array_agg(DISTINCT host_id) INTO v_count, v_hosts FROM gone;
+        IF v_hosts IS NOT NULL THEN PERFORM mark_hosts(v_hosts); END IF;
+    END IF;
+    RETURN v_count;
+END
+$$;
+
+-- Registers a worker and gives it the leases of its predecessor. The worker also gets the leases of other successors of
+-- the predecessor, because an earlier call whose answer was lost has registered one.
+CREATE FUNCTION register(p_version integer, p_label text, p_predecessor bigint)
+RETURNS TABLE (worker_id bigint, lease_s integer)
+LANGUAGE plpgsql SECURITY DEFINER AS $$
+#variable_conflict use_column
+DECLARE
+    v_id bigint;
+    v_version integer;
+    v_lease_s integer;
+    v_sources bigint[];
+    v_lost bigint[];
+BEGIN
+    SELECT max(number) INTO v_version FROM version;
+    IF v_version IS DISTINCT FROM p_version THEN
+        RAISE EXCEPTION USING ERRCODE = 'HF002', MESSAGE = format(
+            'The queue has version %s and this program needs version %s: run haul-fleet init of the newer one',
+            v_version, p_version);
+    END IF;
+    SELECT lease_s INTO v_lease_s FROM setting;
+    WITH RECURSIVE chain AS (
+        SELECT w.worker_id FROM worker w WHERE w.worker_id = p_predecessor
+        UNION
+        SELECT w.worker_id FROM chain c JOIN worker w ON w.predecessor = c.worker_id
+    )
+    SELECT array_agg(worker_id ORDER BY worker_id) INTO v_sources FROM chain;
+    PERFORM 1 FROM worker WHERE worker_id = ANY (v_sources) ORDER BY worker_id FOR UPDATE;
+    LOOP
+        INSERT INTO worker (worker_id, label, predecessor, timeline, lease_s)
+        VALUES (1 + floor(random() * 9007199254740990)::bigint, p_label, p_predecessor, current_timeline(),
+            v_lease_s)
+        ON CONFLICT DO NOTHING RETURNING worker_id INTO v_id;
+        EXIT WHEN v_id IS NOT NULL;
+    END LOOP;
+    IF v_sources IS NOT NULL THEN
+        -- One that never beat is an answer that was lost; its leases were not lost by it.
+        SELECT array_agg(worker_id) INTO v_lost FROM worker
+            WHERE worker_id = ANY (v_sources) AND (has_beaten OR worker_id = p_predecessor);
+        PERFORM end_lost(v_lost);
+        UPDATE lease SET worker_id = v_id, epoch = epoch + 1, phase = 0, claim_number = 0, starts_at = NULL,
+            losses = losses + (worker_id = ANY (v_lost))::integer, leased_at = clock_timestamp()
+            WHERE worker_id = ANY (v_sources);
+        UPDATE worker SET state = 'dead' WHERE worker_id = ANY (v_sources) AND state = 'live';
+    END IF;
+    RETURN QUERY SELECT v_id, v_lease_s;
+END
+$$;
+
+-- Returns a first row without a host. Each further row is a blocked host of the worker's leases.
+CREATE FUNCTION beat(p_worker bigint) RETURNS TABLE (
+    lease_s integer, is_paused boolean, is_draining boolean, flushed bigint, host_id integer, blocked_ms bigint
+)
+LANGUAGE plpgsql SECURITY DEFINER AS $$
+#variable_conflict use_column
+DECLARE v_now timestamptz;
+BEGIN
+    UPDATE worker w SET beat_at = clock_timestamp(), has_beaten = true, lease_s = s.lease_s
+        FROM setting s
+        WHERE w.worker_id = p_worker AND w.state = 'live' AND w.timeline = current_timeline();
+    IF NOT FOUND THEN
+        RAISE EXCEPTION 'worker % is not alive', p_worker USING ERRCODE = 'HF001';
+    END IF;
+    RETURN QUERY SELECT s.lease_s, s.is_paused, s.is_draining, (pg_current_wal_flush_lsn() - '0/0')::bigint,
+        NULL::integer, NULL::bigint FROM setting s;
+    v_now := clock_timestamp();
+    RETURN QUERY SELECT NULL::integer, NULL::boolean, NULL::boolean, NULL::bigint, h.host_id,
+        least(ceil(extract(epoch FROM h.blocked_until - v_now) * 1000), 1e12)::bigint
+        FROM host h
+        WHERE h.blocked_until > v_now
+            AND h.host_id IN (SELECT l.host_id FROM lease l WHERE l.worker_id = p_worker);
+END
+$$;
+
+CREATE FUNCTION leave(p_worker bigint) RETURNS integer
+LANGUAGE plpgsql SECURITY DEFINER AS $$
+#variable_conflict use_column
+BEGIN
+    PERFORM 1 FROM worker WHERE worker_id = p_worker AND state = 'live' FOR UPDATE;
+    IF NOT FOUND THEN RETURN 0; END IF;
+    UPDATE worker SET state = 'left' WHERE worker_id = p_worker;
+    RETURN give_back(ARRAY[p_worker], false);
+END
+$$;

@@ -1,0 +1,1 @@
+-- Only the functions changed: they set the start times of leases that a worker took over.
