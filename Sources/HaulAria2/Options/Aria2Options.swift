@@ -11,7 +11,7 @@ package struct Aria2Options: Sendable, Equatable, Codable {
         for (name, list) in stored {
             guard let option = Aria2Option.named(name) else { continue }
             for value in list {
-                // The store may have been edited.
+                // The store may have been edited. An invalid value is left out.
                 guard let value = try? option.normalized(value) else { continue }
                 insert(value, of: option)
             }
@@ -37,6 +37,12 @@ package struct Aria2Options: Sendable, Equatable, Codable {
 
     /// The value of a limit as a positive number; `nil` for 0, which means "no limit" in aria2.
     package func limit(_ name: String) -> Int64? { number(name).flatMap { $0 > 0 ? $0 : nil } }
+
+    /// The value of a limit in seconds; `nil` for 0. At most 100 years, because the runtime traps on a sleep that ends
+    /// more than `Int64.max` seconds after the start of the clock.
+    package func seconds(_ name: String) -> Duration? {
+        limit(name).map { .seconds(min($0, 100 * 365 * 86_400)) }
+    }
 
     /// Maximum number of values of one option, so that a list of header fields has a limit.
     private static let mostValues = 1000

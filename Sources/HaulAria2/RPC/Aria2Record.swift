@@ -51,7 +51,7 @@ package struct Aria2Record: Sendable {
         var result = Aria2Options()
         for case (let name, .list(let values)) in options {
             for value in values {
-                // The store may have been edited.
+                // The store may have been edited. An unknown name or an invalid value is left out.
                 try? result.set(name, value.optionText ?? "")
             }
         }

@@ -136,7 +136,9 @@ extension Aria2Session {
         for (index, file) in metalink.files.enumerated() {
             let request = Aria2Request(uris: file.sources.map(\.url.absoluteString), options: options)
             let made = try Self.request(file, try request.downloadRequest(global: global, roots: configuration.roots()))
-            gids.append(.text(try await add(made, request, at: position.map { $0 + index }).description))
+            // The client may send any position.
+            let place = position.map { $0.addingClamped(index) }
+            gids.append(.text(try await add(made, request, at: place).description))
         }
         return .list(gids)
     }

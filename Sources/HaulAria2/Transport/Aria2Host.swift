@@ -22,13 +22,20 @@ struct Aria2Host: Sendable {
         _ configuration: Aria2ServerConfiguration,
         delays: Aria2Delays = Aria2Delays()
     ) {
-        (self.endpoint, self.notifications, self.configuration) = (endpoint, notifications, configuration)
+        (self.endpoint, self.notifications) = (endpoint, notifications)
+        var configuration = configuration
+        configuration.maxRequestBytes = min(configuration.maxRequestBytes, Self.mostRequestBytes)
+        self.configuration = configuration
         rules = Aria2Rules(configuration)
         connections = Aria2Connections(most: configuration.maxConnections)
         bodies = Aria2Bodies(most: max(configuration.maxReceivedBytes, 2 * configuration.maxRequestBytes))
         self.delays = delays
         unheard = UnheardConnections(most: max(4, configuration.maxConnections / 4))
     }
+
+    /// Upper bound of the size of a request, which the command line sets. SwiftNIO traps on a larger WebSocket frame
+    /// than `UInt32.max`, and on a buffer that would grow beyond it.
+    private static let mostRequestBytes = 1 << 30
 
     static let jsonPath = "/jsonrpc"
     static let xmlPath = "/rpc"

@@ -13,7 +13,7 @@ package struct Aria2ServerConfiguration: Sendable, Equatable {
     package var allowedOrigins: Set<String> = []
     /// Host names that a request may name besides `localhost` and IP addresses, in lower case.
     package var allowedHosts: Set<String> = []
-    /// Maximum size of a request or a WebSocket message, in bytes.
+    /// Maximum size of a request or a WebSocket message, in bytes. `Aria2Host` uses at most 1 GiB.
     package var maxRequestBytes = 2 << 20
     /// Whether WebSockets get notifications before they have sent the secret, as in aria2.
     package var notifiesUnauthenticated = false

@@ -81,9 +81,9 @@ struct Aria2RemoteRun: Sendable {
     // MARK: Session file
 
     private func save(_ session: Aria2Session) async {
-        guard let interval = settings.global.limit("save-session-interval") else { return }
+        guard let interval = settings.global.seconds("save-session-interval") else { return }
         while !Task.isCancelled {
-            do { try await Task.sleep(for: .seconds(interval)) } catch { return }
+            do { try await Task.sleep(for: interval) } catch { return }
             await saveOnce(session)
         }
     }

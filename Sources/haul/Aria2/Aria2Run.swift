@@ -30,7 +30,9 @@ struct Aria2Run: Sendable {
         let saver = SessionSaver(settings.global)
         await downloader.expectMoreDownloads(true)
         await withTaskGroup(of: Void.self) { group in
-            let limit = max(1024, 4 * Int(clamping: settings.global.number("max-concurrent-downloads") ?? 5))
+            // The option takes any positive number.
+            let most = min(settings.global.limit("max-concurrent-downloads") ?? 5, 1 << 20)
+            let limit = max(1024, 4 * Int(clamping: most))
             var followed = 0
             var rest = settings.requests[...]
             while !rest.isEmpty, !Interruption.hasHappened {
@@ -44,8 +46,8 @@ struct Aria2Run: Sendable {
                 while followed > limit, await group.next() != nil { followed -= 1 }
             }
             await downloader.expectMoreDownloads(false)
-            if let interval = settings.global.limit("save-session-interval"), saver.isWanted {
-                let saving = Task { await saver.save(each: .seconds(interval), console.log) }
+            if let interval = settings.global.seconds("save-session-interval"), saver.isWanted {
+                let saving = Task { await saver.save(each: interval, console.log) }
                 await group.waitForAll()
                 saving.cancel()
             }
