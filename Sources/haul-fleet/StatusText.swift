@@ -25,7 +25,7 @@ struct StatusText {
             "\(totals.completed) completed (\(QuantityText.bytes(totals.bytes)))", "\(totals.failed) failed",
             "\(totals.leased) with workers",
         ]
-        let waiting = totals.ready + totals.unfed
+        let waiting = totals.ready.addingClamped(totals.unfed)
         parts.append("\(totals.isEstimate ? "about " : "")\(waiting) waiting")
         if totals.later > 0 { parts.append("\(totals.later) to be tried again") }
         let rate =
@@ -37,10 +37,13 @@ struct StatusText {
     private var alarms: [String] {
         guard let transaction = status.oldestTransaction, transaction.isAlarming else { return [] }
         return [
-            "Attention: a transaction of \(transaction.holder) is open for \(Int(transaction.seconds)) s. Vacuum cannot remove"
-                + " what has ended since, and claims become slower."
+            "Attention: a transaction of \(transaction.holder) is open for \(Self.whole(transaction.seconds)) s."
+                + " Vacuum cannot remove what has ended since, and claims become slower."
         ]
     }
+
+    /// Returns whole seconds. The database may answer any finite number.
+    private static func whole(_ seconds: Double) -> Int64 { Int64(min(max(seconds, -9e15), 9e15)) }
 
     private func section(_ title: String, _ lines: [String]) -> [String] {
         lines.isEmpty ? [] : ["", "\(title):"] + lines.map { "  " + $0 }
@@ -48,7 +51,8 @@ struct StatusText {
 
     private var workers: [String] {
         status.workers.map { worker in
-            "\(worker.label)  \(worker.state), \(worker.heldItems) held, heard of \(Int(worker.secondsSinceBeat)) s ago"
+            let silence = Self.whole(worker.secondsSinceBeat)
+            return "\(worker.label)  \(worker.state), \(worker.heldItems) held, heard of \(silence) s ago"
         }
     }
 
@@ -57,7 +61,9 @@ struct StatusText {
             var parts = ["\(host.ready) waiting", "\(host.leased) with workers"]
             if let limit = host.maxConnections { parts.append("\(host.connections) of \(limit) connections") }
             if host.gapMilliseconds > 0 { parts.append("\(host.gapMilliseconds) ms between requests") }
-            if host.blockedSeconds > 0 { parts.append("asked to be left alone for \(Int(host.blockedSeconds)) s") }
+            if host.blockedSeconds > 0 {
+                parts.append("asked to be left alone for \(Self.whole(host.blockedSeconds)) s")
+            }
             return "\(host.name)  \(parts.joined(separator: ", "))"
         }
     }

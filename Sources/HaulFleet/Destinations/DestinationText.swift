@@ -46,8 +46,10 @@ package enum DestinationText {
         let parts = text.split(separator: "?", maxSplits: 1)
         var settings = try S3Settings(parts.first.map(String.init) ?? "", environment: environment)
         if parts.count > 1 {
-            var query = URLComponents()
-            query.percentEncodedQuery = String(parts[1])
+            // Setting `percentEncodedQuery` would trap on characters that no query may have.
+            guard let query = URLComponents(string: "?\(parts[1])"), query.fragment == nil else {
+                throw FleetError(.invalidInput, "The settings of the destination cannot be read: \(parts[1])")
+            }
             try S3Overrides(query.queryItems ?? []).apply(to: &settings)
         }
         try overrides.apply(to: &settings)

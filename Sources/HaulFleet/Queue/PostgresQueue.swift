@@ -1,3 +1,4 @@
+internal import HaulKit
 internal import Synchronization
 
 /// The queue in a PostgreSQL schema. Workers call the functions of the schema and need no other rights.
@@ -136,11 +137,11 @@ package final class PostgresQueue: LeaseQueue {
         // Each step is a transaction of its own, so that its locks end before the next step.
         for row in try await work.run(function("reap()")) {
             done.lostWorkers.append(try row.int(0))
-            done.returnedItems += try row.int(1, as: Int.self)
+            done.returnedItems = done.returnedItems.addingClamped(try row.int(1, as: Int.self))
         }
         for _ in 0..<20 {
             let count: Int = try await number("promote(1000)")
-            done.promotedItems += count
+            done.promotedItems = done.promotedItems.addingClamped(count)
             if count < 1000 { break }
         }
         done.fedItems = try await number("feed()")

@@ -1,4 +1,5 @@
 internal import Crypto
+internal import HaulKit
 
 /// Adds items to a queue. Any number of loaders may run at once. Items whose key is in the queue already are not added
 /// again.
@@ -88,7 +89,9 @@ package struct QueueLoader: Sendable {
             }
             return try session.execute("SELECT \(queue.quoted).load()").first?.int(0, as: Int64.self) ?? 0
         }
-        return Result(added: added, present: Int64(rows.count) - added)
+        // `load()` adds each row at most once.
+        let taken = min(max(added, 0), Int64(rows.count))
+        return Result(added: taken, present: Int64(rows.count) - taken)
     }
 
     /// Makes partitions ahead of the next item number.
@@ -97,8 +100,9 @@ package struct QueueLoader: Sendable {
         let row = try await connection.run("SELECT next_item, partitioned_to FROM \(name).numbering").first
         guard let row else { throw FleetError(.databaseRefused, "The queue is damaged: its numbering is empty.") }
         let (next, end) = (try row.int(0, as: Int64.self), try row.int(1, as: Int64.self))
-        guard next + Self.itemsAhead > end else { return }
-        _ = try await connection.run("SELECT \(name).make_partitions($1)", [.int(next + Self.itemsAhead)], .loading)
+        let needed = next.addingClamped(Self.itemsAhead)
+        guard needed > end else { return }
+        _ = try await connection.run("SELECT \(name).make_partitions($1)", [.int(needed)], .loading)
     }
 }
 

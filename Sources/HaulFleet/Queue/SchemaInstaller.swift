@@ -40,6 +40,10 @@ package struct SchemaInstaller: Sendable {
             _ = try session.execute(table)
             let found =
                 try session.execute("SELECT coalesce(max(number), 0) FROM version").first?.int(0, as: Int32.self) ?? 0
+            // A negative number would be no index of `migrations`.
+            guard found >= 0 else {
+                throw FleetError(.databaseRefused, "The queue is damaged: its version is \(found).")
+            }
             guard found <= Self.version else {
                 throw FleetError(
                     .databaseRefused,

@@ -32,7 +32,7 @@ package struct FleetStatus: Sendable, Hashable, Codable {
         /// vacuum is used.
         package var isEstimate: Bool
 
-        package var isDrained: Bool { unfed + ready + later + leased == 0 }
+        package var isDrained: Bool { [unfed, ready, later, leased].allSatisfy { $0 == 0 } }
     }
 
     /// Averages over the last minute.

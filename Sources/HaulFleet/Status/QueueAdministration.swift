@@ -1,3 +1,5 @@
+internal import HaulKit
+
 /// Changes a queue for a person: its settings, the limits of hosts, and failed items.
 package struct QueueAdministration: Sendable {
     let connection: DatabaseConnection
@@ -123,7 +125,7 @@ package struct QueueAdministration: Sendable {
                 .loading
             )
             let count = try rows.first?.int(0, as: Int64.self) ?? 0
-            all += count
+            all = all.addingClamped(count)
             if count < chunk { return all }
         }
     }

@@ -21,7 +21,12 @@ struct SharedPartials: Sendable {
         /// Start and end of each range, in order.
         var ranges: [[Int64]]
 
+        /// Longest file. Sums of two lengths stay within `Int64`; the reader of control files has the same limit.
+        private static let longest: Int64 = 1 << 60
+
+        /// `false` for ranges that no worker writes. Other workers wrote the file, and a crash may have damaged it.
         var isValid: Bool {
+            guard total <= Self.longest else { return false }
             var end: Int64 = -1
             for range in ranges {
                 guard range.count == 2, range[0] > end, range[1] > range[0], range[1] <= total else { return false }
@@ -30,6 +35,7 @@ struct SharedPartials: Sendable {
             return ranges.count <= mostRanges
         }
 
+        /// Number of bytes on disk. Needs valid ranges.
         var bytes: Int64 { ranges.reduce(0) { $0 + $1[1] - $1[0] } }
     }
 
@@ -139,7 +145,7 @@ struct SharedPartials: Sendable {
     }
 
     /// Encodes the ranges as an aria2 control file: version, no info hash, piece length, lengths, and one bit per
-    /// complete piece.
+    /// complete piece. Needs valid ranges.
     static func controlFile(_ ranges: Ranges) -> [UInt8] {
         var piece: Int64 = 64 << 10
         while ranges.total / piece > 1 << 20 { piece *= 2 }
