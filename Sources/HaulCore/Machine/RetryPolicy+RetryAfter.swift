@@ -10,7 +10,8 @@ extension RetryPolicy {
     package func delay(failures: Int, chance: UInt64, retryAfter: Duration? = nil) -> Duration {
         if let retryAfter { return min(max(retryAfter, .zero), retryAfterCap) }
         let doublings = min(max(failures, 1) - 1, 30)
-        let bound = min(cap.seconds, base.seconds * Double(1 << doublings))
+        // An application may set any bounds. The milliseconds have to stay within `Int64`.
+        let bound = min(cap.seconds, base.seconds * Double(1 << doublings), 1e9)
         return .milliseconds(Int64(bound * 1000 * Double(chance >> 11) / Double(UInt64(1) << 53)))
     }
 }

@@ -58,6 +58,7 @@ extension Downloader {
     {
         try checkIsOpen()
         try store.checkTakesMore()
+        // The error of an unreadable request is its result: see `results` below.
         let readable = requests.compactMap { try? $0.get() }
         let saved = try await store.find(readable)
         try checkIsOpen()

@@ -74,7 +74,10 @@ extension Downloader {
     fileprivate func read(_ range: Range<Int64>, of id: DownloadID) async throws(DownloadError) -> Data {
         let readable = try await readable(id)
         let start = max(0, range.lowerBound)
-        let end = min(readable.bytes.firstMissing(in: start..<max(start, range.upperBound)), start + Self.mostRead)
+        let end = min(
+            readable.bytes.firstMissing(in: start..<max(start, range.upperBound)),
+            start.addingClamped(Self.mostRead)
+        )
         guard start == range.lowerBound, end > start else { return Data() }
         let count = Int(end - start)
         switch readable.place {

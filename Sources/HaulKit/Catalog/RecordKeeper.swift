@@ -48,10 +48,11 @@ final class RecordKeeper {
         isDropping = false
         guard let oldest, timer == nil, let age, age > .zero else { return }
         let wait = oldest.timeIntervalSince(environment.services.time.date()) + age.seconds
-        // Waits at least 1 s, so that records that cannot be dropped yet do not cause one query after another.
-        timer = environment.spawner.start(self, after: .seconds(max(wait, 1)), environment.services.time.sleep) {
-            keeper,
-            _ in keeper.look()
+        // Waits at least 1 s, so that records that cannot be dropped yet do not cause one query after another, and at
+        // most 30 years, because `Duration` traps on a time that it cannot hold.
+        let delay = Duration.seconds(min(max(wait, 1), 1e9))
+        timer = environment.spawner.start(self, after: delay, environment.services.time.sleep) { keeper, _ in
+            keeper.look()
         }
     }
 }

@@ -23,10 +23,12 @@ struct RememberedSetting: Sendable {
         change = { old, new in
             let value = new[keyPath: path]
             guard value != old[keyPath: path] else { return nil }
-            // Encodes a list of one, because not every version of the encoder takes a bare value.
+            // Encodes a list of one, because not every version of the encoder takes a bare value. Encoding cannot fail,
+            // because the values are numbers, flags, texts and lists of them.
             return (try? JSONEncoder().encode([value])).map { String(decoding: $0, as: UTF8.self) }
         }
         apply = { json, configuration in
+            // The store may have been edited. The caller reports the name of an unreadable setting.
             guard let values = try? JSONDecoder().decode([Value].self, from: Data(json.utf8)), values.count == 1,
                 isPlausible(values[0])
             else { return false }

@@ -15,6 +15,7 @@ extension Download {
         progress.kind = .file
         progress.isPausable = true
         progress.isCancellable = true
+        // A handler cannot report an error. After one, the download stays as it is.
         progress.pausingHandler = { Task { try? await pause() } }
         progress.resumingHandler = { Task { try? await resume() } }
         progress.cancellationHandler = { Task { try? await cancel() } }
@@ -51,6 +52,7 @@ extension Downloader {
         progress.isPausable = true
         progress.isCancellable = true
         let filter = DownloadFilter(group: group)
+        // A handler cannot report an error. After one, the downloads stay as they are.
         progress.pausingHandler = { Task { try? await self.pause(filter) } }
         progress.resumingHandler = { Task { try? await self.resume(filter) } }
         progress.cancellationHandler = { Task { try? await self.cancel(filter) } }
@@ -67,6 +69,7 @@ extension Downloader {
                 } catch {
                     // If the store cannot be read, the progress is unknown and stays as it is.
                 }
+                // `sleep` fails only on cancellation, and nothing cancels this task.
                 guard (try? await sleep(.milliseconds(250))) != nil else { return }
             }
         }
@@ -80,7 +83,7 @@ extension Downloader {
 /// Updates a `Progress` without holding it.
 private final class Follower: Sendable {
     private struct State {
-        // `Progress` is thread-safe, but is not marked so.
+        // The reference is read under the lock of `state`. `Progress` itself is thread-safe, but is not marked so.
         nonisolated(unsafe) weak var progress: Progress?
     }
     private let state: Mutex<State>

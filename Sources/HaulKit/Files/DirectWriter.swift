@@ -55,8 +55,8 @@ final class DirectWriter: Sendable {
 
 /// Buffers that direct writes copy from. Their number depends on simultaneous writes, not on open files.
 private final class BlockBuffers: Sendable {
-    /// Unchecked, because the compiler does not see ownership: only the caller of `take()` uses a buffer until
-    /// `giveBack(_:)`.
+    /// Unchecked, because the compiler does not see ownership. The lock of `free` protects the list; only the caller of
+    /// `take()` uses the bytes of a buffer until `giveBack(_:)`.
     private struct Free: @unchecked Sendable {
         var buffers: [UnsafeMutableRawBufferPointer] = []
     }

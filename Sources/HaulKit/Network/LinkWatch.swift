@@ -3,7 +3,8 @@ internal import Synchronization
 
 /// Follows the kernel's notifications of links, addresses and routes until it is stopped or released.
 final class LinkWatch: Sendable {
-    /// Safe to use from any thread, as all sources of Dispatch are. The protocol does not declare this.
+    /// Never assigned after `init`, and safe to use from any thread, as all sources of Dispatch are. The protocol does
+    /// not declare this.
     nonisolated(unsafe) private let source: any DispatchSourceRead
 
     /// - Parameters:

@@ -29,6 +29,7 @@ struct OddRows {
     }
 
     mutating func record(_ row: Row) -> DownloadRecord? {
+        // An unreadable row is reported, like one with implausible values.
         if let record = try? DownloadRecord(row, &requests), record.isPlausible { return record }
         report(row)
         return nil

@@ -114,6 +114,7 @@ struct StoreCondition: Sendable {
 
     /// Returns `text` as a JSON string. `JSONEncoder` has no shorter call for it.
     private static func quoted(_ text: String) -> String {
+        // Every string can be encoded.
         String(decoding: (try? JSONEncoder().encode(text)) ?? Data("\"\"".utf8), as: UTF8.self)
     }
 

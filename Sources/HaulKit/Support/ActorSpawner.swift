@@ -77,7 +77,8 @@ final class ActorSpawner {
     }
 }
 
-/// A weak reference to a part. Unchecked for the reason given at ``ActorSpawner``.
+/// A weak reference to a part, never assigned after `init`. Unchecked: any thread may load a weak reference, and the
+/// loaded part goes to its actor at once; see ``ActorSpawner``.
 private struct WeakPart<Part: AnyObject>: @unchecked Sendable {
     weak var part: Part?
 }

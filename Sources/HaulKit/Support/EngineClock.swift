@@ -8,6 +8,9 @@ package struct EngineClock: Sendable {
     let tick: @Sendable (Duration) async throws -> Void
     let date: @Sendable () -> Date
 
+    /// 100 years. The runtime traps on a sleep that ends more than `Int64.max` seconds after the start of the clock.
+    private static let longestSleep = Duration.seconds(100 * 365 * 86_400)
+
     package init<C: Clock>(_ clock: C, date: @escaping @Sendable () -> Date = { Date() }) where C.Duration == Duration {
         self.init(clock, ticks: clock, date: date)
     }
@@ -18,7 +21,7 @@ package struct EngineClock: Sendable {
     where C.Duration == Duration, Ticks.Duration == Duration {
         let start = clock.now
         now = { Instant(sinceStart: start.duration(to: clock.now)) }
-        sleep = { try await clock.sleep(for: $0) }
+        sleep = { try await clock.sleep(for: min($0, Self.longestSleep)) }
         tick = { try await ticks.sleep(for: $0) }
         self.date = date
     }

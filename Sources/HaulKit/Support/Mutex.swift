@@ -4,7 +4,8 @@
     /// Replaces `Synchronization.Mutex` under the thread sanitizer (`Scripts/sanitize-threads`). The futex of that
     /// mutex is in a library that was built without the sanitizer, so the sanitizer reports every use as a race.
     struct Mutex<Value>: ~Copyable, Sendable {
-        /// The value is accessed only under the lock. It enters and leaves as `sending`, so that no other code has it.
+        /// Unchecked: `lock` never changes, and `value` is accessed only while the lock is held. The value enters and
+        /// leaves as `sending`, so that no other code has it.
         private final class Storage: @unchecked Sendable {
             let lock = UnsafeMutablePointer<pthread_mutex_t>.allocate(capacity: 1)
             var value: Value
