@@ -57,7 +57,10 @@ package struct HostCheck: Sendable {
         host == "localhost" || allowed.contains(host) || Self.isAddress(host)
     }
 
-    package static func isAddress(_ host: String) -> Bool { (try? SocketAddress(ipAddress: host, port: 0)) != nil }
+    package static func isAddress(_ host: String) -> Bool {
+        // A text that is no address causes an error.
+        (try? SocketAddress(ipAddress: host, port: 0)) != nil
+    }
 
     /// Returns at most 100 characters of a text, without control characters.
     package static func printable(_ text: String) -> String {

@@ -197,7 +197,8 @@ struct EventRoute {
 
 /// The writer of a body, passed to the one task that writes the body.
 ///
-/// `@unchecked`: the closure of the body waits for that task and does not use the writer before the task has ended.
+/// `@unchecked`: only that task writes. The closure of the body waits for the end of the task before it uses the writer
+/// again.
 private final class SendableWriter: @unchecked Sendable {
     private var writer: any ResponseBodyWriter
 

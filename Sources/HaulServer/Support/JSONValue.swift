@@ -12,10 +12,10 @@ package enum JSONValue: Hashable, Sendable {
 extension JSONValue: Codable {
     package init(from decoder: any Decoder) throws {
         let value = try decoder.singleValueContainer()
+        // Each `try?` tests one type. A value of another type is no error; the last branch throws.
         if value.decodeNil() {
             self = .null
         } else if let bool = try? value.decode(Bool.self) {
-            // Each `try?` tests one type; a value of another type is no error.
             self = .bool(bool)
         } else if let integer = try? value.decode(Int64.self) {
             self = .integer(integer)
