@@ -63,6 +63,7 @@ struct Haul: AsyncParsableCommand {
     private static func get(_ arguments: [String]) -> Get? {
         guard arguments.first == "get" else { return nil }
         let runs = LongRuns(Array(arguments.dropFirst()))
+        // The tree parses the same arguments again, and prints the error.
         guard var get = try? Get.parseAsRoot(runs.arguments) as? Get else { return nil }
         get.urls = runs.unfolded(get.urls)
         return get

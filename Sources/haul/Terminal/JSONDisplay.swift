@@ -67,7 +67,8 @@ struct JSONDisplay: Display {
             path: snapshot.path,
             received: snapshot.receivedBytes,
             total: snapshot.totalBytes,
-            bytesPerSecond: Int64(snapshot.bytesPerSecond),
+            // Bytes that arrive within nanoseconds give a speed beyond `Int64`.
+            bytesPerSecond: Int64(max(0, min(snapshot.bytesPerSecond, 9e15))),
             secondsLeft: snapshot.timeLeft.map { ($0 / .seconds(1)).rounded() },
             connections: snapshot.state == .transferring ? snapshot.connections.count : nil,
             error: snapshot.error.map(failure)

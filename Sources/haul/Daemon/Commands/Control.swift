@@ -30,7 +30,7 @@ private enum Control {
         for action in actions {
             fields["action"] = .string(action)
             let answer: Answer = try await client.value(.POST, "/api/v1/downloads/actions", fields)
-            changed += answer.changed
+            changed = changed.addingClamped(answer.changed)
             failures = answer.errors
         }
         for failure in failures { Output.error("\(failure.id.short): \(Complaint(failure.error).sentence)") }
