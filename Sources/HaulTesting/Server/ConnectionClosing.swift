@@ -6,6 +6,7 @@ internal import NIOSSL
 extension Channel {
     /// Closes the socket below a TLS handler, which therefore sends no close_notify.
     func closeTransport() {
+        // A connection without TLS has no such handler.
         if let tls = try? pipeline.syncOperations.context(handlerType: NIOSSLServerHandler.self) {
             tls.close(promise: nil)
         } else {
@@ -42,6 +43,7 @@ extension Channel {
     /// Number of bytes in the socket that the peer's system has not acknowledged.
     private var unacknowledgedByteCount: Int {
         #if os(Linux)
+            // Fails if the socket is closed already. Then no byte is left.
             let count = try? pipeline.syncOperations.withUnsafeTransportIfAvailable(of: NIOBSDSocket.Handle.self) {
                 socket in
                 var count: CInt = 0

@@ -147,7 +147,12 @@ final class ProxyHandler: ChannelInboundHandler {
             guard client.isActive else { return channel.close(promise: nil) }
             origin = (authority, channel)
             let relay = OriginHandler(client: client) { [weak self] in self?.origin?.channel === channel }
-            try? channel.pipeline.syncOperations.addHandler(relay)
+            do { try channel.pipeline.syncOperations.addHandler(relay) } catch {
+                // The origin has closed the connection since.
+                origin = nil
+                channel.close(promise: nil)
+                return refuse(client, with: refusal)
+            }
             then(channel)
             channel.setOption(.autoRead, value: true).whenComplete { _ in }
             proceed(client)

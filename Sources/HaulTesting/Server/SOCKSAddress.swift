@@ -12,6 +12,7 @@ extension ByteBuffer {
         else { return nil }
         self = bytes
         if kind == 3 { return (String(buffer: name), Int(port)) }
+        // Fails only for a kind of address that does not exist. No connection to the empty host is possible.
         let address = try? SocketAddress(packedIPAddress: name.readSlice(length: length) ?? name, port: Int(port))
         return (address?.ipAddress ?? "", Int(port))
     }

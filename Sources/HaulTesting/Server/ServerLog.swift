@@ -58,6 +58,7 @@ final class ServerLog<Entry: Sendable>: Sendable {
             channel.eventLoop.execute { channel.closeTransport() }
         }
         for channel in channels {
+            // The future of a closed channel never fails.
             try? await channel.closeFuture.get()
         }
     }

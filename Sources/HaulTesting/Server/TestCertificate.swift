@@ -77,6 +77,7 @@ public struct TestCertificate: Sendable {
         guard isFirst else { return }
         atexit {
             for directory in TestCertificate.directories.withLock({ $0 }) {
+                // The process ends, so nobody could be told of a folder that stays.
                 try? FileManager.default.removeItem(at: directory)
             }
         }

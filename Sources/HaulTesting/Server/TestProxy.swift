@@ -73,6 +73,7 @@ package final class TestProxy: Sendable {
 
     /// Stops listening and closes every connection.
     package func stop() async {
+        // Fails if the channel is closed already.
         try? await channel.close()
         await log.stop()
     }

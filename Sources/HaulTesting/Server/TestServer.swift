@@ -84,6 +84,7 @@ public final class TestServer: Sendable {
 
     /// Stops listening and closes every connection; returns when all are closed.
     public func stop() async {
+        // Fails if the channel is closed already.
         try? await channel.close()
         await log.stop()
     }
