@@ -62,7 +62,7 @@ let tools: [Target] = [
             .product(name: "NIOHTTP1", package: "swift-nio"),
         ]
     ),
-    // Of Benchmarks/fleet/s3.
+    // Of Acceptance/fleet/s3 and Benchmarks/fleet/s3.
     .executableTarget(
         name: "HaulFleetDestinations",
         dependencies: [

@@ -4,7 +4,7 @@ import Logging
 
 @testable import HaulFleet
 
-/// Runs the destinations of a fleet without its queue, for the benchmarks in `Benchmarks/fleet`.
+/// Runs the destinations of a fleet without its queue, for `fleet/s3` of Acceptance and Benchmarks.
 ///
 ///     HaulFleetDestinations upload FILE s3://BUCKET/PREFIX KEY STATE      resumes the upload whose id is in STATE
 ///     HaulFleetDestinations folder ROOT COUNT BYTES                      creates and publishes COUNT files

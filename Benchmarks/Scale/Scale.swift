@@ -1,8 +1,8 @@
 import Foundation
 import HaulKit
 
-/// Measures the cost of a downloader with 100,000 downloads and prints one line per figure. `Benchmarks/scale` and
-/// `Benchmarks/kill-queue` run this program.
+/// Measures the cost of a downloader with 100,000 downloads and prints one line per figure. `Benchmarks/scale`,
+/// `Benchmarks/running` and `Acceptance/kill-queue` run this program.
 ///
 /// Its first argument is the URL of a server that answers too late to matter, because the network is not measured here.
 @main enum Scale {

@@ -5,6 +5,8 @@ import socket
 import subprocess
 import time
 
+from lib.ports import free_port
+
 CONFIGURATION = """
 {user} worker_processes 1; pid {folder}/pid; error_log {folder}/error.log;
 events {{ worker_connections 1024; }}
@@ -23,12 +25,6 @@ http {{
     }}
 }}
 """
-
-
-def free_port():
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return probe.getsockname()[1]
 
 
 class Nginx:

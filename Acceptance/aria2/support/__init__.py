@@ -1,0 +1,11 @@
+"""Code that the programs with aria2's clients share."""
+
+import os
+import sys
+
+sys.dont_write_bytecode = True
+ROOT = os.path.realpath(os.path.join(os.path.dirname(__file__), "..", "..", ".."))
+BUILD = os.path.join(ROOT, ".build")
+HAUL = os.path.join(BUILD, "release", "haul")  # the program under test unless --aria2c names another one
+os.makedirs(BUILD, exist_ok=True)
+sys.path.insert(0, os.path.join(ROOT, "Benchmarks"))  # for Benchmarks/lib

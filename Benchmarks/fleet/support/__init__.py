@@ -1,1 +1,0 @@
-"""Code that the trials of the fleet share: a PostgreSQL server, an origin, workers, and checks of the result."""
