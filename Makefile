@@ -9,6 +9,9 @@ RELEASE := -c release --product haul --static-swift-stdlib
 BINARY := .build/release/haul
 FLEET := -c release --product haul-fleet --static-swift-stdlib
 FLEET_BINARY := .build/release/haul-fleet
+SCALE := -c release --product HaulScale --static-swift-stdlib
+# As `tool` in Benchmarks/lib/upload.py builds it.
+DESTINATIONS := -c release -Xswiftc -enable-testing --scratch-path .build/tools --product HaulFleetDestinations
 MOTO := .build/moto
 # With make -s no progress is shown.
 SILENT := $(if $(findstring s,$(firstword -$(MAKEFLAGS))),--quiet)
@@ -16,7 +19,7 @@ DOCS := .build/documentation
 AXE := .build/axe
 PAGE_TESTS = HAUL_PAGE_AXE=$(AXE) SE_OFFLINE=true /usr/bin/python3 -B -m pytest -q -p no:cacheprovider Tests/Page
 
-.PHONY: help get serve fleet fleet-database fleet-requirements test test-fast test-page docs install install-fleet uninstall deb format lint check bench build requirements test-requirements page-requirements bench-requirements deb-requirements clean
+.PHONY: help get serve fleet fleet-database fleet-requirements test test-fast test-page docs install install-fleet uninstall deb format lint check bench acceptance build requirements test-requirements page-requirements bench-requirements acceptance-requirements deb-requirements clean
 
 help:
 	@echo "make get URL=…   install what is missing, build, download (ARGS=… for more arguments)"
@@ -30,6 +33,7 @@ help:
 	@echo "make install-fleet   haul-fleet, its manual page and completions, in the same way"
 	@echo "make deb         a Debian package in .build"
 	@echo "make bench       measure against curl, aria2c and wget"
+	@echo "make acceptance  run the built programs through kills, damage, aria2's clients and hostile requests (ARGS='kills aria2/shapes' or ARGS=--full)"
 	@echo "make docs        render the documentation of the library"
 	@echo "make check       format check and tests, as CI runs them"
 	@echo "make format      format every source file"
@@ -119,6 +123,12 @@ check: lint test
 bench: build bench-requirements
 	Benchmarks/run --json .build/bench.json --compare docs/benchmarks.json
 
+# One line a program, and a summary. ARGS names some of them, or gives them their full sizes: Acceptance/run --help.
+acceptance: build fleet acceptance-requirements
+	@libraries=$$(Scripts/static-libraries $(STATIC) && Scripts/icu-data $(STATIC)) && Scripts/build $(SILENT) $(SCALE) $$libraries
+	@HAUL_TOOLS=1 Scripts/build $(SILENT) $(DESTINATIONS)
+	@Acceptance/run $(ARGS)
+
 requirements:
 	@Scripts/require libsqlite3-dev libxml2-dev liblzma-dev zlib1g-dev binutils python3
 
@@ -137,6 +147,10 @@ page-requirements: requirements
 
 bench-requirements:
 	@Scripts/require nginx-light openssl curl aria2 wget wget2 python3 axel
+
+# The Python packages of aria2's clients are installed below .build by the programs that run them.
+acceptance-requirements:
+	@Scripts/require nginx-light openssl aria2 tmux postgresql python3 python3-pip
 
 deb-requirements:
 	@Scripts/require dpkg-dev xz-utils
