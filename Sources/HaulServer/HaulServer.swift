@@ -1,11 +1,11 @@
 internal import Foundation
-public import HaulKit
+package import HaulKit
 package import Hummingbird
 internal import HummingbirdCore
-public import Logging
+package import Logging
 internal import NIOCore
 internal import NIOPosix
-public import ServiceLifecycle
+package import ServiceLifecycle
 internal import Synchronization
 
 /// Serves a downloader over HTTP: the API under `/api/v1`, its event streams, and the page.
@@ -16,7 +16,7 @@ internal import Synchronization
 /// ```
 ///
 /// The server does not own the downloader: shut it down after ``run()`` has returned.
-public final class HaulServer: Service {
+package final class HaulServer: Service {
     private let services: Services
     private let page = PageAssets()
     private let gate: Gate
@@ -36,7 +36,7 @@ public final class HaulServer: Service {
     ///   - onListening: called when the server accepts TCP connections, with the address and the port that the system
     ///     chose.
     /// - Throws: ``ServerError`` when the token cannot be read or written.
-    public init(
+    package init(
         _ downloader: Downloader,
         _ configuration: ServerConfiguration,
         logger: Logger,
@@ -71,7 +71,7 @@ public final class HaulServer: Service {
 
     /// Returns a link that signs in once, within ten minutes. The code is in the fragment, so that no server receives
     /// it and no log contains it.
-    public func signInLink(_ listener: ServerConfiguration.Listener) -> String {
+    package func signInLink(_ listener: ServerConfiguration.Listener) -> String {
         let host = ["0.0.0.0", "::"].contains(listener.host) ? "127.0.0.1" : listener.host
         return "http://\(ServerConfiguration.Listener(host: host, port: listener.port))/#code=\(codes.make())"
     }
@@ -79,7 +79,7 @@ public final class HaulServer: Service {
     /// Applies the settings that may change while the server runs: ``ServerConfiguration/roots``,
     /// ``ServerConfiguration/allowedHosts``, ``ServerConfiguration/trustedProxies`` and
     /// ``ServerConfiguration/maxEventStreams``. Ignores all other settings.
-    public func reload(_ configuration: ServerConfiguration) { services.live.update(configuration) }
+    package func reload(_ configuration: ServerConfiguration) { services.live.update(configuration) }
 
     /// The folders in which downloads may be saved at present.
     package var folders: AllowedFolders { services.folders }
@@ -109,7 +109,7 @@ public final class HaulServer: Service {
     /// Serves until the service group shuts down gracefully or the task is cancelled. Event streams end with `bye`.
     ///
     /// - Throws: ``ServerError`` when the server cannot listen at an address.
-    public func run() async throws {
+    package func run() async throws {
         let responder = router().buildResponder()
         var listeners: [any Service] = []
         if let listener = services.configuration.listener {

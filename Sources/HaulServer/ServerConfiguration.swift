@@ -1,18 +1,18 @@
 /// Addresses at which ``HaulServer`` listens, the hosts and proxies it accepts, and the folders for files.
-public struct ServerConfiguration: Sendable, Hashable {
+package struct ServerConfiguration: Sendable, Hashable {
     /// An address at which the server accepts TCP connections.
-    public struct Listener: Sendable, Hashable, CustomStringConvertible {
+    package struct Listener: Sendable, Hashable, CustomStringConvertible {
         /// IP address or host name.
-        public var host: String
+        package var host: String
         /// Port number; 0 lets the system choose a free port.
-        public var port: Int
+        package var port: Int
 
         /// Creates an address; by default `127.0.0.1:4285`, for this machine only.
-        public init(host: String = "127.0.0.1", port: Int = 4285) { (self.host, self.port) = (host, port) }
+        package init(host: String = "127.0.0.1", port: Int = 4285) { (self.host, self.port) = (host, port) }
 
         /// Reads `PORT`, `HOST:PORT` or `[IPv6]:PORT`; returns `nil` for any other text. The host of `PORT` is
         /// `127.0.0.1`.
-        public init?(_ text: String) {
+        package init?(_ text: String) {
             let end = text.lastIndex(of: ":")
             let (host, digits) =
                 end.map { (String(text[..<$0]), text[text.index(after: $0)...]) } ?? ("127.0.0.1", text[...])
@@ -27,32 +27,32 @@ public struct ServerConfiguration: Sendable, Hashable {
         }
 
         /// `HOST:PORT`, with brackets around an IPv6 address.
-        public var description: String { host.contains(":") ? "[\(host)]:\(port)" : "\(host):\(port)" }
+        package var description: String { host.contains(":") ? "[\(host)]:\(port)" : "\(host):\(port)" }
     }
 
     /// Address of the page and the API; `nil` to listen only at ``socketPath``.
-    public var listener: Listener? = Listener()
+    package var listener: Listener? = Listener()
     /// Path of the Unix socket for commands of the same user; `nil` for none.
-    public var socketPath: String?
+    package var socketPath: String?
     /// Folder of the token, the sessions and the lock. The folder must exist.
-    public var stateFolder: String
+    package var stateFolder: String
     /// Folder for downloads that name no folder.
-    public var folder: String
+    package var folder: String
     /// Folders in which downloads may be saved, including their subfolders. ``folder`` is always allowed too.
-    public var roots: [String] = []
+    package var roots: [String] = []
     /// Host names that a request may name besides `localhost` and IP addresses; in lower case, without a port.
-    public var allowedHosts: Set<String> = []
+    package var allowedHosts: Set<String> = []
     /// IP addresses of proxies whose `X-Forwarded-Proto` field is trusted.
-    public var trustedProxies: Set<String> = []
+    package var trustedProxies: Set<String> = []
     /// Maximum number of open event streams.
-    public var maxEventStreams = 32
+    package var maxEventStreams = 32
     /// Maximum number of open connections for each listener; further connections wait.
-    public var maxConnections = 512
+    package var maxConnections = 512
 
     /// Creates a configuration with defaults for everything else.
     ///
     /// - Parameters:
     ///   - stateFolder: absolute path.
     ///   - folder: absolute path.
-    public init(stateFolder: String, folder: String) { (self.stateFolder, self.folder) = (stateFolder, folder) }
+    package init(stateFolder: String, folder: String) { (self.stateFolder, self.folder) = (stateFolder, folder) }
 }

@@ -1,9 +1,9 @@
 /// Error that keeps the server from starting or running.
-public struct ServerError: Error, Sendable, Hashable, CustomStringConvertible {
+package struct ServerError: Error, Sendable, Hashable, CustomStringConvertible {
     /// A sentence that states the cause, for the user.
-    public let message: String
+    package let message: String
     /// The ``message``.
-    public var description: String { message }
+    package var description: String { message }
 
     package init(_ message: String) { self.message = message }
 }
