@@ -123,5 +123,5 @@ extension NetworkBinding: ExpressibleByArgument {
 }
 
 extension ByteCount: ExpressibleByArgument {
-    public init?(argument: String) { self.init(argument) }
+    package init?(argument: String) { self.init(argument) }
 }

@@ -47,7 +47,7 @@ public struct Cookies: Sendable, Hashable {
     }
 
     /// Whether there are no cookies.
-    public var isEmpty: Bool { count == 0 }
+    package var isEmpty: Bool { count == 0 }
 
     package static let most = 3000
     private static let mostOfOnePlace = 180

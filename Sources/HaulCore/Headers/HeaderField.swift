@@ -51,7 +51,7 @@ public struct HeaderField: Sendable, Hashable, Codable, CustomStringConvertible 
     /// Reads the form `Name: value`. Blanks before the value do not count.
     ///
     /// - Returns: `nil` when there is no colon, or when ``init(_:_:)`` refuses name or value.
-    public init?(_ line: String) {
+    package init?(_ line: String) {
         let parts = line.split(separator: ":", maxSplits: 1, omittingEmptySubsequences: false)
         guard parts.count == 2 else { return nil }
         let value = parts[1].drop { $0 == " " || $0 == "\t" }

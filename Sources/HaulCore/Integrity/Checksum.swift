@@ -8,7 +8,7 @@ extension DownloadRequest {
             case md5, sha1, sha256, sha512
 
             /// Length of a digest in bytes.
-            public var digestLength: Int {
+            package var digestLength: Int {
                 switch self {
                 case .md5: 16
                 case .sha1: 20
@@ -20,7 +20,7 @@ extension DownloadRequest {
 
         /// The algorithm of the digest.
         public let algorithm: Algorithm
-        /// The digest, exactly ``Algorithm/digestLength`` bytes long.
+        /// The digest, exactly as long as the algorithm makes it.
         public let digest: [UInt8]
 
         /// Makes a checksum from the bytes of a digest.

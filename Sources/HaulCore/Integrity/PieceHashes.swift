@@ -7,7 +7,7 @@ public struct PieceHashes: Sendable, Hashable {
     public let algorithm: DownloadRequest.Checksum.Algorithm
     /// Length of a piece in bytes, from 1 to 2^62.
     public let pieceLength: Int64
-    /// One digest for each piece, each ``DownloadRequest/Checksum/Algorithm/digestLength`` bytes long.
+    /// One digest for each piece, each of the algorithm's length.
     public let digests: [[UInt8]]
 
     /// Makes the digests of a file.
@@ -26,14 +26,14 @@ public struct PieceHashes: Sendable, Hashable {
     static let longestPiece: Int64 = 1 << 62
 
     /// Whether there are exactly as many pieces as a file of `total` bytes has.
-    public func covers(_ total: Int64) -> Bool {
+    package func covers(_ total: Int64) -> Bool {
         guard total > 0 else { return false }
         return Int64(digests.count) == (total - 1) / pieceLength + 1
     }
 
     /// The byte range of the piece at `index` in a file of `total` bytes; empty for a piece that the file does not
     /// have.
-    public func range(of index: Int, total: Int64) -> Range<Int64> {
+    package func range(of index: Int, total: Int64) -> Range<Int64> {
         let total = max(total, 0)
         guard digests.indices.contains(index) else { return total..<total }
         let (start, startOverflows) = Int64(index).multipliedReportingOverflow(by: pieceLength)

@@ -16,7 +16,7 @@ public struct Metalink: Sendable, Hashable {
         /// file.
         public var pieces: PieceHashes?
         /// `http` and `https` only, best first: by priority, then in the order of the document. At least one, at most
-        /// ``Metalink/maximumSources``.
+        /// 256.
         public var sources: [Source]
 
         package init(
@@ -100,7 +100,7 @@ public struct Metalink: Sendable, Hashable {
     }
 
     /// Largest number of sources kept for a file; those of lower priority are dropped.
-    public static let maximumSources = 256
+    package static let maximumSources = 256
 
     /// At least one file, in the order of the document; names are unique.
     public var files: [File]

@@ -4,26 +4,26 @@
 /// the list, as `name (1).ext`, so that the names do not depend on which response arrives first. A name that only the
 /// response has (`Content-Disposition`, a redirect) is not known here. If such a name is taken by then, it gets the
 /// next number.
-public struct BatchFileNames: Sendable {
+package struct BatchFileNames: Sendable {
     /// A name that more than one URL of the list leads to.
-    public struct Shared: Sendable, Hashable {
+    package struct Shared: Sendable, Hashable {
         /// The path that the first of these files keeps.
-        public let path: String
+        package let path: String
         /// Number of URLs that lead to this path.
-        public let count: Int
+        package let count: Int
     }
 
     /// The requests, with ``DownloadRequest/suggestedName`` where a name had to be numbered.
-    public private(set) var requests: [DownloadRequest]
+    package private(set) var requests: [DownloadRequest]
     /// The names that were numbered, in the order of the list.
-    public private(set) var shared: [Shared] = []
+    package private(set) var shared: [Shared] = []
     /// Errors (``DownloadError/Code/inUse``) by index, for requests that name the file of an earlier request for
     /// another URL.
-    public private(set) var refused: [Int: DownloadError] = [:]
+    package private(set) var refused: [Int: DownloadError] = [:]
 
     /// Computes the names of a list. ``Downloader/add(_:)-([DownloadRequest])`` does this itself; call it to show names
     /// beforehand.
-    public init(_ requests: [DownloadRequest]) {
+    package init(_ requests: [DownloadRequest]) {
         self.requests = requests
         guard requests.count > 1 else { return }
         /// Index of the first request that leads to each path; `others` has the later ones.

@@ -3,18 +3,18 @@
 /// `k`, `M`, `G`, `T`, `P` and `E` are powers of 1000, as in all output of Haul; followed by an `i` (`Ki`, `Mi`) they
 /// are powers of 1024. A `B` may follow. Case is ignored except for that `B`: a lower-case `b` might mean bits, and is
 /// refused. A fraction of a byte is rounded up, so that a number above zero stays above it.
-public struct ByteCount: Sendable, Hashable {
+package struct ByteCount: Sendable, Hashable {
     /// The number of bytes.
-    public let bytes: Int64
+    package let bytes: Int64
 
     /// Makes a byte count. Any number is accepted, also a negative one.
-    public init(bytes: Int64) { self.bytes = bytes }
+    package init(bytes: Int64) { self.bytes = bytes }
 
     /// Parses a number of bytes.
     ///
     /// - Returns: `nil` when the text does not have the form above, has a sign, a space or an exponent, more than 18
     ///   digits after the point, or exceeds an `Int64`.
-    public init?(_ text: String) {
+    package init?(_ text: String) {
         let text = Array(text.utf8)
         let number = text.prefix { $0 == UInt8(ascii: ".") || Self.isDigit($0) }
         let parts = number.split(separator: UInt8(ascii: "."), maxSplits: 1, omittingEmptySubsequences: false)

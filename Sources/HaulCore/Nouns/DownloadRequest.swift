@@ -226,7 +226,7 @@ public struct DownloadRequest: Sendable, Hashable, Codable {
     }
 
     /// Whether the request has no URL yet; see ``init(key:to:)``.
-    public var needsSource: Bool { Self.isPlaceholder(url) }
+    package var needsSource: Bool { Self.isPlaceholder(url) }
 
     /// Makes a request for a file of a Metalink, with the sources, digests and size of the file. The file is stored
     /// under its own name in a folder. A taken name gets a number (``ConflictPolicy/rename``).

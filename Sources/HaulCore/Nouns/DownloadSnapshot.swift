@@ -179,7 +179,7 @@ public struct DownloadSnapshot: Sendable, Hashable, Identifiable {
     /// Returns the time that a number of bytes takes at a speed in bytes per second. The result is at most 3.2 × 10¹⁰
     /// seconds, about a thousand years, also at speed 0: a server may announce any length, and `Duration` traps on
     /// overflow.
-    public static func time(for bytes: Double, at bytesPerSecond: Double) -> Duration {
+    package static func time(for bytes: Double, at bytesPerSecond: Double) -> Duration {
         let seconds = max(0, bytes) / bytesPerSecond
         return .seconds(seconds.isFinite ? min(seconds, 3.2e10) : 3.2e10)
     }

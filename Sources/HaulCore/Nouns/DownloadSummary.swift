@@ -87,8 +87,7 @@ public struct GroupSummary: Sendable, Hashable {
     /// Number, bytes and progress of the group's downloads.
     public let summary: DownloadSummary
 
-    /// A summary for tests and previews; a downloader makes its own.
-    public init(group: String?, summary: DownloadSummary) {
+    package init(group: String?, summary: DownloadSummary) {
         self.group = group
         self.summary = summary
     }

@@ -60,7 +60,7 @@ public struct NetworkStatus: Sendable, Hashable {
     ///
     /// With a binding, the named interface, or the interface with the address, must be up and have a carrier and an
     /// address.
-    public func isOnline(via binding: NetworkBinding? = nil) -> Bool {
+    package func isOnline(via binding: NetworkBinding? = nil) -> Bool {
         guard let interfaces else { return true }
         switch binding {
         case nil:
@@ -81,7 +81,7 @@ public struct NetworkStatus: Sendable, Hashable {
     /// - Parameters:
     ///   - host: a name or an address. An IPv6 address may have brackets.
     ///   - binding: the interface or address to connect from.
-    public func isOnline(for host: String, via binding: NetworkBinding? = nil) -> Bool {
+    package func isOnline(for host: String, via binding: NetworkBinding? = nil) -> Bool {
         Self.isThisMachine(host) || isOnline(via: binding)
     }
 

@@ -20,8 +20,7 @@ public struct ResourceDescription: Sendable, Hashable {
     /// The value of `Last-Modified` (RFC 9110 §8.8.2); `nil` without a valid one.
     public let lastModified: Date?
 
-    /// A description for tests and previews; a downloader makes its own. Nothing is checked. `totalBytes` is in bytes.
-    public init(
+    package init(
         url: URL,
         fileName: String,
         totalBytes: Int64? = nil,

@@ -23,9 +23,7 @@ public struct StoredFile: Sendable, Hashable, Identifiable {
     /// The state of the file when this value was made.
     public let state: FileState
 
-    /// A stored file for tests and previews; a downloader makes its own. Nothing is checked. `bytes` is the length of
-    /// the file.
-    public init(
+    package init(
         id: DownloadID = DownloadID(),
         path: String,
         bytes: Int64,
@@ -41,22 +39,20 @@ public struct StoredFile: Sendable, Hashable, Identifiable {
 }
 
 /// Disk usage of a downloader's files, by its records.
-public struct StoredBytes: Sendable, Hashable {
+package struct StoredBytes: Sendable, Hashable {
     /// Number of completed downloads.
-    public let finishedFiles: Int
+    package let finishedFiles: Int
     /// Bytes of finished files.
-    public let finished: Int64
+    package let finished: Int64
     /// Number of unfinished downloads that have received bytes.
-    public let unfinishedFiles: Int
+    package let unfinishedFiles: Int
     /// Bytes of unfinished files. Each file counts with its complete length, which is reserved on disk; while the
     /// length is unknown, with its received bytes.
-    public let unfinished: Int64
+    package let unfinished: Int64
     /// Bytes of all files, finished and unfinished.
-    public var total: Int64 { finished.addingClamped(unfinished) }
+    package var total: Int64 { finished.addingClamped(unfinished) }
 
-    /// A disk usage for tests and previews; a downloader makes its own. Nothing is checked. `finished` and `unfinished`
-    /// are in bytes.
-    public init(finishedFiles: Int, finished: Int64, unfinishedFiles: Int, unfinished: Int64) {
+    package init(finishedFiles: Int, finished: Int64, unfinishedFiles: Int, unfinished: Int64) {
         self.finishedFiles = finishedFiles
         self.finished = finished
         self.unfinishedFiles = unfinishedFiles
@@ -80,8 +76,7 @@ public struct CacheRemoval: Sendable, Hashable {
         /// Why it was kept.
         public let reason: Reason
 
-        /// A kept file for tests and previews.
-        public init(file: StoredFile, reason: Reason) {
+        package init(file: StoredFile, reason: Reason) {
             self.file = file
             self.reason = reason
         }
@@ -94,8 +89,7 @@ public struct CacheRemoval: Sendable, Hashable {
     /// Bytes of the deleted files.
     public package(set) var freedBytes: Int64 = 0
 
-    /// A result for tests and previews; a downloader makes its own. Nothing is checked. `freedBytes` is in bytes.
-    public init(removed: [StoredFile] = [], left: [Left] = [], freedBytes: Int64 = 0) {
+    package init(removed: [StoredFile] = [], left: [Left] = [], freedBytes: Int64 = 0) {
         self.removed = removed
         self.left = left
         self.freedBytes = freedBytes

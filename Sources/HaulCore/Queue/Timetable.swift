@@ -10,8 +10,8 @@ public import Foundation
 /// Differences from rclone:
 /// - `off` means that nothing runs. In rclone it means no limit, which is `unlimited` here. `0`, which is no limit in
 ///   rclone, is refused.
-/// - Rates are those of ``ByteCount``: `512` is 512 bytes per second, not KiB, and `512k` is 512,000; `512Ki` is
-///   524,288.
+/// - `k`, `M`, `G` and further letters are powers of 1000, or with an `i` powers of 1024: `512` is 512 bytes per second,
+///   not KiB, `512k` is 512,000, and `512Ki` is 524,288.
 /// - There is one rate, for downloads. A pair of an upload and a download rate, as in rclone, is refused.
 /// - Before the first entry of the week, the entry with the latest time applies; rclone uses the last entry in the
 ///   text.
@@ -28,20 +28,20 @@ public struct Timetable: Sendable, Hashable {
     }
 
     /// A day of the week. The raw value counts from Monday, which is 0.
-    public enum Weekday: Int, Sendable, Hashable, CaseIterable {
+    package enum Weekday: Int, Sendable, Hashable, CaseIterable {
         case monday, tuesday, wednesday, thursday, friday, saturday, sunday
     }
 
     /// The rule that applies from a time of day on.
-    public struct Entry: Sendable, Hashable {
+    package struct Entry: Sendable, Hashable {
         /// The day; `nil` for every day.
-        public let weekday: Weekday?
+        package let weekday: Weekday?
         /// Hour of the day, from 0 to 23.
-        public let hour: Int
+        package let hour: Int
         /// Minute of the hour, from 0 to 59.
-        public let minute: Int
+        package let minute: Int
         /// The rule from this time on.
-        public let rule: Rule
+        package let rule: Rule
 
         package init(weekday: Weekday?, hour: Int, minute: Int, rule: Rule) {
             self.weekday = weekday
@@ -52,7 +52,7 @@ public struct Timetable: Sendable, Hashable {
     }
 
     /// The entries in the order of the text; never empty.
-    public let entries: [Entry]
+    package let entries: [Entry]
     /// The rules by minute of the week, in ascending order; never empty. The week begins on Monday. Neighbours differ.
     private let steps: [Step]
 
@@ -104,7 +104,7 @@ public struct Timetable: Sendable, Hashable {
     /// - Parameters:
     ///   - date: the moment after which to search.
     ///   - timeZone: the time zone of the timetable's hours.
-    public func nextChange(after date: Date, in timeZone: TimeZone = .current) -> Date? {
+    package func nextChange(after date: Date, in timeZone: TimeZone = .current) -> Date? {
         guard steps.count > 1 else { return nil }
         let now = rule(at: date, in: timeZone)
         var moment = Self.whole(date)

@@ -6,7 +6,7 @@ extension Downloader {
     /// list is still being added.
     ///
     /// The same URL twice into the same folder is one download, returned twice. Different URLs that lead to the same
-    /// name in one folder get numbered names before the first request is sent (``BatchFileNames``). If two requests of
+    /// name in one folder get numbered names before the first request is sent (`BatchFileNames`). If two requests of
     /// the list name the same file with different URLs, the second is refused with ``DownloadError/Code/inUse``.
     ///
     /// - Returns: a handle or an error for each request, in order. After ``shutDown()`` the error is

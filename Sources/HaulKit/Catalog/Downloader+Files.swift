@@ -26,11 +26,11 @@ extension Downloader {
         }
 
         /// Returns the disk usage of finished and unfinished files, in bytes, from the store. The disk is not examined.
+        /// An unfinished file counts with its complete length, which is reserved on disk; while the length is unknown,
+        /// with its received bytes.
         ///
         /// - Throws: as ``list(_:)``.
-        public func storedBytes() async throws(DownloadError) -> StoredBytes {
-            try await downloader.storedBytes()
-        }
+        public func storedBytes() async throws(DownloadError) -> Int64 { try await downloader.storedBytes().total }
 
         /// Returns the state of the finished file of a download, or `nil` if the download is not complete.
         ///

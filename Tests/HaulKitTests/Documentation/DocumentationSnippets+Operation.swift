@@ -157,7 +157,7 @@ extension DocumentationSnippets {
         for file in try await downloader.files.missing() {
             try await downloader.fetchAgain(file.id)
         }
-        print(try await downloader.files.storedBytes().total)
+        print(try await downloader.files.storedBytes())
         // end
     }
 

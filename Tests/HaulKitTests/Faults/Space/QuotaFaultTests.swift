@@ -17,11 +17,11 @@ struct QuotaFaultTests {
             let second = try await rig.add(2)
             let log = StateLog(second)
             #expect(await second.isHeld(for: .quota).error?.code == .diskFull)
-            #expect(try await rig.downloader.files.storedBytes().total == SimulatedRig.size)
+            #expect(try await rig.downloader.files.storedBytes() == SimulatedRig.size)
             try await first.remove(deletingFile: true)
             _ = try await second.result()
             #expect(await log.all.pauses == (1, 1))
-            #expect(try await rig.downloader.files.storedBytes().finished == SimulatedRig.size)
+            #expect(try await rig.downloader.storedBytes().finished == SimulatedRig.size)
             #expect(await rig.downloader.quotaInUse == SimulatedRig.size)
         }
     }
