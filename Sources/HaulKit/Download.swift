@@ -108,41 +108,109 @@ public struct Download: Sendable, Identifiable {
         "The wait for the download was cancelled. The download itself was not."
     )
 
-    /// Pauses the download and keeps its bytes; see ``Downloader/pause(_:)-(DownloadID)``.
+    // MARK: Changing
+
+    /// Pauses the download and keeps its bytes. Returns when the bytes are on disk and the connections are closed. A
+    /// download that has ended or is paused stays as it is.
+    ///
+    /// A running download whose pause the store cannot record is paused until the process ends.
+    ///
+    /// - Throws: ``DownloadError`` with code ``DownloadError/Code/notFound`` if the store has no such download any more,
+    ///   ``DownloadError/Code/storeFailed``, ``DownloadError/Code/diskFull`` or ``DownloadError/Code/shutDown``.
     public func pause() async throws(DownloadError) { try await downloader.pause(id) }
-    /// Queues the download again when it is paused or failed; see ``Downloader/resume(_:)-(DownloadID)``.
+
+    /// Queues the download if it is paused or failed; it keeps its bytes. If another process runs the download by now,
+    /// the run fails with ``DownloadError/Code/inUse``.
+    ///
+    /// - Throws: as ``pause()``.
     public func resume() async throws(DownloadError) { try await downloader.resume(id) }
-    /// Starts the download before all that wait, whatever their priority; see ``Downloader/startNow(_:)``.
+
+    /// Starts the download before all that wait, whatever their priority. If no slot is free, the download takes the
+    /// slot of the running download of the lowest priority, which waits again. A paused or failed download is resumed.
+    /// A download that waits before its next attempt makes the attempt at once, even if the server asked for a longer
+    /// wait.
+    ///
+    /// - Throws: as ``pause()``.
     public func startNow() async throws(DownloadError) { try await downloader.startNow(id) }
-    /// Changes the priority of the download: higher starts first. See ``Downloader/setPriority(_:of:)-(_,DownloadID)``.
+
+    /// Changes the priority of the download: higher starts first. See ``DownloadRequest/priority``.
+    ///
+    /// - Throws: as ``pause()``.
     public func setPriority(_ priority: Int) async throws(DownloadError) {
         try await downloader.setPriority(priority, of: id)
     }
+
     /// Moves the download to another place in the queue; see ``Downloader/move(_:to:)``.
+    ///
+    /// - Throws: as ``Downloader/move(_:to:)``.
     public func move(to place: Downloader.Place) async throws(DownloadError) {
         try await downloader.move([id], to: place)
     }
-    /// Gives the file another name in its folder; see ``Downloader/rename(_:to:)``.
+
+    /// Gives the file another name in its folder. From then on the download is one of a named file, as if it had been
+    /// added with ``DownloadRequest/Destination/file(path:)``.
+    ///
+    /// A finished file is renamed. The file of an unfinished download gets the name when it is complete. If a file of
+    /// that name exists by then, ``DownloadRequest/onConflict`` decides. The partial file keeps its own name, and a
+    /// running download continues.
+    ///
+    /// Returns when the name is recorded and, for a finished file, is on disk. After a crash before that, the file has
+    /// one of the two names, and the store knows which.
+    ///
+    /// - Parameter name: a name without a folder, which is used unchanged.
+    /// - Throws: ``DownloadError``, and nothing has changed, with code ``DownloadError/Code/invalidDestination`` if the
+    ///   name is empty, `.` or `..`, contains a slash or a null character, or ends in `.haulpart`;
+    ///   ``DownloadError/Code/nameTooLong``; ``DownloadError/Code/fileExists`` if a file or folder of this name exists;
+    ///   ``DownloadError/Code/inUse`` if another unfinished download has the name, the file is being repaired, or
+    ///   another process runs the download; ``DownloadError/Code/diskFailed`` if a finished file is missing or another
+    ///   file is in its place; another disk code if the system refuses; ``DownloadError/Code/notFound`` if the store
+    ///   has no such download any more; ``DownloadError/Code/storeFailed``; ``DownloadError/Code/shutDown``.
     public func rename(to name: String) async throws(DownloadError) { try await downloader.rename(id, to: name) }
-    /// Fetches the finished file again if it is missing or has changed; see ``Downloader/fetchAgain(_:)``.
+
+    /// Fetches the finished file again if it is missing or has changed. ``DownloadRequest/onConflict`` of the request
+    /// decides about another file in its place. An unchanged file stays, and an unfinished download continues.
     ///
     /// - Returns: the handle of the new run; without a new run, a handle of the present one.
+    /// - Throws: ``DownloadError`` with code ``DownloadError/Code/notFound`` if the store has no such download any more;
+    ///   otherwise as ``Downloader/add(_:)-(DownloadRequest)``.
     @discardableResult
     public func fetchAgain() async throws(DownloadError) -> Download { try await downloader.fetchAgain(id) }
-    /// Limits the speed of the download, in bytes per second; `nil`, 0 or a negative number: no limit of its own. See
-    /// ``Downloader/setSpeedLimit(_:of:)``.
+
+    /// Limits the speed of the download from now on. The limit of all downloads applies as well. The store keeps the
+    /// limit with the download.
+    ///
+    /// - Parameter bytesPerSecond: bytes per second; `nil`, 0 or a negative number for no limit of its own.
+    /// - Throws: as ``pause()``.
     public func setSpeedLimit(_ bytesPerSecond: Int64?) async throws(DownloadError) {
         try await downloader.setSpeedLimit(bytesPerSecond, of: id)
     }
-    /// Continues the download from another URL of the same file; see ``Downloader/replaceSource(of:with:)``.
+
+    /// Continues the download from another URL of the same file.
+    ///
+    /// Received bytes are kept as for a URL of the ``SourceProvider`` (see ``DownloadSource``). Open connections to the
+    /// old URL continue. Every further request uses the new URL, also one after an interruption. A paused download
+    /// stays paused and a failed one stays failed until it is resumed. Returns when the new URL is recorded.
+    ///
+    /// - Throws: ``DownloadError`` with code ``DownloadError/Code/invalidURL`` if the URL has no host or a scheme that
+    ///   the downloader cannot read, ``DownloadError/Code/fileExists`` if the download is complete,
+    ///   ``DownloadError/Code/notFound`` if the store has no such download any more,
+    ///   ``DownloadError/Code/storeFailed``, ``DownloadError/Code/shutDown``.
     public func replaceSource(_ source: DownloadSource) async throws(DownloadError) {
         try await downloader.replaceSource(of: id, with: source)
     }
-    /// Deletes the bytes and the record of an unfinished download; see ``Downloader/cancel(_:)-(DownloadID)``.
-    public func cancel() async throws(DownloadError) { try await downloader.cancel(id) }
-    /// Removes the download from the store, whatever its state; see ``Downloader/remove(_:deletingFile:)``.
+
+    /// Cancels the unfinished download: deletes its bytes and its record. A finished download stays as it is. Returns
+    /// when the deletion is complete.
     ///
-    /// - Parameter deletingFile: also deletes a finished file that is unchanged. Default: `false`.
+    /// - Throws: as ``pause()``.
+    public func cancel() async throws(DownloadError) { try await downloader.cancel(id) }
+
+    /// Removes the download from the store in any state; an unfinished download is cancelled first.
+    ///
+    /// - Parameter deletingFile: also deletes a finished file that is unchanged. ``result()`` of the handles then throws
+    ///   ``DownloadError/Code/cancelled``. Otherwise the result remains. Default: `false`.
+    /// - Throws: ``DownloadError`` if the file or the record cannot be removed; with code
+    ///   ``DownloadError/Code/notFound`` if the store has no such download any more; ``DownloadError/Code/shutDown``.
     public func remove(deletingFile: Bool = false) async throws(DownloadError) {
         try await downloader.remove(id, deletingFile: deletingFile)
     }

@@ -25,13 +25,13 @@ public struct DownloadGroup: Sendable {
         return try await downloader.list(filter)
     }
 
-    /// Pauses the downloads of the group that wait or run; see ``Downloader/pause(_:)-(DownloadFilter)``.
+    /// Pauses the downloads of the group that wait or run; see ``Downloader/pause(_:)``.
     ///
     /// - Returns: the number of downloads paused.
     /// - Throws: as ``summary()``.
     @discardableResult
     public func pause() async throws(DownloadError) -> Int { try await downloader.pause(.group(name)) }
-    /// Queues the paused downloads of the group; see ``Downloader/resume(_:)-(DownloadFilter)``.
+    /// Queues the paused downloads of the group; see ``Downloader/resume(_:)``.
     ///
     /// - Returns: the number of downloads queued.
     /// - Throws: as ``summary()``.
@@ -44,7 +44,7 @@ public struct DownloadGroup: Sendable {
     @discardableResult
     public func retry() async throws(DownloadError) -> Int { try await downloader.retry(.group(name)) }
     /// Deletes the unfinished downloads of the group with their bytes; see
-    /// ``Downloader/cancel(_:)-(DownloadFilter)``.
+    /// ``Downloader/cancel(_:)``.
     ///
     /// - Returns: the number of downloads cancelled.
     /// - Throws: as ``summary()``.

@@ -199,7 +199,7 @@ public actor Downloader {
     /// The reason why the open store is unreliable: a damaged page was read, or the store's file was deleted, moved or
     /// replaced. `nil` for a reliable store. The code is ``DownloadError/Code/storeFailed``. As long as the store is
     /// unreliable, adding a download fails with this error. Reads the file system.
-    public nonisolated var storeFailure: DownloadError? { store.failure }
+    package nonisolated var storeFailure: DownloadError? { store.failure }
 
     /// Stops every transfer, records the received bytes of each download, and closes connections and store. Returns
     /// when all of this has happened; a further call waits for the same shutdown.

@@ -33,7 +33,7 @@ public struct DownloadSnapshot: Sendable, Hashable, Identifiable {
     /// The URL as text, because a hundred thousand parsed URLs would take more memory than everything else.
     private let urlText: String
     /// The requested URL: that of the request, or the last one from the ``SourceProvider`` or
-    /// ``Downloader/replaceSource(of:with:)``. While a request without a URL has none, `haul-source:KEY`.
+    /// ``Download/replaceSource(_:)``. While a request without a URL has none, `haul-source:KEY`.
     public var url: URL { URL(string: urlText) ?? URL(fileURLWithPath: "/") }
     private let finalURLText: String?
     /// The URL that redirects led to for the received bytes, without user info. `nil` if there were no redirects, or

@@ -45,14 +45,9 @@ extension Downloader {
 
     // MARK: Fetching again
 
-    /// Fetches a finished file again if it is missing or has changed. ``DownloadRequest/onConflict`` of the request
-    /// decides about another file in its place. An unchanged file stays, and an unfinished download continues.
-    ///
-    /// - Returns: the handle of the download, for the new run if there is one.
-    /// - Throws: ``DownloadError`` with code ``DownloadError/Code/notFound`` if the store has no such download;
-    ///   otherwise as ``add(_:)-(DownloadRequest)``.
+    /// Fetches a finished file again if it is missing or has changed; see ``Download/fetchAgain()``.
     @discardableResult
-    public func fetchAgain(_ id: DownloadID) async throws(DownloadError) -> Download {
+    package func fetchAgain(_ id: DownloadID) async throws(DownloadError) -> Download {
         idle.additionBegan([])
         defer { idle.additionEnded([]) }
         return try await withCatalogLock { downloader throws(DownloadError) in
@@ -139,7 +134,7 @@ extension Downloader {
 
 extension Download {
     /// Returns the state of the finished file, or `nil` while the download is not complete. See
-    /// ``Downloader/fetchAgain(_:)``.
+    /// ``Download/fetchAgain()``.
     ///
     /// - Throws: as ``Downloader/Files/state(of:)``.
     public func fileState() async throws(DownloadError) -> FileState? { try await downloader.fileState(id) }

@@ -2,24 +2,15 @@
 extension Downloader {
     // MARK: One
 
-    /// Pauses a download and keeps its bytes. Returns when the bytes are on disk and the connections are closed. A
-    /// download that has ended or is paused stays as it is.
-    ///
-    /// A running download whose pause the store cannot record is paused until the process ends.
-    ///
-    /// - Throws: ``DownloadError`` with code ``DownloadError/Code/notFound`` if the store has no such download,
-    ///   ``DownloadError/Code/storeFailed``, ``DownloadError/Code/diskFull`` or ``DownloadError/Code/shutDown``.
-    public func pause(_ id: DownloadID) async throws(DownloadError) {
+    /// Pauses a download; see ``Download/pause()``.
+    package func pause(_ id: DownloadID) async throws(DownloadError) {
         try checkIsOpen()
         if let task = tasks[id] { return try await tell(.pauseRequested, task) }
         if try await pause(.ids([id])) == 0 { try await checkIsKnown(id) }
     }
 
-    /// Queues a paused or failed download, which keeps its bytes. If another process runs the download by now, the run
-    /// fails with ``DownloadError/Code/inUse``.
-    ///
-    /// - Throws: as ``pause(_:)-(DownloadID)``.
-    public func resume(_ id: DownloadID) async throws(DownloadError) {
+    /// Queues a paused or failed download; see ``Download/resume()``.
+    package func resume(_ id: DownloadID) async throws(DownloadError) {
         try checkIsOpen()
         if let task = tasks[id] { return try await tell(.resumeRequested, task) }
         guard try await resume(.ids([id]), from: [.paused, .failed]) == 0 else { return }
@@ -43,25 +34,15 @@ extension Downloader {
         hub.changed(snapshot, outcome: .failed(error))
     }
 
-    /// Cancels an unfinished download: deletes its bytes and its record. A finished download stays as it is. Returns
-    /// when the deletion is complete.
-    ///
-    /// - Throws: as ``pause(_:)-(DownloadID)``.
-    public func cancel(_ id: DownloadID) async throws(DownloadError) {
+    /// Cancels an unfinished download; see ``Download/cancel()``.
+    package func cancel(_ id: DownloadID) async throws(DownloadError) {
         try checkIsOpen()
         if let task = tasks[id] { return try await tell(.cancelRequested, task) }
         if try await cancel(.ids([id])) == 0 { try await checkIsKnown(id) }
     }
 
-    /// Removes a download from the store in any state; an unfinished download is cancelled first.
-    ///
-    /// - Parameters:
-    ///   - id: the download.
-    ///   - deletingFile: also deletes a finished file that is unchanged. ``Download/result()`` of its handles then
-    ///     throws ``DownloadError/Code/cancelled``. Otherwise the result remains.
-    /// - Throws: ``DownloadError`` if the file or the record cannot be removed; with code
-    ///   ``DownloadError/Code/notFound`` if the store has no such download; ``DownloadError/Code/shutDown``.
-    public func remove(_ id: DownloadID, deletingFile: Bool = false) async throws(DownloadError) {
+    /// Removes a download from the store in any state; see ``Download/remove(deletingFile:)``.
+    package func remove(_ id: DownloadID, deletingFile: Bool = false) async throws(DownloadError) {
         if try await remove(.ids([id]), deletingFiles: deletingFile) == 0 { try await checkIsKnown(id) }
     }
 
@@ -84,7 +65,8 @@ extension Downloader {
     /// Pauses the downloads of a filter that wait, run or are held, and keeps their bytes.
     ///
     /// - Returns: the number of downloads paused.
-    /// - Throws: as ``pause(_:)-(DownloadID)``.
+    /// - Throws: ``DownloadError`` with code ``DownloadError/Code/storeFailed``, ``DownloadError/Code/diskFull`` or
+    ///   ``DownloadError/Code/shutDown``.
     @discardableResult
     public func pause(_ filter: DownloadFilter) async throws(DownloadError) -> Int {
         try await withCatalogLock { downloader throws(DownloadError) in
@@ -117,10 +99,10 @@ extension Downloader {
 
     /// Queues the paused downloads of a filter. Failed downloads do not change (see ``retry(_:)``), unless the filter
     /// names them: by ``DownloadFilter/ids``, by ``DownloadFilter/keys``, or by a set of ``DownloadFilter/states`` that
-    /// has ``DownloadSnapshot/State/failed``. So `resume(.ids([id]))` is ``resume(_:)-(DownloadID)``.
+    /// has ``DownloadSnapshot/State/failed``. So `resume(.ids([id]))` is ``Download/resume()``.
     ///
     /// - Returns: the number of downloads queued.
-    /// - Throws: as ``pause(_:)-(DownloadID)``.
+    /// - Throws: as ``pause(_:)``.
     @discardableResult
     public func resume(_ filter: DownloadFilter) async throws(DownloadError) -> Int {
         let namesFailed = filter.ids != nil || filter.keys != nil || filter.states?.contains(.failed) == true
@@ -130,7 +112,7 @@ extension Downloader {
     /// Queues the failed downloads of a filter.
     ///
     /// - Returns: the number of downloads queued.
-    /// - Throws: as ``pause(_:)-(DownloadID)``.
+    /// - Throws: as ``pause(_:)``.
     @discardableResult
     public func retry(_ filter: DownloadFilter = .all) async throws(DownloadError) -> Int {
         try await resume(filter, from: [.failed])
@@ -159,7 +141,7 @@ extension Downloader {
     /// Deletes the unfinished downloads of a filter, with their bytes. Finished downloads do not change.
     ///
     /// - Returns: the number of downloads cancelled.
-    /// - Throws: as ``pause(_:)-(DownloadID)``.
+    /// - Throws: as ``pause(_:)``.
     @discardableResult
     public func cancel(_ filter: DownloadFilter) async throws(DownloadError) -> Int {
         try await withCatalogLock { downloader throws(DownloadError) in

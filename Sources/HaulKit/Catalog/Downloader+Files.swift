@@ -16,7 +16,7 @@ extension Downloader {
             try await downloader.storedFiles(filter)
         }
 
-        /// Returns the finished files that are missing or have changed. ``Downloader/fetchAgain(_:)`` fetches such a
+        /// Returns the finished files that are missing or have changed. ``Download/fetchAgain()`` fetches such a
         /// file.
         ///
         /// - Parameter filter: the downloads to examine; its states are ignored.

@@ -2,27 +2,8 @@ internal import Logging
 
 /// Renames the files of downloads.
 extension Downloader {
-    /// Gives the file of a download another name in its folder. From then on the download is one of a named file, as if
-    /// it had been added with ``DownloadRequest/Destination/file(path:)``.
-    ///
-    /// A finished file is renamed. The file of an unfinished download gets the name when it is complete. If a file of
-    /// that name exists by then, ``DownloadRequest/onConflict`` decides. The partial file keeps its own name, and a
-    /// running download continues.
-    ///
-    /// Returns when the name is recorded and, for a finished file, is on disk. After a crash before that, the file has
-    /// one of the two names, and the store knows which.
-    ///
-    /// - Parameters:
-    ///   - id: the download.
-    ///   - name: a name without a folder, which is used unchanged.
-    /// - Throws: ``DownloadError``, and nothing has changed, with code ``DownloadError/Code/invalidDestination`` if the
-    ///   name is empty, `.` or `..`, contains a slash or a null character, or ends in `.haulpart`;
-    ///   ``DownloadError/Code/nameTooLong``; ``DownloadError/Code/fileExists`` if a file or folder of this name exists;
-    ///   ``DownloadError/Code/inUse`` if another unfinished download has the name, the file is being repaired, or
-    ///   another process runs the download; ``DownloadError/Code/diskFailed`` if a finished file is missing or another
-    ///   file is in its place; another disk code if the system refuses; ``DownloadError/Code/notFound`` if the store
-    ///   has no such download; ``DownloadError/Code/storeFailed``; ``DownloadError/Code/shutDown``.
-    public func rename(_ id: DownloadID, to name: String) async throws(DownloadError) {
+    /// Gives the file of a download another name in its folder; see ``Download/rename(to:)``.
+    package func rename(_ id: DownloadID, to name: String) async throws(DownloadError) {
         try checkIsOpen()
         try FileName.checkGiven(name)
         try await withCatalogLock { downloader throws(DownloadError) in

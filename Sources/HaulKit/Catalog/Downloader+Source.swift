@@ -2,17 +2,8 @@ internal import Foundation
 
 /// Replaces the URL of a download at the wish of the application.
 extension Downloader {
-    /// Continues a download from another URL of the same file.
-    ///
-    /// Received bytes are kept as for a URL of the ``SourceProvider`` (see ``DownloadSource``). Open connections to the
-    /// old URL continue. Every further request uses the new URL, also one after an interruption. A paused download
-    /// stays paused and a failed one stays failed until it is resumed. Returns when the new URL is recorded.
-    ///
-    /// - Throws: ``DownloadError`` with code ``DownloadError/Code/invalidURL`` if the URL has no host or a scheme that
-    ///   the downloader cannot read, ``DownloadError/Code/fileExists`` if the download is complete,
-    ///   ``DownloadError/Code/notFound`` if the store has no such download, ``DownloadError/Code/storeFailed``,
-    ///   ``DownloadError/Code/shutDown``.
-    public func replaceSource(of id: DownloadID, with source: DownloadSource) async throws(DownloadError) {
+    /// Continues a download from another URL of the same file; see ``Download/replaceSource(_:)``.
+    package func replaceSource(of id: DownloadID, with source: DownloadSource) async throws(DownloadError) {
         try checkIsOpen()
         guard readers.canRead(source.url) else {
             throw DownloadError(

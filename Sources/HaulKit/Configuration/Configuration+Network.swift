@@ -16,15 +16,16 @@ extension Downloader.Configuration {
         /// Whether downloads may run on a metered network, as reported by ``meter`` or ``monitor``. With `false` they
         /// are held (``HoldReason/metered``). A network counts as not metered if its kind is unknown. Default: `true`.
         public var allowsMetered = true
-        /// Reports the state of the network. `nil`, the default: ``SystemNetworkMonitor``, which watches the interfaces
-        /// and asks ``meter`` whether the network is metered.
+        /// Reports the state of the network. `nil`, the default: the library watches the interfaces of the system and
+        /// asks ``meter`` whether the network is metered. On systems other than Linux, and in a sandbox that forbids
+        /// rtnetlink, the status is then ``NetworkStatus/unknown``.
         public var monitor: (any NetworkMonitor)? {
             get { assignedMonitor.value }
             set { assignedMonitor = Assigned(newValue) }
         }
-        /// Reports whether the network is metered, in addition to ``SystemNetworkMonitor``; not used with another
-        /// ``monitor``. `nil`, the default: metering is unknown, and ``allowsMetered`` has no effect. The product
-        /// `HaulDesktop` asks NetworkManager: `import HaulDesktop` and `configuration.useDesktopServices()`.
+        /// Reports whether the network is metered; not used with a ``monitor`` of the application. `nil`, the default:
+        /// metering is unknown, and ``allowsMetered`` has no effect. The product `HaulDesktop` asks
+        /// NetworkManager: `import HaulDesktop` and `configuration.useDesktopServices()`.
         public var meter: (any NetworkMeter)? {
             get { assignedMeter.value }
             set { assignedMeter = Assigned(newValue) }

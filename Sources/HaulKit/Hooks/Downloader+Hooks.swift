@@ -4,7 +4,7 @@ internal import Foundation
 extension Downloader {
     /// Delays ``HookEvent/allCompleted`` while `true`, because the application will add more downloads. When it becomes
     /// `false`, the event is reported if all downloads have ended by then. Has no effect after ``shutDown()``.
-    public func expectMoreDownloads(_ expectsMore: Bool) {
+    package func expectMoreDownloads(_ expectsMore: Bool) {
         notifications.expectMore(expectsMore)
         idle.tellHooksWhenIdle()
     }
@@ -15,7 +15,7 @@ extension Downloader {
     /// - Parameter limit: longest time to wait.
     /// - Returns: `false` if the time was up first. After ``shutDown()`` nothing is left to wait for.
     @discardableResult
-    public func waitForHooks(within limit: Duration) async -> Bool {
+    package func waitForHooks(within limit: Duration) async -> Bool {
         // Waits for the reports on groups that have just ended.
         await notifications.finish()
         return await notifications.hooks.settle(within: limit)

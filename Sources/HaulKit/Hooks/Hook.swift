@@ -82,7 +82,7 @@ extension Downloader {
         case desktopNotification(on: Set<HookEvent>)
 
         /// The events that start the hook.
-        public var events: Set<HookEvent> {
+        package var events: Set<HookEvent> {
             switch self {
             case .command(_, _, let events), .webhook(_, _, let events), .desktopNotification(let events): events
             }

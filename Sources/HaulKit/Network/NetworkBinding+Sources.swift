@@ -3,7 +3,7 @@ extension NetworkBinding {
     ///
     /// - Throws: ``DownloadError`` with the code ``DownloadError/Code/connectionFailed``, if there is no such interface
     ///   or address, or the interface has no address.
-    public func check() throws(DownloadError) {
+    package func check() throws(DownloadError) {
         do throws(TransportError) {
             if case .localAddress(let text) = self, let address = IPAddress(text) {
                 do throws(SystemCalls.Errno) { try SystemCalls.tryAddress(address) } catch {

@@ -4,7 +4,7 @@
 /// On systems other than Linux, and in a sandbox that forbids rtnetlink, the status is ``NetworkStatus/unknown``.
 /// Monitoring begins with the initialiser. It needs neither privileges nor a run loop, and does not keep the process
 /// running.
-public final class SystemNetworkMonitor: NetworkMonitor {
+package final class SystemNetworkMonitor: NetworkMonitor {
     private let hub = StatusHub()
     private let links: LinkWatch?
     private let meterTask: Task<Void, Never>?
@@ -13,7 +13,7 @@ public final class SystemNetworkMonitor: NetworkMonitor {
     ///
     /// - Parameter meter: asked whether the network is metered. The first status waits for the first value of the
     ///   meter. With `nil`, ``NetworkStatus/isMetered`` stays `nil`.
-    public convenience init(meter: (any NetworkMeter)? = nil) {
+    package convenience init(meter: (any NetworkMeter)? = nil) {
         self.init(meter: meter) { () throws(SystemCalls.Errno) in try SystemCalls.openNetlink() }
     }
 
@@ -38,10 +38,10 @@ public final class SystemNetworkMonitor: NetworkMonitor {
 
     /// Returns the present status once interfaces and metering are known, then a status after each change; see
     /// ``NetworkMonitor/statuses()``.
-    public func statuses() -> AsyncStream<NetworkStatus> { hub.statuses() }
+    package func statuses() -> AsyncStream<NetworkStatus> { hub.statuses() }
 
     /// Ends every sequence, closes the netlink socket and stops reading the meter; see ``NetworkMonitor/stop()``.
-    public func stop() {
+    package func stop() {
         links?.stop()
         meterTask?.cancel()
         hub.finish()

@@ -1,11 +1,8 @@
 /// Changes the order of the queue: priorities, moves, limits. Running transfers are not affected, except a transfer
 /// whose slot goes to another download.
 extension Downloader {
-    /// Gives a download another priority; see ``DownloadRequest/priority``.
-    ///
-    /// - Throws: ``DownloadError`` with code ``DownloadError/Code/notFound`` when the store has no such download,
-    ///   ``DownloadError/Code/storeFailed`` or ``DownloadError/Code/shutDown``.
-    public func setPriority(_ priority: Int, of id: DownloadID) async throws(DownloadError) {
+    /// Gives a download another priority; see ``Download/setPriority(_:)``.
+    package func setPriority(_ priority: Int, of id: DownloadID) async throws(DownloadError) {
         try checkIsOpen()
         try await checkIsKnown(id)
         try await setPriority(priority, of: .ids([id]))
@@ -26,13 +23,8 @@ extension Downloader {
         }
     }
 
-    /// Starts a download before all waiting ones, whatever their priority. If no slot is free, the download takes the
-    /// slot of the running download of the lowest priority, which waits again. A paused or failed download is resumed.
-    /// A download that waits before its next attempt makes the attempt at once, even if the server asked for a longer
-    /// wait.
-    ///
-    /// - Throws: as ``setPriority(_:of:)-(_,DownloadID)``.
-    public func startNow(_ id: DownloadID) async throws(DownloadError) {
+    /// Starts a download before all waiting ones; see ``Download/startNow()``.
+    package func startNow(_ id: DownloadID) async throws(DownloadError) {
         try await resume(id)
         try checkIsOpen()
         if scheduler.isFilling {
@@ -94,7 +86,7 @@ extension Downloader {
 
     /// Sorts the whole queue once; downloads added later are appended. Priorities take precedence over positions.
     ///
-    /// - Throws: as ``setPriority(_:of:)-(_,DownloadFilter)``.
+    /// - Throws: as ``setPriority(_:of:)``.
     public func sort(by order: DownloadFilter.Order, isDescending: Bool = false) async throws(DownloadError) {
         try await withCatalogLock { downloader throws(DownloadError) in
             try await downloader.store.spread(DownloadCatalog.positionStep, by: order, isDescending: isDescending)

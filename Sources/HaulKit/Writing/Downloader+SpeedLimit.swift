@@ -9,15 +9,8 @@ extension Downloader {
         try await update { $0.network.bytesPerSecond = bytesPerSecond }
     }
 
-    /// Limits the speed of one download from now on. The limit of all downloads applies as well. The store keeps the
-    /// limit with the download.
-    ///
-    /// - Parameters:
-    ///   - bytesPerSecond: bytes per second; `nil`, 0 or a negative number for no limit of its own.
-    ///   - id: the download.
-    /// - Throws: ``DownloadError`` with code ``DownloadError/Code/notFound`` when the store has no such download,
-    ///   ``DownloadError/Code/storeFailed`` or ``DownloadError/Code/shutDown``.
-    public func setSpeedLimit(_ bytesPerSecond: Int64?, of id: DownloadID) async throws(DownloadError) {
+    /// Limits the speed of one download; see ``Download/setSpeedLimit(_:)``.
+    package func setSpeedLimit(_ bytesPerSecond: Int64?, of id: DownloadID) async throws(DownloadError) {
         try await withCatalogLock { downloader throws(DownloadError) in
             guard let task = try await downloader.catalog.load(id) else { throw .notFound(id) }
             task.setSpeedLimit(bytesPerSecond)

@@ -8,15 +8,15 @@ public struct ProxySettings: Sendable, Hashable {
     /// A proxy server: HTTP (with CONNECT for https, RFC 9110 §9.3.6) or SOCKS5 (RFC 1928).
     public struct Proxy: Sendable, Hashable, CustomStringConvertible {
         /// The protocol of the proxy.
-        public enum Kind: String, Sendable, Hashable { case http, socks5 }
+        package enum Kind: String, Sendable, Hashable { case http, socks5 }
         /// The protocol of the proxy.
-        public let kind: Kind
+        package let kind: Kind
         /// Host name or address of the proxy.
-        public let host: String
+        package let host: String
         /// Port of the proxy; 8080 for HTTP and 1080 for SOCKS5 when the setting names none.
-        public let port: Int
+        package let port: Int
         /// `user:password`, for HTTP proxies; `nil` for none.
-        public let credentials: String?
+        package let credentials: String?
 
         /// Kind, host and port, without the credentials.
         public var description: String { "\(kind.rawValue)://\(host):\(port)" }

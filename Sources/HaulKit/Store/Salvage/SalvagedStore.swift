@@ -22,7 +22,7 @@ public struct SalvagedStore: Sendable, Hashable, Codable {
     /// Describes the salvage in one or two sentences, with the first `limit` names of lost downloads.
     ///
     /// - Parameter limit: maximum number of names. Further lost downloads are only counted.
-    public func sentence(names limit: Int = 3) -> String {
+    package func sentence(names limit: Int = 3) -> String {
         var text =
             "The store was damaged. \(Self.downloads(kept)) could be read and \(kept == 1 ? "is" : "are") in a new store"
         text +=
