@@ -3,14 +3,18 @@ public import HaulKit
 extension Downloader.Configuration {
     /// Uses the services of a Linux desktop. Connects to nothing by itself.
     ///
-    /// - Sets ``HaulKit/Downloader/Configuration/Network/meter`` to a ``NetworkManagerMeter``, so that
+    /// - Sets ``HaulKit/Downloader/Configuration/Network/meter`` to a meter that asks NetworkManager, so that
     ///   ``HaulKit/Downloader/Configuration/Network/allowsMetered`` takes effect.
-    /// - Sets ``HaulKit/Downloader/Configuration/Hooks/notifier`` to a ``DesktopNotifier``, for
+    /// - Sets ``HaulKit/Downloader/Configuration/Hooks/notifier`` to a notifier of the session over D-Bus, for
     ///   ``HaulKit/Downloader/Hook/desktopNotification(on:)``.
     ///
     /// Without such a desktop, the downloader behaves as without this call.
-    public mutating func useDesktopServices() {
+    ///
+    /// - Parameter applicationName: the name that the desktop shows with each notification.
+    public mutating func useDesktopServices(applicationName: String = "Haul") {
         network.meter = NetworkManagerMeter()
-        hooks.notifier = DesktopNotifier()
+        var notifier = DesktopNotifier()
+        notifier.applicationName = applicationName
+        hooks.notifier = notifier
     }
 }

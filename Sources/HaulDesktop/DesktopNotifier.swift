@@ -1,14 +1,14 @@
-public import HaulKit
+package import HaulKit
 internal import NIOCore
 
 /// Shows notifications on the user's desktop (Desktop Notifications Specification, over D-Bus).
 ///
 /// Without a desktop session, as on a server, it shows nothing.
-public struct DesktopNotifier: Notifier {
+package struct DesktopNotifier: Notifier {
     enum Urgency: UInt8, Sendable { case low, normal, critical }
 
     /// Name of the application that the desktop shows with each notification. Default: `Haul`.
-    public var applicationName = "Haul"
+    package var applicationName = "Haul"
     private let bus: [DBusAddress]
     /// Time limit for a whole notification, so that a hanging desktop holds up nothing.
     private let patience: TimeAmount
@@ -18,7 +18,7 @@ public struct DesktopNotifier: Notifier {
 
     /// Creates a notifier for the session of this user: `DBUS_SESSION_BUS_ADDRESS`, else `$XDG_RUNTIME_DIR/bus`. The
     /// notifier connects for each notification, not before.
-    public init() { self.init(bus: DBusAddress.sessionBus()) }
+    package init() { self.init(bus: DBusAddress.sessionBus()) }
 
     init(bus: [DBusAddress], patience: TimeAmount = .seconds(2)) {
         self.bus = bus
@@ -29,7 +29,7 @@ public struct DesktopNotifier: Notifier {
     /// shown as text.
     ///
     /// - Returns: whether a desktop accepted the notification.
-    public func notify(title: String, body: String) async -> Bool { await notify(title, body: body) }
+    package func notify(title: String, body: String) async -> Bool { await notify(title, body: body) }
 
     /// Shows a notification. Takes 2 seconds at most by default.
     ///

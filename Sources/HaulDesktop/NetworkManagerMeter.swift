@@ -1,17 +1,17 @@
-public import HaulKit
+package import HaulKit
 internal import NIOCore
 
 /// Reports whether NetworkManager considers the network metered, over D-Bus.
 ///
 /// Without NetworkManager, as on most servers, the value is unknown. The meter needs neither privileges nor a run loop.
-public struct NetworkManagerMeter: NetworkMeter {
+package struct NetworkManagerMeter: NetworkMeter {
     private let bus: [DBusAddress]
     /// Time limit for an answer. The meter asks an existing bus again if the bus did not answer in time.
     private let patience: TimeAmount
 
     /// Creates a meter for the system bus: `DBUS_SYSTEM_BUS_ADDRESS`, else `/var/run/dbus/system_bus_socket`. The meter
     /// connects when ``readings()`` is called, not before.
-    public init() { self.init(bus: DBusAddress.systemBus()) }
+    package init() { self.init(bus: DBusAddress.systemBus()) }
 
     init(bus: [DBusAddress], patience: TimeAmount = .seconds(2)) {
         self.bus = bus
@@ -20,7 +20,7 @@ public struct NetworkManagerMeter: NetworkMeter {
 
     /// Returns a stream of values: the present value within 2 seconds, then a value after each change or more often.
     /// See ``HaulKit/NetworkMeter/readings()``.
-    public func readings() -> AsyncStream<Bool?> {
+    package func readings() -> AsyncStream<Bool?> {
         let (stream, continuation) = AsyncStream.makeStream(of: Bool?.self, bufferingPolicy: .bufferingNewest(1))
         let task = Task { [self] in
             await watch { continuation.yield($0) }
