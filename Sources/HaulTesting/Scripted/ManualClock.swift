@@ -12,7 +12,7 @@ public final class ManualClock: Clock {
     /// A moment of the clock.
     public struct Instant: InstantProtocol {
         /// Time since the clock was made.
-        public let elapsed: Duration
+        package let elapsed: Duration
 
         /// Returns the moment that is later by a duration.
         public func advanced(by duration: Duration) -> Instant { Instant(elapsed: elapsed + duration) }

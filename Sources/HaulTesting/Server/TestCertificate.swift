@@ -10,10 +10,10 @@ public struct TestCertificate: Sendable {
     public let certificatePath: String
     private let keyPath: String
     /// The newest version of TLS that a server with this certificate speaks; `nil` for no limit.
-    public var newestTLS: TLSVersion?
+    package var newestTLS: TLSVersion?
 
     /// A version of TLS.
-    public enum TLSVersion: Sendable {
+    package enum TLSVersion: Sendable {
         /// TLS 1.1.
         case tls11
         /// TLS 1.2.
@@ -35,7 +35,7 @@ public struct TestCertificate: Sendable {
     }
 
     /// Makes another certificate, for instance for a name that is not the server's.
-    public static func make(names: String = "DNS:localhost,IP:127.0.0.1") throws -> TestCertificate {
+    package static func make(names: String = "DNS:localhost,IP:127.0.0.1") throws -> TestCertificate {
         let directory = FileManager.default.temporaryDirectory
             .appendingPathComponent("haul-test-certificate-\(UUID().uuidString)")
         try FileManager.default.createDirectory(at: directory, withIntermediateDirectories: true)

@@ -30,7 +30,7 @@ public struct TestContent: Sendable, Equatable {
     }
 
     /// Returns the bytes of a range, which may reach past the end of the content. Skips positions before the start.
-    public func bytes(_ range: Range<Int64>) -> [UInt8] {
+    package func bytes(_ range: Range<Int64>) -> [UInt8] {
         let range = range.clamped(to: 0..<Int64.max)
         return [UInt8](unsafeUninitializedCapacity: range.count) { buffer, initialized in
             fill(UnsafeMutableRawBufferPointer(start: buffer.baseAddress, count: range.count), from: range.lowerBound)
@@ -41,7 +41,7 @@ public struct TestContent: Sendable, Equatable {
     /// Whether the file at a path has this length and these bytes.
     ///
     /// - Throws: the error of the file system when the file cannot be read.
-    public func matches(fileAt path: String) throws -> Bool {
+    package func matches(fileAt path: String) throws -> Bool {
         let file = try FileHandle(forReadingFrom: URL(fileURLWithPath: path))
         defer { try? file.close() }  // Nothing was written to it.
         var offset: Int64 = 0

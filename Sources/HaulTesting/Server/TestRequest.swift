@@ -9,16 +9,16 @@ public struct TestRequest: Sendable {
     /// The bytes of the body; empty without a body.
     public let body: [UInt8]
     /// The IP address of the client; `nil` without a connection.
-    public let remoteAddress: String?
+    package let remoteAddress: String?
     /// The number of the request's connection among all of the server, counted from 1.
-    public let connectionNumber: Int
+    package let connectionNumber: Int
     /// The number of the request among all of the server, counted from 1.
     public let requestNumber: Int
     /// Number of other requests that the server was answering when this request came.
-    public let othersInProgress: Int
+    package let othersInProgress: Int
 
     /// Makes a request, for testing an answer without a server.
-    public init(
+    package init(
         method: String = "GET",
         target: String = "/",
         headers: [(String, String)] = [],
