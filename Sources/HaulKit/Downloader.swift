@@ -273,7 +273,7 @@ public actor Downloader {
     /// failed in an earlier process, ``Download/result()`` returns or throws at once.
     ///
     /// - Throws: ``DownloadError`` with code ``DownloadError/Code/storeFailed`` or ``DownloadError/Code/shutDown``.
-    public func download(_ id: DownloadID) async throws(DownloadError) -> Download? {
+    public func find(id: DownloadID) async throws(DownloadError) -> Download? {
         try checkIsOpen()
         if let hub = tasks[id]?.hub { return Download(id, self, hub) }
         // A handle of a removed download may hold its hub: only the store knows which downloads exist.
@@ -282,21 +282,21 @@ public actor Downloader {
 
     /// The handle of the download that was added with this ``DownloadRequest/key``; `nil` when there is none.
     ///
-    /// - Throws: as ``download(_:)``.
-    public func download(key: String) async throws(DownloadError) -> Download? {
+    /// - Throws: as ``find(id:)``.
+    public func find(key: String) async throws(DownloadError) -> Download? {
         try checkIsOpen()
         guard let id = try await store.ids(StoreCondition(DownloadFilter(keys: [key]), live: [:])).first else {
             return nil
         }
-        return try await download(id)
+        return try await find(id: id)
     }
 
     /// The handle of the newest download that was added with exactly this URL; `nil` when there is none. URLs that a
     /// ``SourceProvider`` named later, and mirrors, do not count.
     ///
     /// - Parameter source: the URL. A text is escaped as ``add(_:to:)->Download`` escapes it.
-    /// - Throws: as ``download(_:)``; ``DownloadError/Code/invalidURL`` when `source` has no URL.
-    public func download(url source: some DownloadRequest.URLConvertible) async throws(DownloadError) -> Download? {
+    /// - Throws: as ``find(id:)``; ``DownloadError/Code/invalidURL`` when `source` has no URL.
+    public func find(url source: some DownloadRequest.URLConvertible) async throws(DownloadError) -> Download? {
         try checkIsOpen()
         var urls: [String] = []
         if let text = source as? String {
@@ -306,7 +306,7 @@ public actor Downloader {
             urls = [try source.downloadURL().absoluteString]
         }
         guard let id = try await store.newest(ofURLs: urls) else { return nil }
-        return try await download(id)
+        return try await find(id: id)
     }
 
     /// Returns a handle of a download, whether the download is in memory or not.

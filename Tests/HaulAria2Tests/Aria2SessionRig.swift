@@ -78,7 +78,7 @@ struct Aria2SessionRig: Sendable {
 
     func download(_ gid: String) async throws -> Download {
         guard case .download(let id, _) = try await session.find(gid) else { throw Missing() }
-        return try #require(try await downloader.download(id))
+        return try #require(try await downloader.find(id: id))
     }
 
     struct Missing: Error {}

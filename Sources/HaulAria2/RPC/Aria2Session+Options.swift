@@ -12,7 +12,7 @@ extension Aria2Session {
         if let changed = changedOptions[snapshot.id] { options.merge(changed) }
         let downloader = downloader
         let request = try await engine { () throws(DownloadError) in
-            try await downloader.download(snapshot.id)?.request()
+            try await downloader.find(id: snapshot.id)?.request()
         }
         guard let request else { return options }
         do throws(Aria2OptionError) {
@@ -90,7 +90,7 @@ extension Aria2Session {
             let limit = options.limit("max-download-limit")
             let downloader = downloader
             try await engine { () throws(DownloadError) in
-                try await downloader.download(snapshot.id)?.setSpeedLimit(limit)
+                try await downloader.find(id: snapshot.id)?.setSpeedLimit(limit)
             }
         }
         if new.values.keys.contains(where: Self.setsFields.contains) {

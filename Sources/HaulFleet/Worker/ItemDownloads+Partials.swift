@@ -9,7 +9,7 @@ extension ItemDownloads {
         guard let partials, lease.key.epoch > 1, lease.checksum != nil else { return false }
         do {
             // The downloader continues a file of this worker without a copy.
-            guard try await downloader.download(key: Self.key(lease.key.item)) == nil else { return false }
+            guard try await downloader.find(key: Self.key(lease.key.item)) == nil else { return false }
             return try await BlockingExecutor.system.run { () throws(FleetError) in try partials.take(lease.key.item) }
         } catch {
             logger.debug("fleet: item \(lease.key.item) starts over: \(error)")

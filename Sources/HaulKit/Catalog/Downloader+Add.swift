@@ -63,13 +63,13 @@ extension Downloader {
         guard let id = DownloadID(saved.record.id) else { return nil }
         switch request.onDuplicate {
         case .join: break
-        case .joinUnlessPaused: if isPausedByUser(saved.record, tasks[id]) { return try await download(id) }
+        case .joinUnlessPaused: if isPausedByUser(saved.record, tasks[id]) { return try await find(id: id) }
         case .addAnyway:
             if request.key == nil, case .folder = request.destination { return nil }
             throw Self.isPresent(request)
         case .refuse: throw Self.isPresent(request)
         }
-        if request.startsPaused { return try await download(id) }
+        if request.startsPaused { return try await find(id: id) }
         if let task = tasks[id] {
             if let download = try await again(task, request) { return download }
             // The task has just ended. The store has the result.

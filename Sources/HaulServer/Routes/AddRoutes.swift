@@ -127,7 +127,7 @@ struct AddRoutes {
         do throws(DownloadError) {
             var request = try DownloadRequest(url, to: .folder(path: services.folders.fallback))
             request.headers = headers
-            let existing = try await services.downloader.download(url: url)?.snapshot
+            let existing = try await services.downloader.find(url: url)?.snapshot
             let found = try await services.downloader.probe(request)
             return Probe(
                 url: url,

@@ -24,7 +24,7 @@ package struct Services: Sendable {
     }
 
     private func known(_ id: DownloadID) async throws -> Download? {
-        do { return try await downloader.download(id) } catch { throw Problem(error) }
+        do { return try await downloader.find(id: id) } catch { throw Problem(error) }
     }
 
     /// Returns the present row of a download.

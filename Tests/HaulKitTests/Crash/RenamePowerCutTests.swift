@@ -63,7 +63,7 @@ struct RenamePowerCutTests {
                 let context: Comment = "seed \(seed), operation \(operation), \(restoration)"
                 let second = ScriptedTransport { _, _ in .init(status: 404) }
                 let after = try await downloader(disk, folder("b"), second, restoration)
-                let handle = try #require(try await after.download(download.id), context)
+                let handle = try #require(try await after.find(id: download.id), context)
                 let path = try #require(handle.snapshot.path, context)
                 #expect(Self.names.contains(path), context)
                 #expect(!wasRenamed || path == Self.names[1], context)

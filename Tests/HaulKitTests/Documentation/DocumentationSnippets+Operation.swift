@@ -155,7 +155,7 @@ extension DocumentationSnippets {
         let removal = try await downloader.files.removeFinished(olderThan: .seconds(30 * 86_400))
         print("\(removal.removed.count) files removed, \(removal.freedBytes) bytes freed, \(removal.left.count) left")
         for file in try await downloader.files.missing() {
-            try await downloader.fetchAgain(file.id)
+            try await downloader.find(id: file.id)?.fetchAgain()
         }
         print(try await downloader.files.storedBytes())
         // end

@@ -198,7 +198,7 @@ enum DocumentationSnippets {
 
     static func replaceByHand(link: URL, downloader: Downloader) async throws {
         // snippet: ExpiringLinks-4
-        if let download = try await downloader.download(key: "swift/1") {
+        if let download = try await downloader.find(key: "swift/1") {
             try await download.replaceSource(DownloadSource(link))
             if download.snapshot.state == .failed { try await download.resume() }
         }

@@ -287,7 +287,7 @@ struct BackOffTests {
             await first.downloader.shutDown()
 
             let second = try await SimulatedRig.open(disk, in: folder.path)
-            let same = try #require(try await second.downloader.download(download.id))
+            let same = try #require(try await second.downloader.find(id: download.id))
             _ = try await same.result()
             await second.downloader.shutDown()
         }

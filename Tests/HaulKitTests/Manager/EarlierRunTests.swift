@@ -34,7 +34,7 @@ struct EarlierRunTests {
                 for byKey in [true, false] {
                     func found(_ download: Download, _ key: String) async throws -> Download {
                         let handle =
-                            byKey ? try await next.download(key: key) : try await next.download(download.id)
+                            byKey ? try await next.find(key: key) : try await next.find(id: download.id)
                         return try #require(handle)
                     }
                     let doneAgain = try await found(done, "a")
@@ -69,7 +69,7 @@ struct EarlierRunTests {
         ) { rig async throws in
             let paused = try await rig.paused(try rig.request(), at: cut)
             try await rig.reopened { next async throws in
-                let again = try #require(try await next.download(paused.id))
+                let again = try #require(try await next.find(id: paused.id))
                 #expect(again.snapshot.state == .paused)
                 let result = Task { try await again.result() }
                 var iterator = again.events.makeAsyncIterator()
@@ -95,12 +95,12 @@ struct EarlierRunTests {
             let failed = try await rig.downloader.add(try rig.request())
             _ = await #expect(throws: DownloadError.self) { try await failed.result() }
             try await rig.reopened { next async throws in
-                let again = try #require(try await next.download(failed.id))
+                let again = try #require(try await next.find(id: failed.id))
                 _ = await #expect(throws: DownloadError.self) { try await again.result() }
                 try await again.resume()
                 #expect(try await again.result().bytes == TestContent.first.count)
                 // A new handle also gets the result: `replaceSource` loads a failed download into memory.
-                #expect(try await next.download(failed.id)?.result().alreadyExisted == false)
+                #expect(try await next.find(id: failed.id)?.result().alreadyExisted == false)
             }
         }
     }
@@ -111,7 +111,7 @@ struct EarlierRunTests {
             _ = await #expect(throws: DownloadError.self) { try await failed.result() }
             try await rig.reopened { next async throws in
                 try await next.setSpeedLimit(1000, of: failed.id)
-                let again = try #require(try await next.download(failed.id))
+                let again = try #require(try await next.find(id: failed.id))
                 let error = await #expect(throws: DownloadError.self) { try await again.result() }
                 #expect(error?.code == .refusedByServer)
             }
@@ -186,7 +186,7 @@ struct EarlierRunTests {
                 let error = await #expect(throws: DownloadError.self, "\(name)") { try await download.result() }
                 #expect(error?.code == .cancelled)
                 #expect(download.snapshot.state == .cancelled)
-                #expect(try await rig.downloader.download(download.id) == nil)
+                #expect(try await rig.downloader.find(id: download.id) == nil)
                 // The same request starts a new download.
                 #expect(try await !rig.download(try rig.named(name)).alreadyExisted)
                 try await rig.downloader.files.clear()

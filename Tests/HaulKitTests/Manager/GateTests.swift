@@ -95,7 +95,7 @@ struct GateTests {
 
             let later = ScriptedNetworkMonitor(.offline)
             let second = try await SimulatedRig.open(disk, in: folder.path) { $0.network.monitor = later }
-            let same = try #require(try await second.downloader.download(download.id))
+            let same = try #require(try await second.downloader.find(id: download.id))
             later.status = .online
             _ = try await same.result()
             #expect(isComplete(second))

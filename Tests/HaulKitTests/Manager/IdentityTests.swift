@@ -16,8 +16,8 @@ struct IdentityTests {
                 try rig.named("elsewhere", "fast") { $0.key = "course/lesson 1" }
             )
             #expect(again.id == first.id)
-            #expect(try await rig.downloader.download(key: "course/lesson 1")?.id == first.id)
-            #expect(try await rig.downloader.download(key: "course/lesson 2") == nil)
+            #expect(try await rig.downloader.find(key: "course/lesson 1")?.id == first.id)
+            #expect(try await rig.downloader.find(key: "course/lesson 2") == nil)
         }
     }
 
@@ -26,7 +26,7 @@ struct IdentityTests {
             let first = try await rig.downloader.add(try rig.named("a", "slow") { $0.key = "k" })
             try await first.pause()
             try await rig.reopened { next async throws in
-                let found = try #require(try await next.download(key: "k"))
+                let found = try #require(try await next.find(key: "k"))
                 #expect(found.id == first.id)
                 #expect(found.snapshot.key == "k")
                 #expect(found.snapshot.state == .paused)

@@ -16,12 +16,12 @@ struct RecordKeepingTests {
             let missing = try await rig.downloader.add(try rig.named("gone", "missing"))
             for download in downloads {
                 _ = try await download.result()
-                while try await rig.downloader.download(download.id) != nil { await Task.yield() }
+                while try await rig.downloader.find(id: download.id) != nil { await Task.yield() }
             }
             for download in downloads {
                 #expect(try await download.result().bytes == Int64(TestContent.small.count))
                 #expect(download.snapshot.state == .completed)
-                #expect(try await rig.downloader.download(download.id)?.id == nil)
+                #expect(try await rig.downloader.find(id: download.id)?.id == nil)
             }
             _ = await missing.outcome()
             #expect(try await rig.downloader.list(.all).map(\.id) == [missing.id], "a failure stays")

@@ -39,7 +39,7 @@ struct RenameTests {
             try FileManager.default.removeItem(atPath: path)
             #expect(try await download.fetchAgain().result().path == path)
             try await rig.reopened { next async throws in
-                #expect(try await next.download(download.id)?.result().path == path)
+                #expect(try await next.find(id: download.id)?.result().path == path)
                 #expect(try await next.add(try rig.named("a") { $0.destination = .file(path: path) }).id == download.id)
             }
         }
@@ -164,7 +164,7 @@ struct RenameTests {
             try await paused.pause()
             try await paused.rename(to: "b")
             try await rig.reopened { next async throws in
-                #expect(try await next.download(paused.id)?.snapshot.path == rig.folder + "/b")
+                #expect(try await next.find(id: paused.id)?.snapshot.path == rig.folder + "/b")
             }
         }
     }

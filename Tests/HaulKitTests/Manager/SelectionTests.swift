@@ -153,7 +153,7 @@ struct SelectionTests {
             try await downloads[0].cancel()
             try await rig.reopened { next async throws in
                 for download in downloads.dropFirst() where download.id != downloads[5].id {
-                    _ = try await #require(try await next.download(download.id)).result()
+                    _ = try await #require(try await next.find(id: download.id)).result()
                 }
                 #expect(try await next.list(DownloadFilter(states: [.paused])).map(\.id) == [downloads[5].id])
                 #expect(try rig.names().count == Self.count - 2)
@@ -168,7 +168,7 @@ struct SelectionTests {
             try await rig.reopened(configuration) { next async throws in
                 #expect(try await next.count(DownloadFilter(states: [.paused])) == Self.count)
                 try await next.resume(downloads[1].id)
-                _ = try await #require(try await next.download(downloads[1].id)).result()
+                _ = try await #require(try await next.find(id: downloads[1].id)).result()
             }
         }
     }

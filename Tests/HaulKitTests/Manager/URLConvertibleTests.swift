@@ -130,20 +130,20 @@ struct URLConvertibleTests {
     @Test func findsTheNewestOfExactlyOneURL() async throws {
         try await DownloaderRig.runManyFiles(configure: { $0.storage.resumesAtStart = false }) { rig async throws in
             let url = rig.server.url("/slow/a%20b")
-            #expect(try await rig.downloader.download(url: url)?.id == nil)
+            #expect(try await rig.downloader.find(url: url)?.id == nil)
             let older = try await rig.downloader.add(url, to: rig.folder + "/1")
             let newer = try await rig.downloader.add(url, to: rig.folder + "/2")
             _ = try await rig.downloader.add(url + "c", to: rig.folder)
-            #expect(try await rig.downloader.download(url: url)?.id == newer.id)
-            #expect(try await rig.downloader.download(url: " \(rig.server.url("/slow/a b"))\n")?.id == newer.id)
-            #expect(try await rig.downloader.download(url: #require(URL(string: url)))?.id == newer.id)
-            #expect(try await rig.downloader.download(url: rig.server.url("/slow/a"))?.id == nil)
+            #expect(try await rig.downloader.find(url: url)?.id == newer.id)
+            #expect(try await rig.downloader.find(url: " \(rig.server.url("/slow/a b"))\n")?.id == newer.id)
+            #expect(try await rig.downloader.find(url: #require(URL(string: url)))?.id == newer.id)
+            #expect(try await rig.downloader.find(url: rig.server.url("/slow/a"))?.id == nil)
             try await newer.remove()
-            #expect(try await rig.downloader.download(url: url)?.id == older.id)
-            let none = await #expect(throws: DownloadError.self) { try await rig.downloader.download(url: "") }
+            #expect(try await rig.downloader.find(url: url)?.id == older.id)
+            let none = await #expect(throws: DownloadError.self) { try await rig.downloader.find(url: "") }
             #expect(none?.code == .invalidURL)
             try await rig.reopened { downloader async throws in
-                #expect(try await downloader.download(url: url)?.id == older.id)
+                #expect(try await downloader.find(url: url)?.id == older.id)
             }
         }
     }

@@ -79,7 +79,7 @@ struct MovingRootTests {
             try FileManager.default.moveItem(atPath: before, toPath: after)
 
             try await rig.another(configuration(after)) { second async throws in
-                let found = try #require(try await second.download(download.id))
+                let found = try #require(try await second.find(id: download.id))
                 let completed = try await found.result()
                 #expect(completed.path == after + "/files/a.bin")
                 #expect(try content.matches(fileAt: completed.path))

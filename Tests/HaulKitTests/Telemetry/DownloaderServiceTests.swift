@@ -20,7 +20,7 @@ struct DownloaderServiceTests {
             #expect(error?.code == .shutDown)
             // The service has released the store, so another downloader can open it.
             try await rig.another { next async throws in
-                #expect(try await next.download(download.id)?.snapshot.receivedBytes == 1000)
+                #expect(try await next.find(id: download.id)?.snapshot.receivedBytes == 1000)
             }
         }
     }
@@ -109,7 +109,7 @@ struct EventsOfAServiceTests {
                     group.addTask { for await _ in downloader.events {} }
                     group.addTask { for await _ in downloader.group("g").events {} }
                     for snapshot in listed {
-                        guard let download = try? await downloader.download(snapshot.id) else { continue }
+                        guard let download = try? await downloader.find(id: snapshot.id) else { continue }
                         group.addTask { for await _ in download.events {} }
                     }
                 }

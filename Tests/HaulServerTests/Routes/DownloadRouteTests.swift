@@ -85,7 +85,7 @@ import Testing
             _ = try await client.call(.post, "/api/v1/downloads", rig, json: json)
             #expect(server.requests.isEmpty)
             _ = try await client.call(.post, "/api/v1/downloads/\(id)/resume", rig)
-            _ = try await rig.downloader.download(try #require(DownloadID(id)))?.result()
+            _ = try await rig.downloader.find(id: try #require(DownloadID(id)))?.result()
             #expect(server.requests.count == 1)
         }
         await server.stop()

@@ -91,7 +91,7 @@ struct AddAgainTests {
             let download = try await rig.downloader.add(try rig.request())
             await download.reaches(cut)
             try await rig.reopened { next async throws in
-                let taken = try #require(try await next.download(download.id))
+                let taken = try #require(try await next.find(id: download.id))
                 _ = try await taken.result()
                 #expect(try rig.holdsOnly(content))
             }
@@ -133,7 +133,7 @@ struct AddAgainTests {
         ) { rig in
             let download = try await rig.paused(try rig.request(), at: cut)
             try await rig.reopened { next async throws in
-                let taken = try #require(try await next.download(download.id))
+                let taken = try #require(try await next.find(id: download.id))
                 #expect(taken.snapshot.state == .paused)
                 #expect(taken.snapshot.receivedBytes == cut)
                 #expect(rig.server.requests.count == 1)

@@ -97,7 +97,7 @@ struct OwnershipTests {
             }
             try await rig.another(configuration) { downloader async throws in
                 let id = try #require(try await downloader.list().first?.id)
-                _ = try await #require(try await downloader.download(id)).result()
+                _ = try await #require(try await downloader.find(id: id)).result()
                 #expect(try rig.holdsOnly(content))
             }
         }

@@ -231,7 +231,7 @@ struct ExpiringLinkTests {
 
             configuration.sources.provider = { try links.source(at: place(), $0) }
             try await rig.another(configuration) { second async throws in
-                let download = try #require(try await second.download(id))
+                let download = try #require(try await second.find(id: id))
                 _ = try await download.result()
                 #expect(links.queries.map(\.key) == ["a/b ü"] && links.queries.first?.metadata?.json == "7")
                 #expect(try rig.holdsOnly(content))

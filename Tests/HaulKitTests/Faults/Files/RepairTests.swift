@@ -168,7 +168,7 @@ struct RepairTests {
             #expect(wrong == Self.piece && download.id == first.id)
             _ = try await download.result()
             #expect(try content.matches(fileAt: rig.path))
-            #expect(try await rig.downloader.download(key: "episode 1")?.id == first.id)
+            #expect(try await rig.downloader.find(key: "episode 1")?.id == first.id)
             #expect(try await rig.downloader.list().count == 1)
         }
     }

@@ -130,7 +130,7 @@ struct PostFaultTests {
             let request = try rig.request { $0.method = Self.method }
             let download = try await rig.paused(request, at: cut)
             try await rig.reopened { next async throws in
-                #expect(try await next.download(download.id)?.request()?.method == Self.method)
+                #expect(try await next.find(id: download.id)?.request()?.method == Self.method)
                 _ = try await next.add(request).result()
                 #expect(try rig.holdsOnly(content))
                 #expect(rig.server.requests.count == 2 && arePosts(rig.server.requests))

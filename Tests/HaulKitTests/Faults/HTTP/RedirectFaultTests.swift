@@ -51,7 +51,7 @@ struct RedirectFaultTests {
                 #expect(!text.contains("s3cret"), "\(text)")
             }
             try await rig.reopened { next async throws in
-                let again = try #require(try await next.download(download.id))
+                let again = try #require(try await next.find(id: download.id))
                 #expect(again.snapshot.finalURL?.absoluteString == there)
                 #expect(try await again.result().finalURL?.absoluteString == there)
             }

@@ -202,9 +202,9 @@ struct SpaceFaultTests {
             await first.downloader.shutDown()
             disk.setFreeSpace(1 << 40)
             let second = try await SimulatedRig.open(disk, in: folder.path)
-            let again = try #require(try await second.downloader.download(held.id))
+            let again = try #require(try await second.downloader.find(id: held.id))
             _ = try await again.result()
-            #expect(try await second.downloader.download(paused.id)?.snapshot.state == .paused)
+            #expect(try await second.downloader.find(id: paused.id)?.snapshot.state == .paused)
             await second.downloader.shutDown()
         }
     }
@@ -225,7 +225,7 @@ struct SpaceFaultTests {
             store.giveUpName()
             let rig = try await SimulatedRig.open(SimulatedDisk(seed: 1), in: folder.path)
             let id = try #require(DownloadID(record.id))
-            let download = try #require(try await rig.downloader.download(id))
+            let download = try #require(try await rig.downloader.find(id: id))
             _ = try await download.result()
             await rig.downloader.shutDown()
         }
