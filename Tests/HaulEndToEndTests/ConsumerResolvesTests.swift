@@ -50,7 +50,7 @@ struct ConsumerResolvesTests {
     }
 
     private func firstDownload() throws -> String {
-        try #require(try blocks().first { $0.hasPrefix("import HaulKit\nlet downloader") })
+        try #require(try blocks().first { $0.hasPrefix("import HaulKit\nlet file") })
     }
 
     @Test func theFirstDownloadHasFourLines() throws {

@@ -23,9 +23,9 @@ enum DocumentationSnippets {
 
     static func theShortestForm() async throws {
         // snippet: GettingStarted-1
-        let downloader = try await Downloader()
-        let file = try await downloader.download("https://example.org/disk.iso", to: "Downloads").result()
+        let file = try await Downloader.shared.download("https://example.org/disk.iso", to: "Downloads").result()
         print(file.path, file.bytes)
+        try await Downloader.shared.shutDown()
         // end
     }
 

@@ -1,0 +1,48 @@
+extension Downloader {
+    /// The downloader of this process with the default ``Configuration``. The first use opens it; every later use
+    /// returns the same one.
+    ///
+    /// ```swift
+    /// let file = try await Downloader.shared.download("https://example.org/disk.iso", to: "Downloads").result()
+    /// ```
+    ///
+    /// It is for programs without settings of their own. Every other program opens a ``Downloader`` with
+    /// ``init(_:)``, under another name if it also uses this one: a second downloader of the name `default` gets
+    /// ``DownloadError/Code/inUse``.
+    ///
+    /// The process keeps this downloader until its end. Call ``shutDown()`` before that. After the shutdown every call
+    /// throws ``DownloadError/Code/shutDown``: the downloader does not open again.
+    ///
+    /// - Throws: as ``init(_:)`` if the store cannot be opened. The next use tries again.
+    public static var shared: Downloader {
+        get async throws(DownloadError) { try await SharedDownloader.ofTheProcess.get() }
+    }
+}
+
+/// Opens one downloader for all who ask, when the first asks.
+actor SharedDownloader {
+    static let ofTheProcess = SharedDownloader { () async throws(DownloadError) in try await Downloader() }
+
+    private let open: @Sendable () async throws(DownloadError) -> Downloader
+    /// The opening, which runs or has succeeded.
+    private var opening: Task<Result<Downloader, DownloadError>, Never>?
+
+    init(open: @escaping @Sendable () async throws(DownloadError) -> Downloader) { self.open = open }
+
+    func get() async throws(DownloadError) -> Downloader {
+        let opening = opening ?? begin()
+        let result = await opening.value
+        // Another caller may have begun the next opening by now.
+        if case .failure = result, self.opening == opening { self.opening = nil }
+        return try result.get()
+    }
+
+    private func begin() -> Task<Result<Downloader, DownloadError>, Never> {
+        let open = open
+        let task = Task { () async -> Result<Downloader, DownloadError> in
+            do throws(DownloadError) { return .success(try await open()) } catch { return .failure(error) }
+        }
+        opening = task
+        return task
+    }
+}
