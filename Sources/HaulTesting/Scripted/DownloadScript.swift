@@ -32,6 +32,9 @@ public final class DownloadScript: Sendable {
     private struct State {
         var entries: [String: Entry] = [:]
         var requests: [Request] = []
+        /// The calls of ``request(to:)`` that wait.
+        var waiting: [Int: AsyncStream<Request>.Continuation] = [:]
+        var lastWaiting = 0
     }
     private let state = Mutex(State())
 
@@ -77,6 +80,28 @@ public final class DownloadScript: Sendable {
     /// The requests so far, in the order in which they came.
     public var requests: [Request] { state.withLock { $0.requests } }
 
+    /// Waits for the first request for a URL, and returns it. A request that has come already counts.
+    ///
+    /// ```swift
+    /// let request = try await script.request(to: url)
+    /// ```
+    ///
+    /// - Returns: `nil` if the task is cancelled first.
+    /// - Throws: ``HaulKit/DownloadError`` with code ``HaulKit/DownloadError/Code/invalidURL``.
+    public func request(to url: some DownloadRequest.URLConvertible) async throws(DownloadError) -> Request? {
+        let key = Self.key(try url.downloadURL())
+        let (stream, continuation) = AsyncStream.makeStream(of: Request.self)
+        let number = state.withLock { state in
+            for request in state.requests { continuation.yield(request) }
+            state.lastWaiting += 1
+            state.waiting[state.lastWaiting] = continuation
+            return state.lastWaiting
+        }
+        defer { state.withLock { $0.waiting[number] = nil } }
+        for await request in stream where Self.key(request.url) == key { return request }
+        return nil
+    }
+
     // MARK: Answering
 
     struct Answer: Sendable {
@@ -92,6 +117,7 @@ public final class DownloadScript: Sendable {
         let key = Self.key(request.url)
         return state.withLock { state in
             state.requests.append(request)
+            for continuation in state.waiting.values { continuation.yield(request) }
             guard let entry = state.entries[key], let response = entry.responses.first else { return nil }
             return Answer(key: key, response: response, steps: entry.steps)
         }

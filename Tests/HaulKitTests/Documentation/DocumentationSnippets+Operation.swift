@@ -203,8 +203,32 @@ extension DocumentationSnippets {
         return (quarter, file)
     }
 
-    static func moveTheClock(script: DownloadScript, url: URL, bytes: [UInt8]) async throws -> DownloadSnapshot? {
+    /// Stands for a service that keeps its handles to itself.
+    struct Library: Sendable {
+        func open(_ lesson: String) async throws {}
+    }
+
+    static func waitForAServiceWithoutHandles(
+        downloader: Downloader,
+        script: DownloadScript,
+        library: Library,
+        url: URL,
+        bytes: [UInt8]
+    ) async throws -> (DownloadScript.Request?, DownloadSnapshot?) {
         // snippet: Testing-4
+        try script.respond(to: url, with: .data(bytes).inSteps(2))
+        let opening = Task { try await library.open("swift/1") }
+        let request = try await script.request(to: url)
+        try script.step(url)
+        let half = try await downloader.snapshot { $0.key == "swift/1" && $0.fraction == 0.5 }
+        script.step()
+        try await opening.value
+        // end
+        return (request, half)
+    }
+
+    static func moveTheClock(script: DownloadScript, url: URL, bytes: [UInt8]) async throws -> DownloadSnapshot? {
+        // snippet: Testing-5
         let clock = ManualClock()
         let downloader = try await Downloader.scripted(script, clock: clock)
         try script.respond(to: url, with: .data(bytes).inSteps(4, every: .seconds(10)))
@@ -217,7 +241,7 @@ extension DocumentationSnippets {
     }
 
     static func showAPreview(url: URL, bytes: [UInt8]) async throws -> Downloader {
-        // snippet: Testing-5
+        // snippet: Testing-6
         let downloader = try await Downloader.scripted { script in
             try script.respond(to: url, with: .data(bytes).inSteps(100, every: .milliseconds(50)))
         }
@@ -226,7 +250,7 @@ extension DocumentationSnippets {
     }
 
     static func decideHowTheNetworkIs(script: DownloadScript) async throws -> Downloader {
-        // snippet: Testing-6
+        // snippet: Testing-7
         let network = ScriptedNetworkMonitor(.offline)
         let downloader = try await Downloader.scripted(script) { $0.network.monitor = network }
         network.status = .online
@@ -237,7 +261,7 @@ extension DocumentationSnippets {
     static func serveWithFaults(bytes: [UInt8], downloader: Downloader, folder: String) async throws
         -> CompletedDownload
     {
-        // snippet: Testing-7
+        // snippet: Testing-8
         var file = FileResource(bytes, etag: "\"1\"")
         file.bodyLimit = 1000
         file.ending = .reset
@@ -249,7 +273,7 @@ extension DocumentationSnippets {
     }
 
     static func openARealDownloader(folder: String) async throws -> Downloader {
-        // snippet: Testing-8
+        // snippet: Testing-9
         var configuration = Downloader.Configuration(stateFolder: folder + "/state")
         configuration.network.waitsForNetwork = false
         configuration.storage.waitsForSpace = false
@@ -264,7 +288,7 @@ extension DocumentationSnippets {
     static func interrupt(configuration: Downloader.Configuration, request: DownloadRequest) async throws
         -> CompletedDownload
     {
-        // snippet: Testing-9
+        // snippet: Testing-10
         let first = try await Downloader(configuration)
         _ = try await first.add(request)
         await first.shutDown()
@@ -277,7 +301,7 @@ extension DocumentationSnippets {
     }
 
     static func askTheProvider(provider: SourceProvider) async throws -> DownloadSource {
-        // snippet: Testing-10
+        // snippet: Testing-11
         let query = SourceQuery(id: DownloadID(), key: "swift/1", reason: .refused(status: 403))
         let source = try await provider(query)
         // end
@@ -285,7 +309,7 @@ extension DocumentationSnippets {
     }
 
     static func readATimetable(noon: Date, utc: TimeZone) throws -> Bool {
-        // snippet: Testing-11
+        // snippet: Testing-12
         let timetable = try Timetable("08:00,512k 18:00,unlimited")
         let isSlowAtNoon = timetable.rule(at: noon, in: utc) == .open(bytesPerSecond: 512_000)
         // end

@@ -232,6 +232,56 @@ struct ScriptedDownloaderTests {
         await downloader.shutDown()
     }
 
+    /// A service that keeps its handles to itself.
+    private struct Library: Sendable {
+        let downloader: Downloader
+        let folder: String
+
+        func open(_ url: String) async throws {
+            _ = try await downloader.download(url, to: folder).result()
+        }
+    }
+
+    @Test func waitsForARequestOfCodeThatHidesItsHandles() async throws {
+        try script.respond(to: Self.url, with: .data(bytes))
+        let downloader = try await Downloader.scripted(script)
+        let library = Library(downloader: downloader, folder: script.folder)
+        let opening = Task { try await library.open(Self.url) }
+        let request = try await script.request(to: Self.url)
+        #expect(request?.url.absoluteString == Self.url)
+        #expect(request?.firstByte == 0)
+        try await opening.value
+        // A request that has come before the call counts.
+        let same = try await script.request(to: Self.url)
+        #expect(same == request)
+        await downloader.shutDown()
+    }
+
+    @Test func waitsForASnapshotOfCodeThatHidesItsHandles() async throws {
+        try script.respond(to: Self.url, with: .data(bytes).inSteps(2))
+        let downloader = try await Downloader.scripted(script)
+        let library = Library(downloader: downloader, folder: script.folder)
+        let opening = Task { try await library.open(Self.url) }
+        try script.step(Self.url)
+        let half = try await downloader.snapshot { $0.receivedBytes == 500 }
+        #expect(half?.state == .transferring)
+        script.step()
+        try await opening.value
+        // The download has ended before the call.
+        let completed = try await downloader.snapshot { $0.state == .completed }
+        #expect(completed?.url.absoluteString == Self.url)
+        await downloader.shutDown()
+    }
+
+    @Test func waitsNoLongerForARequestWhenItsTaskIsCancelled() async throws {
+        let script = script
+        let waiting = Task { try await script.request(to: Self.url) }
+        waiting.cancel()
+        let request = try await waiting.value
+        #expect(request == nil)
+        await #expect(throws: DownloadError.self) { try await script.request(to: "") }
+    }
+
     @Test func removesItsFolderWithTheScript() async throws {
         var folder = ""
         do {
