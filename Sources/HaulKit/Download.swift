@@ -22,7 +22,7 @@ public struct Download: Sendable, Identifiable {
 
     /// The final state and the outcome of the current run, without the earlier events. Costs less than ``events``,
     /// which for a small file cost more than the file itself.
-    public var ending: DownloadEvents { DownloadEvents(hub, onlyTheEnd: true) }
+    package var ending: DownloadEvents { DownloadEvents(hub, onlyTheEnd: true) }
 
     /// Waits for the end of the run and returns its file.
     ///

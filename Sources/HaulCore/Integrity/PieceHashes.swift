@@ -4,11 +4,11 @@ internal import Foundation
 /// may be shorter.
 public struct PieceHashes: Sendable, Hashable {
     /// The algorithm of all digests.
-    public let algorithm: DownloadRequest.Checksum.Algorithm
+    package let algorithm: DownloadRequest.Checksum.Algorithm
     /// Length of a piece in bytes, from 1 to 2^62.
-    public let pieceLength: Int64
+    package let pieceLength: Int64
     /// One digest for each piece, each of the algorithm's length.
-    public let digests: [[UInt8]]
+    package let digests: [[UInt8]]
 
     /// Makes the digests of a file.
     ///

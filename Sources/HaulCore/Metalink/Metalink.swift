@@ -11,13 +11,13 @@ public struct Metalink: Sendable, Hashable {
         /// Length in bytes; `nil` when the document does not state it.
         public var size: Int64?
         /// The strongest digest of the whole file among those that Haul can compute.
-        public var checksum: DownloadRequest.Checksum?
+        package var checksum: DownloadRequest.Checksum?
         /// The strongest piece digests among those that Haul can compute. If ``size`` is known, they cover the whole
         /// file.
-        public var pieces: PieceHashes?
+        package var pieces: PieceHashes?
         /// `http` and `https` only, best first: by priority, then in the order of the document. At least one, at most
         /// 256.
-        public var sources: [Source]
+        package var sources: [Source]
 
         package init(
             name: String,

@@ -3,9 +3,6 @@ extension DownloadSnapshot {
     /// The received bytes and the complete length: `1.20/2.80 GB`, or `1.20 GB` while the length is unknown.
     public var receivedText: String { QuantityText.bytes(receivedBytes, of: totalBytes) }
 
-    /// The complete length: `2.80 GB`; `nil` while it is unknown.
-    public var totalText: String? { totalBytes.map { QuantityText.bytes($0) } }
-
     /// The speed: `48.3 MB/s`; `nil` unless bytes arrive.
     public var speedText: String? { bytesPerSecond > 0 ? QuantityText.speed(bytesPerSecond) : nil }
 

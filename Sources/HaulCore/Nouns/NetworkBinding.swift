@@ -10,7 +10,7 @@ public enum NetworkBinding: Sendable, Hashable, CustomStringConvertible {
     case localAddress(String)
 
     /// Reads an IP address as ``localAddress(_:)``, and any other text as ``interface(_:)``.
-    public init(_ text: String) { self = IPAddress(text) == nil ? .interface(text) : .localAddress(text) }
+    package init(_ text: String) { self = IPAddress(text) == nil ? .interface(text) : .localAddress(text) }
 
     /// The name of the interface, or the address.
     public var description: String {

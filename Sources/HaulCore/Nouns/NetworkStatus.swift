@@ -3,18 +3,18 @@ public struct NetworkStatus: Sendable, Hashable {
     /// A network interface of this machine.
     public struct Interface: Sendable, Hashable {
         /// Name of the interface, such as `eth0`.
-        public var name: String
+        package var name: String
         /// The system's number of the interface.
-        public var index: Int
+        package var index: Int
         /// Whether the interface is switched on.
-        public var isUp: Bool
+        package var isUp: Bool
         /// Whether the interface has a link (cable plugged in, associated with an access point), so that a packet sent
         /// to it would leave.
-        public var hasCarrier: Bool
+        package var hasCarrier: Bool
         /// Whether the interface leads only to this machine.
-        public var isLoopback: Bool
+        package var isLoopback: Bool
         /// The interface's own addresses in canonical notation, without those that cannot be used yet.
-        public var addresses: [String]
+        package var addresses: [String]
 
         /// Describes an interface, for a ``NetworkMonitor`` of the application or of a test.
         public init(

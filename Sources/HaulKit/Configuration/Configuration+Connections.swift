@@ -22,7 +22,6 @@ extension Downloader.Configuration {
         /// less every attempt times out. Default: 60 s.
         public var stallTimeout = Duration.seconds(60)
 
-        /// The default values.
-        public init() {}
+        package init() {}
     }
 }

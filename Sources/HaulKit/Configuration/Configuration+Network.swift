@@ -73,7 +73,6 @@ extension Downloader.Configuration {
         var assignedMeter = Assigned<(any NetworkMeter)?>(initial: nil)
         var assignedNetrc = Assigned<Netrc?>(initial: nil)
 
-        /// The default values.
-        public init() {}
+        package init() {}
     }
 }

@@ -19,7 +19,6 @@ extension Downloader.Configuration {
         /// always run.
         public var timetable: Timetable?
 
-        /// The default values.
-        public init() {}
+        package init() {}
     }
 }

@@ -19,8 +19,7 @@ extension Downloader.Configuration {
 
         var assignedNotifier = Assigned<(any Notifier)?>(initial: nil)
 
-        /// The default values.
-        public init() {}
+        package init() {}
     }
 
     /// Destinations of logs and metrics. Read when the downloader opens.
@@ -45,8 +44,7 @@ extension Downloader.Configuration {
         var assignedMetrics = Assigned<(any MetricsFactory)?>(initial: nil)
         var assignedLogger = Assigned(initial: Logger(label: "haul") { _ in SwiftLogNoOpLogHandler() })
 
-        /// The default values.
-        public init() {}
+        package init() {}
     }
 
     /// The provider of URLs that requests lack, and its time limit. ``Downloader/update(_:)`` changes both values.
@@ -60,7 +58,6 @@ extension Downloader.Configuration {
         /// Time limit for one call of ``provider``. With zero or less every call times out. Default: 30 s.
         public var timeout = Duration.seconds(30)
 
-        /// The default values.
-        public init() {}
+        package init() {}
     }
 }

@@ -84,7 +84,7 @@ extension Downloader.Configuration {
         ///   - name: see ``name``.
         ///   - stateFolder: path of ``stateFolder``. `nil`: `$HAUL_STATE_DIR`, else `$XDG_STATE_HOME/haul`, else
         ///     `$HOME/.local/state/haul`.
-        public init(name: String = "default", stateFolder: String? = nil) {
+        package init(name: String = "default", stateFolder: String? = nil) {
             self.name = name
             self.stateFolder = stateFolder ?? Self.defaultFolder(ProcessInfo.processInfo.environment)
         }

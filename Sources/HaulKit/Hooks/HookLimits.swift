@@ -19,7 +19,7 @@ public struct HookLimits: Sendable, Hashable {
     package var finalRetryTime = Duration.seconds(60)
 
     /// The default limits: each property names its own.
-    public init() {
+    package init() {
         webhookRetry.attempts = 5
         webhookRetry.base = .seconds(1)
     }

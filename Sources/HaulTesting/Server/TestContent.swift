@@ -8,7 +8,7 @@ public struct TestContent: Sendable, Equatable {
     /// The seed of generated content: different seeds give different bytes. 0 for given content.
     package let seed: UInt64
     /// The length in bytes.
-    public let count: Int64
+    package let count: Int64
     /// `nil` for generated content.
     private let given: [UInt8]?
 

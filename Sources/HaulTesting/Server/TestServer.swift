@@ -23,7 +23,7 @@ public final class TestServer: Sendable {
     private let isSecure: Bool
 
     /// The port that the server listens on.
-    public let port: Int
+    package let port: Int
 
     private init(channel: any Channel, port: Int, log: ServerLog<TestRequest>, answers: AnswerCount, isSecure: Bool) {
         self.channel = channel
