@@ -23,11 +23,11 @@ extension Downloader {
 actor SharedDownloader {
     static let ofTheProcess = SharedDownloader { () async throws(DownloadError) in try await Downloader() }
 
-    private let open: @Sendable () async throws(DownloadError) -> Downloader
+    private let make: @Sendable () async throws(DownloadError) -> Downloader
     /// The opening, which runs or has succeeded.
     private var opening: Task<Result<Downloader, DownloadError>, Never>?
 
-    init(open: @escaping @Sendable () async throws(DownloadError) -> Downloader) { self.open = open }
+    init(_ make: @escaping @Sendable () async throws(DownloadError) -> Downloader) { self.make = make }
 
     func get() async throws(DownloadError) -> Downloader {
         let opening = opening ?? begin()
@@ -38,9 +38,9 @@ actor SharedDownloader {
     }
 
     private func begin() -> Task<Result<Downloader, DownloadError>, Never> {
-        let open = open
+        let make = make
         let task = Task { () async -> Result<Downloader, DownloadError> in
-            do throws(DownloadError) { return .success(try await open()) } catch { return .failure(error) }
+            do throws(DownloadError) { return .success(try await make()) } catch { return .failure(error) }
         }
         opening = task
         return task

@@ -32,15 +32,6 @@ extension Downloader {
         /// - Throws: as ``list(_:)``.
         public func storedBytes() async throws(DownloadError) -> Int64 { try await downloader.storedBytes().total }
 
-        /// Returns the state of the finished file of a download, or `nil` if the download is not complete.
-        ///
-        /// - Throws: ``DownloadError`` with code ``DownloadError/Code/notFound`` if the store has no such download;
-        ///   with a disk code if the file cannot be examined; ``DownloadError/Code/storeFailed`` or
-        ///   ``DownloadError/Code/shutDown``.
-        public func state(of id: DownloadID) async throws(DownloadError) -> FileState? {
-            try await downloader.fileState(id)
-        }
-
         /// Returns the bytes that this user can still write at a path, which need not exist, or `nil` if the file
         /// system does not report them.
         ///

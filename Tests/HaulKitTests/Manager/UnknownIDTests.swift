@@ -26,7 +26,7 @@ struct UnknownIDTests {
         "start now": { downloader, id throws(DownloadError) in try await downloader.startNow(id) },
         "move": { downloader, id throws(DownloadError) in try await downloader.move([id], to: .first) },
         "rename": { downloader, id throws(DownloadError) in try await downloader.rename(id, to: "renamed") },
-        "file state": { downloader, id throws(DownloadError) in _ = try await downloader.files.state(of: id) },
+        "file state": { downloader, id throws(DownloadError) in _ = try await downloader.fileState(id) },
         "fetch again": { downloader, id throws(DownloadError) in try await downloader.fetchAgain(id) },
     ]
 
