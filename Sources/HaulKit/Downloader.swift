@@ -294,7 +294,7 @@ public actor Downloader {
     /// The handle of the newest download that was added with exactly this URL; `nil` when there is none. URLs that a
     /// ``SourceProvider`` named later, and mirrors, do not count.
     ///
-    /// - Parameter source: the URL. A text is escaped as ``add(_:to:)->Download`` escapes it.
+    /// - Parameter source: the URL. A text is escaped as ``download(_:to:)-(_,String)`` escapes it.
     /// - Throws: as ``find(id:)``; ``DownloadError/Code/invalidURL`` when `source` has no URL.
     public func find(url source: some DownloadRequest.URLConvertible) async throws(DownloadError) -> Download? {
         try checkIsOpen()

@@ -17,7 +17,7 @@ extension Downloader {
     public func download(_ source: some DownloadRequest.URLConvertible, to folder: String) async throws(DownloadError)
         -> Download
     {
-        try await add(source, to: folder)
+        try await add(DownloadRequest(source, to: .folder(path: folder)))
     }
 
     /// Downloads a file into a folder that is given as a file URL.
@@ -25,29 +25,6 @@ extension Downloader {
     /// - Throws: ``DownloadError``, as with a path; ``DownloadError/Code/invalidDestination`` when `folder` is not a
     ///   file URL.
     public func download(_ source: some DownloadRequest.URLConvertible, to folder: URL) async throws(DownloadError)
-        -> Download
-    {
-        try await add(source, to: folder)
-    }
-
-    /// Adds a download into a folder, as ``add(_:)-(DownloadRequest)`` does.
-    ///
-    /// - Parameters:
-    ///   - source: the URL.
-    ///   - folder: path of the folder; a relative path starts at the current folder.
-    /// - Throws: ``DownloadError``, as ``add(_:)-(DownloadRequest)``; ``DownloadError/Code/invalidURL`` when `source`
-    ///   has no URL.
-    public func add(_ source: some DownloadRequest.URLConvertible, to folder: String) async throws(DownloadError)
-        -> Download
-    {
-        try await add(DownloadRequest(source, to: .folder(path: folder)))
-    }
-
-    /// Adds a download into a folder that is given as a file URL.
-    ///
-    /// - Throws: ``DownloadError``, as with a path; ``DownloadError/Code/invalidDestination`` when `folder` is not a
-    ///   file URL.
-    public func add(_ source: some DownloadRequest.URLConvertible, to folder: URL) async throws(DownloadError)
         -> Download
     {
         try await add(DownloadRequest(source, to: .folder(folder)))
@@ -87,7 +64,7 @@ extension Downloader {
     ///   - files: URLs, and for each the path of its file; a relative path starts at `folder`. The order of the
     ///     downloads is that of the literal, and a URL may occur several times.
     ///   - folder: path of the folder; a relative path starts at the current folder.
-    /// - Returns: as ``add(_:to:)->[Result<Download,DownloadError>]``.
+    /// - Returns: as ``add(_:to:)-(_,String)``.
     public func add(_ files: KeyValuePairs<any DownloadRequest.URLConvertible, String>, in folder: String) async
         -> [Result<Download, DownloadError>]
     {

@@ -15,7 +15,6 @@ struct AfterShutDownTests {
     private static let calls: [String: Call] = [
         "add": { rig, _ in _ = try await rig.downloader.add(rig.named("new")) },
         "add a list": { rig, _ in _ = try await rig.downloader.add([rig.named("new")])[0].get() },
-        "add a text": { rig, _ in _ = try await rig.downloader.add(rig.server.url("/fast/new"), to: rig.folder) },
         "download": { rig, download in _ = try await rig.downloader.find(id: download.id) },
         "download by key": { rig, _ in _ = try await rig.downloader.find(key: "k") },
         "list": { rig, _ in _ = try await rig.downloader.list() },

@@ -138,7 +138,7 @@ struct RenameTests {
         try await DownloaderRig.runManyFiles(configure: { $0.queue.maxConcurrentDownloads = 1 }) { rig async throws in
             let running = try await rig.downloader.add(try rig.named("running", "slow"))
             await running.reaches(1000)
-            let waiting = try await rig.downloader.add(rig.server.url("/fast/server.bin"), to: rig.folder)
+            let waiting = try await rig.downloader.download(rig.server.url("/fast/server.bin"), to: rig.folder)
             try await waiting.rename(to: "mine.bin")
             #expect(waiting.snapshot.path == rig.folder + "/mine.bin")
             try await running.cancel()

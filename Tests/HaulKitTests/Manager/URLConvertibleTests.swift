@@ -11,7 +11,7 @@ struct URLConvertibleTests {
             let text = rig.server.url("/fast/a")
             let url = try #require(URL(string: rig.server.url("/fast/b")))
             let components = try #require(URLComponents(string: rig.server.url("/fast/c")))
-            let one = try await rig.downloader.add("  \(text)\n", to: rig.folder)
+            let one = try await rig.downloader.download("  \(text)\n", to: rig.folder)
             #expect(try await one.result().path == rig.folder + "/a")
             let shortest = try await rig.downloader.download(text, to: rig.folder)
             #expect(shortest.id == one.id)
@@ -83,7 +83,7 @@ struct URLConvertibleTests {
             for none in ["https://h.example/folder", "file:///tmp/%E9", "file://"] {
                 let folder = try #require(URL(string: none))
                 let error = await #expect(throws: DownloadError.self) {
-                    try await rig.downloader.add(source, to: folder)
+                    try await rig.downloader.download(source, to: folder)
                 }
                 #expect(error?.code == .invalidDestination, "\(none)")
             }
@@ -131,9 +131,9 @@ struct URLConvertibleTests {
         try await DownloaderRig.runManyFiles(configure: { $0.storage.resumesAtStart = false }) { rig async throws in
             let url = rig.server.url("/slow/a%20b")
             #expect(try await rig.downloader.find(url: url)?.id == nil)
-            let older = try await rig.downloader.add(url, to: rig.folder + "/1")
-            let newer = try await rig.downloader.add(url, to: rig.folder + "/2")
-            _ = try await rig.downloader.add(url + "c", to: rig.folder)
+            let older = try await rig.downloader.download(url, to: rig.folder + "/1")
+            let newer = try await rig.downloader.download(url, to: rig.folder + "/2")
+            _ = try await rig.downloader.download(url + "c", to: rig.folder)
             #expect(try await rig.downloader.find(url: url)?.id == newer.id)
             #expect(try await rig.downloader.find(url: " \(rig.server.url("/slow/a b"))\n")?.id == newer.id)
             #expect(try await rig.downloader.find(url: #require(URL(string: url)))?.id == newer.id)

@@ -53,10 +53,10 @@ struct SourceReadingTests {
     @Test func downloadsByTheSchemeOfTheURL() async throws {
         try await run { rig in
             rig.reader.put(.init(bytes: Self.bytes(Self.content), version: "1"), as: "file.bin")
-            let memory = try await rig.downloader.add("memory:file.bin", to: rig.folder).result()
+            let memory = try await rig.downloader.download("memory:file.bin", to: rig.folder).result()
             #expect(memory.path == rig.path("file.bin"))
             #expect(try Self.content.matches(fileAt: memory.path))
-            let http = try await rig.downloader.add("http://host.example/web.txt", to: rig.folder).result()
+            let http = try await rig.downloader.download("http://host.example/web.txt", to: rig.folder).result()
             #expect(try String(contentsOfFile: http.path, encoding: .utf8) == "by HTTP")
             #expect(rig.reader.requests.map(\.url.absoluteString) == ["memory:file.bin"])
         }
@@ -67,7 +67,7 @@ struct SourceReadingTests {
         try await run { rig in
             rig.reader.put(.init(bytes: Self.bytes(Self.content), version: version), as: "file.bin")
             rig.reader.cut(after: 150_000)
-            let file = try await rig.downloader.add("memory:file.bin", to: rig.folder).result()
+            let file = try await rig.downloader.download("memory:file.bin", to: rig.folder).result()
             #expect(try Self.content.matches(fileAt: file.path))
             #expect(rig.firstBytes == [0, 150_000])
             #expect(rig.reader.requests.last?.conditionField?.name == "If-Range")
@@ -79,7 +79,7 @@ struct SourceReadingTests {
             rig.reader.put(.init(bytes: Self.bytes(Self.content), version: "1"), as: "file.bin")
             rig.reader.cut(after: 150_000)
             rig.reader.replaceAtCut(.init(bytes: Self.bytes(Self.other), version: "2"), as: "file.bin")
-            let file = try await rig.downloader.add("memory:file.bin", to: rig.folder).result()
+            let file = try await rig.downloader.download("memory:file.bin", to: rig.folder).result()
             #expect(try Self.other.matches(fileAt: file.path))
             #expect(rig.firstBytes == [0, 150_000])
         }
@@ -89,7 +89,7 @@ struct SourceReadingTests {
         try await run { rig in
             rig.reader.put(.init(bytes: Self.bytes(Self.content), version: nil), as: "file.bin")
             rig.reader.cut(after: 150_000)
-            let file = try await rig.downloader.add("memory:file.bin", to: rig.folder).result()
+            let file = try await rig.downloader.download("memory:file.bin", to: rig.folder).result()
             #expect(try Self.content.matches(fileAt: file.path))
             #expect(rig.firstBytes == [0, 0])
         }
@@ -100,7 +100,7 @@ struct SourceReadingTests {
             let file = MemoryReader.File(bytes: Self.bytes(Self.content), version: "1", servesRanges: false)
             rig.reader.put(file, as: "file.bin")
             rig.reader.cut(after: 150_000)
-            let result = try await rig.downloader.add("memory:file.bin", to: rig.folder).result()
+            let result = try await rig.downloader.download("memory:file.bin", to: rig.folder).result()
             #expect(try Self.content.matches(fileAt: result.path))
         }
     }
@@ -109,7 +109,7 @@ struct SourceReadingTests {
         try await run(configure: { $0.share() }) { rig in
             rig.reader.put(.init(bytes: Self.bytes(Self.content), version: "1"), as: "file.bin")
             rig.reader.holdUntil(requests: 4)
-            let file = try await rig.downloader.add("memory:file.bin", to: rig.folder).result()
+            let file = try await rig.downloader.download("memory:file.bin", to: rig.folder).result()
             #expect(try Self.content.matches(fileAt: file.path))
             let further = rig.reader.requests.dropFirst()
             #expect(further.count >= 3)
@@ -119,7 +119,7 @@ struct SourceReadingTests {
 
     @Test func failsPlainlyWhereNothingIs() async throws {
         try await run { rig in
-            let download = try await rig.downloader.add("memory:nothing", to: rig.folder)
+            let download = try await rig.downloader.download("memory:nothing", to: rig.folder)
             let error = await #expect(throws: DownloadError.self) { try await download.result() }
             #expect(error?.code == .refusedByServer)
             #expect(error?.status == 404)
@@ -153,16 +153,19 @@ struct SourceReadingTests {
     @Test func refusesWhatNoReaderIsFor() async throws {
         try await run { rig in
             let scheme = await #expect(throws: DownloadError.self) {
-                try await rig.downloader.add("FTP://host.example/file", to: rig.folder)
+                try await rig.downloader.download("FTP://host.example/file", to: rig.folder)
             }
             #expect(scheme?.code == .unsupportedScheme)
             #expect(scheme?.message == "Haul downloads http, https and memory URLs, not ftp.")
             let name = await #expect(throws: DownloadError.self) {
-                try await rig.downloader.add("memory:", to: rig.folder)
+                try await rig.downloader.download("memory:", to: rig.folder)
             }
             #expect(name?.message == "A memory URL needs a name.")
             let port = await #expect(throws: DownloadError.self) {
-                try await rig.downloader.add(try #require(URL(string: "http://host.example:0/file")), to: rig.folder)
+                try await rig.downloader.download(
+                    try #require(URL(string: "http://host.example:0/file")),
+                    to: rig.folder
+                )
             }
             #expect(port?.code == .invalidURL)
         }

@@ -120,11 +120,11 @@ struct RefusedConnectionTests {
                 return refusal.reply
             }
         ) { rig in
-            let first = try await rig.downloader.add(rig.server.url("/0"), to: rig.folder)
+            let first = try await rig.downloader.download(rig.server.url("/0"), to: rig.folder)
             await first.reaches(1000)
             var downloads = [first]
             for name in ["/1", "/2", "/3"] {
-                downloads.append(try await rig.downloader.add(rig.server.url(name), to: rig.folder))
+                downloads.append(try await rig.downloader.download(rig.server.url(name), to: rig.folder))
             }
             for download in downloads { #expect(try content.matches(fileAt: await download.result().path)) }
             // Without the wait for their turn, the others would have used up their attempts long before the first

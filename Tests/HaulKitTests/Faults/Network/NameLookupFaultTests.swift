@@ -83,11 +83,11 @@ struct NameLookupFaultTests {
         let resource = content.resource()
         try await run(looking: names.lookUp, serving: { resource.reply(to: $0) }) { downloader, server, folder in
             for number in 0..<10 {
-                _ = try await downloader.add("http://silent\(number).example:\(server.port)/bad", to: folder)
+                _ = try await downloader.download("http://silent\(number).example:\(server.port)/bad", to: folder)
             }
             for number in 0..<5 {
                 let url = "http://good\(number).example:\(server.port)/\(number).bin"
-                let done = try await downloader.add(url, to: folder).result()
+                let done = try await downloader.download(url, to: folder).result()
                 #expect(try content.matches(fileAt: done.path))
             }
             #expect(
@@ -106,7 +106,7 @@ struct NameLookupFaultTests {
             serving: { _ in .empty(404, "Not Found") }
         ) { downloader, server, folder in
             let error = await #expect(throws: DownloadError.self) {
-                try await downloader.add("http://silent.example:\(server.port)/bad", to: folder).result()
+                try await downloader.download("http://silent.example:\(server.port)/bad", to: folder).result()
             }
             #expect(error?.code == .timedOut)
             // The second attempt joined the lookup of the first one.
@@ -122,11 +122,11 @@ struct NameLookupFaultTests {
             downloader,
             server,
             folder in
-            let done = try await downloader.add("https://good.example:\(server.port)/f.bin", to: folder).result()
+            let done = try await downloader.download("https://good.example:\(server.port)/f.bin", to: folder).result()
             #expect(try content.matches(fileAt: done.path))
             #expect(server.requests.first?["Host"] == "good.example:\(server.port)")
             let error = await #expect(throws: DownloadError.self) {
-                try await downloader.add("https://other.example:\(server.port)/g.bin", to: folder).result()
+                try await downloader.download("https://other.example:\(server.port)/g.bin", to: folder).result()
             }
             #expect(error?.code == .tlsFailed)
         }
@@ -143,7 +143,7 @@ struct NameLookupFaultTests {
         try await run(looking: lookUp, serving: { resource.reply(to: $0) }) { downloader, server, folder in
             for number in 0..<3 {
                 let url = "http://two.example:\(server.port)/\(number).bin"
-                let done = try await downloader.add(url, to: folder).result()
+                let done = try await downloader.download(url, to: folder).result()
                 #expect(try content.matches(fileAt: done.path))
             }
             #expect(asked.value == 1)
@@ -165,7 +165,7 @@ struct NameLookupFaultTests {
             proxies: settings,
             serving: { resource.reply(to: $0) }
         ) { downloader, server, folder in
-            _ = try await downloader.add("http://127.0.0.1:\(server.port)/f.bin", to: folder).result()
+            _ = try await downloader.download("http://127.0.0.1:\(server.port)/f.bin", to: folder).result()
             #expect(looked.withLock(\.self) == ["proxy.example"])
         }
         await proxy.stop()
@@ -175,7 +175,7 @@ struct NameLookupFaultTests {
         let names = SilentServers()
         defer { names.speak() }
         try await run(looking: names.lookUp, serving: { _ in .empty(404, "Not Found") }) { downloader, server, folder in
-            let download = try await downloader.add("http://silent.example:\(server.port)/f", to: folder)
+            let download = try await downloader.download("http://silent.example:\(server.port)/f", to: folder)
             while names.asked.value == 0 { await Task.yield() }
             try await download.cancel()
             #expect(download.snapshot.state == .cancelled)
