@@ -153,7 +153,7 @@ let tests: [Target] = [
         name: "HaulEndToEndTests",
         dependencies: [
             "CHaulSystem", "CommandWords", "HaulKit", "HaulDesktop", "HaulServer", "HaulAria2", "HaulTesting", "haul",
-            "CourseDownloader", "ListMirror",
+            "CourseDownloader", "ListMirror", "OwnTransport",
             .product(name: "NIOCore", package: "swift-nio"),
         ],
         swiftSettings: settings
@@ -338,6 +338,14 @@ let package = Package(
             name: "ListMirror",
             dependencies: ["HaulKit"],
             path: "Examples/ListMirror",
+            swiftSettings: settings
+        ),
+        // Sees of HaulCore what a program of another package sees.
+        .executableTarget(
+            name: "OwnTransport",
+            dependencies: ["HaulCore"],
+            path: "Examples/OwnTransport",
+            packageAccess: false,
             swiftSettings: settings
         ),
         .target(

@@ -120,6 +120,41 @@ struct ExampleTests {
         #expect(!FileManager.default.fileExists(atPath: folder("mirror/a.bin")))
         await server.stop()
     }
+
+    // MARK: OwnTransport
+
+    @Test func theRulesAloneResumeOverATransportOfAnApplication() async throws {
+        let result = try await start("OwnTransport").result()
+        #expect(result.status == 0, "\(result.errors)")
+        let whole = "Accept-Encoding: identity -> "
+        let rest = "Accept-Encoding: identity, Range: bytes="
+        #expect(
+            result.output == """
+                # the same version
+                \(whole)200, 40000 bytes, broken off
+                40000 bytes on disk
+                \(rest)40000-, If-Range: "v1" -> 206, 30000 bytes, broken off
+                70000 bytes on disk
+                \(rest)70000-, If-Range: "v1" -> 206, 30000 bytes
+                100000 bytes on disk
+                complete
+                # another version
+                \(whole)200, 40000 bytes, broken off
+                40000 bytes on disk
+                \(rest)40000-, If-Range: "v1" -> 200, 90000 bytes
+                90000 bytes on disk
+                complete
+                # a weak tag
+                \(whole)200, 40000 bytes, broken off
+                40000 bytes on disk
+                \(rest)23616- -> 206, 76384 bytes
+                \(whole)200, 100000 bytes
+                100000 bytes on disk
+                complete
+
+                """
+        )
+    }
 }
 
 /// A list that a test changes while a server reads it.

@@ -1,5 +1,7 @@
 /// A request for a range, with its condition and with what is known about the answer.
-package struct RangeRequest: Sendable, Equatable, Codable {
+///
+/// A value, made by ``whole`` or ``resuming(_:at:isPlain:)``. ``RangeResponse`` judges the answer to it.
+public struct RangeRequest: Sendable, Equatable, Codable {
     /// The condition under which the server sends the range.
     package enum Condition: Sendable, Equatable, Codable {
         case none
@@ -42,7 +44,8 @@ package struct RangeRequest: Sendable, Equatable, Codable {
     /// Whether blocks from all over the file have just been compared with this source.
     var isCompared = false
 
-    package static let whole = RangeRequest(offset: 0, overlap: 0, condition: .none, known: nil)
+    /// The request for the whole representation: the first request, and the one that starts over.
+    public static let whole = RangeRequest(offset: 0, overlap: 0, condition: .none, known: nil)
 
     /// Offset of the first requested byte.
     package var first: Int64 { offset - overlap }
@@ -54,6 +57,36 @@ package struct RangeRequest: Sendable, Equatable, Codable {
     var needsComparison: Bool {
         guard goesOn, !terms.hasDigest, let known else { return false }
         return !known.validator.isStrong || terms.source != .sameURL
+    }
+
+    /// Returns the request that continues a download by the validator ladder, for an application with its own client.
+    ///
+    /// - Parameters:
+    ///   - resource: version of the bytes on disk, from the answer that brought them.
+    ///   - offset: number of bytes on disk, from byte 0 without a gap.
+    ///   - isPlain: whether to leave out the condition, after the answer ``RangeResponse/askWithoutCondition``.
+    /// - Returns: ``whole`` if nothing can be continued: `offset` is 0, the server names no version, its ranges cannot
+    ///   be trusted, or the body has a content coding.
+    public static func resuming(_ resource: Resource, at offset: Int64, isPlain: Bool = false) -> RangeRequest {
+        resuming(resource, at: offset, resumesUnverified: false, isPlain: isPlain)
+    }
+
+    /// The header fields that the request needs beside those of the application: `Accept-Encoding: identity`, because
+    /// ranges count bytes after content coding (RFC 9110 §8.4, §14.2), then `Range` and its condition, if any.
+    public var headerFields: [HeaderField] {
+        var fields = [("Accept-Encoding", "identity")]
+        if sendsRange {
+            fields.append(("Range", Self.rangeValue(from: first, to: end)))
+            if let field = condition.field { fields.append((field.name, field.value)) }
+        }
+        return fields.compactMap { HeaderField($0.0, $0.1) }
+    }
+
+    /// Returns the value of a `Range` field.
+    ///
+    /// - Parameter end: position behind the last wanted byte; `nil` for all bytes that follow.
+    package static func rangeValue(from first: Int64, to end: Int64?) -> String {
+        "bytes=\(first)-\(end.map { "\($0 - 1)" } ?? "")"
     }
 
     /// The validator ladder: returns the request that continues `resource` at `offset`.

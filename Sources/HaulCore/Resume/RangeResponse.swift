@@ -1,7 +1,9 @@
-internal import Foundation
+public import Foundation
 
 /// The judgement of a response head: whether its body may be written, and where.
-package enum RangeResponse: Sendable, Equatable {
+///
+/// ``judge(status:fields:url:requested:to:after:)`` makes it for an application with its own HTTP client.
+public enum RangeResponse: Sendable, Equatable {
     /// The body continues the bytes on disk. Its first `compare` bytes must equal those on disk before `at`.
     case accept(Resource, at: Int64, compare: Int64)
     /// The body is the whole representation from byte 0. The bytes on disk are of no use any more.
@@ -19,21 +21,25 @@ package enum RangeResponse: Sendable, Equatable {
     case refuse(Refusal)
 
     /// Reason why the bytes on disk cannot be continued.
-    package enum StartOver: String, Sendable, Hashable, Codable {
+    public enum StartOver: String, Sendable, Hashable, Codable {
         /// The URL leads to another version.
         case changed
         /// The server does not support ranges, or answers them wrongly.
         case noUsableRange
     }
 
-    package enum Refusal: Sendable, Equatable {
+    /// Reason why no byte of the body may be written.
+    public enum Refusal: Sendable, Equatable {
+        /// A status that brings no file.
         case status(Int)
         /// A web page came instead of the file: a login page, a captive portal.
         case webPage
+        /// The answer contradicts itself or the request; the text says how.
         case malformed(String)
-        /// The file has another size than the one that the download expects.
+        /// The file has another size in bytes than the one that the download expects. `Downloader` alone gives this
+        /// reason, as it does ``otherPieces(actual:)``.
         case otherSize(expected: Int64, actual: Int64)
-        /// The file has a size that its pieces do not add up to.
+        /// The file has a size in bytes that its pieces do not add up to.
         case otherPieces(actual: Int64)
     }
 
@@ -43,6 +49,29 @@ package enum RangeResponse: Sendable, Equatable {
         case .accept(let resource, _, _), .restart(let resource, _), .alreadyComplete(let resource): resource
         case .askWithoutCondition, .compareFirst, .startOver, .refuse: nil
         }
+    }
+
+    /// Judges the head of an answer that an application's own client received.
+    ///
+    /// - Parameters:
+    ///   - status: status of the final response, not that of a redirect.
+    ///   - fields: field lines of that response, in any order. Names match without case.
+    ///   - url: the URL that answered, after redirects.
+    ///   - requested: the URL that was requested first; `nil` if there was no redirect. The target of a redirect is a
+    ///     resource of its own, whose tag may be the same by chance (RFC 9110 §8.8.1).
+    ///   - request: the request that the response answers.
+    ///   - earlier: version of the bytes on disk, if there are any and `request` asks for the whole.
+    public static func judge(
+        status: Int,
+        fields: [(name: String, value: String)],
+        url: URL,
+        requested: URL? = nil,
+        to request: RangeRequest,
+        after earlier: Resource? = nil
+    ) -> RangeResponse {
+        let headers = HeaderFields(fields.map { ($0.name, $0.value) })
+        let head = ResponseHead(status: status, headers: headers, url: url, requested: requested ?? url)
+        return judge(head, to: request, after: earlier)
     }
 
     static func judge(_ head: ResponseHead, to question: RangeRequest, after earlier: Resource? = nil) -> RangeResponse

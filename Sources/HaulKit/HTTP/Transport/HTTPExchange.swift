@@ -356,7 +356,7 @@ final class HTTPExchange: Exchange {
         // Ranges count bytes after content coding, so only uncoded bytes can be resumed and verified.
         headers.add(name: "Accept-Encoding", value: "identity")
         if request.isForRange {
-            headers.add(name: "Range", value: "bytes=\(request.firstByte)-\(request.end.map { "\($0 - 1)" } ?? "")")
+            headers.add(name: "Range", value: RangeRequest.rangeValue(from: request.firstByte, to: request.end))
             if let (name, value) = request.condition.field { headers.add(name: name, value: value) }
         }
         return headers
