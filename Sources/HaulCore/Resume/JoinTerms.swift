@@ -1,6 +1,6 @@
 /// Decides whether bytes of an answer may be joined to those on disk. The decision depends on where the answer comes
 /// from, and on what proves that both are of one file. ``decision(from:to:overlap:isSameLength:)`` is the table in
-/// docs/design.md, "May these bytes be joined".
+/// docs/design/resume.md.
 package struct JoinTerms: Sendable, Equatable, Codable {
     /// Where the answer comes from, relative to the bytes on disk.
     package enum Source: String, Sendable, Equatable, Codable {
