@@ -1,4 +1,4 @@
-package import HaulKit
+internal import HaulKit
 internal import NIOCore
 
 /// Shows notifications on the user's desktop (Desktop Notifications Specification, over D-Bus).

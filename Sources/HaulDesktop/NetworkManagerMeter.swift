@@ -1,4 +1,4 @@
-package import HaulKit
+internal import HaulKit
 internal import NIOCore
 
 /// Reports whether NetworkManager considers the network metered, over D-Bus.

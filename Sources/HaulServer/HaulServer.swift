@@ -5,7 +5,7 @@ internal import HummingbirdCore
 package import Logging
 internal import NIOCore
 internal import NIOPosix
-package import ServiceLifecycle
+internal import ServiceLifecycle
 internal import Synchronization
 
 /// Serves a downloader over HTTP: the API under `/api/v1`, its event streams, and the page.

@@ -296,6 +296,14 @@ import Testing
             let one = try await rig.status(gids[0].text)
             #expect(one["status"] == "paused" && one["files"][0]["path"].text.hasSuffix("/one.bin"))
             #expect(one["files"][0]["uris"].items.count == 2)
+            // The position of the second file is beyond the largest number.
+            let last = try await rig.call(
+                "addMetalink",
+                .text(Data(text.utf8).base64EncodedString()),
+                ["pause": "true"],
+                .integer(.max)
+            )
+            #expect(last.items.count == 2)
             #expect(await rig.failure("addMetalink", "!!") == "Could not parse Metalink XML document.")
             #expect(await rig.failure("addMetalink", "eA==")?.hasPrefix("Could not parse Metalink") == true)
         }

@@ -48,6 +48,15 @@ struct Aria2CommandTests {
         await server.stop()
     }
 
+    @Test(arguments: ["-j9223372036854775807", "--save-session-interval=9223372036854775807"])
+    func takesTheLargestNumber(_ option: String) async throws {
+        let server = try await server()
+        let result = try await aria2c(option, "--save-session=session", server.url("/file.bin"))
+        #expect(result.status == 0, "\(result)")
+        #expect(try Self.content.matches(fileAt: folder("file.bin")))
+        await server.stop()
+    }
+
     @Test func placesAndNamesFilesByDirAndOut() async throws {
         let server = try await server()
         let result = try await aria2c("-d", "sub/folder", "-o", "deep/name.bin", server.url("/file.bin"))

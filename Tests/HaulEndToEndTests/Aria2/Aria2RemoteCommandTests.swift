@@ -49,6 +49,18 @@ struct Aria2RemoteCommandTests {
         }
     }
 
+    @Test func servesClientsWithTheLargestRequestSizeAndInterval() async throws {
+        let largest = Int64.max
+        let process = try await start(
+            "--rpc-max-request-size=\(largest)",
+            "--save-session=\(haul.folder("session"))",
+            "--save-session-interval=\(largest)"
+        )
+        #expect(try await call("aria2.getVersion", "[]").contains("version"))
+        _ = try await call("aria2.shutdown", "[]")
+        #expect(try await process.result().status == 0)
+    }
+
     @Test func servesClientsUntilOneShutsItDown() async throws {
         let server = try await server()
         let process = try await start("--rpc-secret=s", "--dir=\(haul.folder("files"))")

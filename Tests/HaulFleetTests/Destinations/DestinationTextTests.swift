@@ -13,6 +13,16 @@ import Testing
         #expect(throws: FleetError.self) { try DestinationText.make(text, S3Overrides(), currentFolder: "/folder") }
     }
 
+    /// The settings come from the database, where anybody with the right may have put any text.
+    @Test func settingsOfAStoreMayHaveCharactersThatNoQueryHas() throws {
+        let keys = ["AWS_ACCESS_KEY_ID": "key", "AWS_SECRET_ACCESS_KEY": "secret"]
+        let settings = try DestinationText.s3("s3://bucket/p?region=a b", S3Overrides(), environment: keys)
+        #expect(settings.region == "a b")
+        #expect(throws: FleetError.self) {
+            try DestinationText.s3("s3://bucket/p?region=eu#x", S3Overrides(), environment: keys)
+        }
+    }
+
     @Test func aRelativeFolderIsBelowTheCurrentOne() throws {
         #expect(try DestinationText.make("a/./b/", S3Overrides(), currentFolder: "/folder/") == "/folder/a/b")
         #expect(try DestinationText.make("/", S3Overrides(), currentFolder: "/folder") == "/")

@@ -149,6 +149,17 @@ struct QueueAdministrationTests {
         }
     }
 
+    @Test func refusesAQueueWithAVersionThatNoProgramWrote() async throws {
+        try await TestDatabase.with { database async throws in
+            try await database.ready(1)
+            try await database.sql("DELETE FROM version")
+            try await database.sql("INSERT INTO version (number) VALUES (-5)")
+            await expectError(.databaseRefused) {
+                _ = try await SchemaInstaller(database.connection, .standard).install()
+            }
+        }
+    }
+
     @Test func aWorkersRoleCanOnlyCallWhatWorkersCall() async throws {
         try await TestDatabase.with { database async throws in
             try await database.ready(1)

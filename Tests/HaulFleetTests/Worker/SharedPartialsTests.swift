@@ -73,6 +73,11 @@ struct SharedPartialsTests {
                 (3, "{"), (4, #"{"total": 5, "ranges": [[0, 9000000]]}"#),
                 (5, #"{"total": 90000000, "ranges": [[9, 8]]}"#),
                 (6, #"{"total": 90000000, "ranges": [[0, 20000000], [10, 30000000]]}"#),
+                (7, #"{"total": 9223372036854775807, "ranges": [[0, 8388608]]}"#),
+                (
+                    8,
+                    #"{"total": 9223372036854775807, "ranges": [[0, 4611686018427387904], [4611686018427387905, 9223372036854775807]]}"#
+                ),
             ] as [(Int64, String)] {
                 try put([0..<10 << 20], at: folder("staging/first/\(item).haulpart"))
                 try text.write(toFile: folder("staging/first/\(item).ranges"), atomically: true, encoding: .utf8)
