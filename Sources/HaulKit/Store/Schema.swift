@@ -1,153 +1,123 @@
 internal import GRDB
 
-/// Defines the store's tables as named migrations. A shipped migration is never edited; each change is a new migration.
+/// Defines the tables of a store, and brings a store of an earlier version up to date.
 enum Schema {
+    /// SQL of the tables as they are, which a new store gets. New columns stand at the end of a table, because
+    /// ``StoreSalvage`` reads the rows of every version by position.
+    private static let tables = """
+        -- The versions that the tables have, for GRDB.
+        CREATE TABLE grdb_migrations (identifier TEXT NOT NULL PRIMARY KEY);
+
+        -- A row for each download: URL and destination, state, the other options of the request and the identity of its
+        -- file, then the columns that lists and the queue read.
+        CREATE TABLE download (
+            id TEXT PRIMARY KEY NOT NULL,
+            url TEXT NOT NULL,
+            folder TEXT,
+            file TEXT,
+            status TEXT NOT NULL,
+            request TEXT NOT NULL,
+            partPath TEXT,
+            finalPath TEXT,
+            resource TEXT,
+            part TEXT,
+            finished TEXT,
+            error TEXT,
+            ownerNumber INTEGER,
+            createdAt DATETIME NOT NULL,
+            startedAt DATETIME,
+            finishedAt DATETIME,
+            key TEXT,
+            groupName TEXT,
+            owner TEXT,
+            metadata TEXT,
+            host TEXT,
+            priority INTEGER NOT NULL DEFAULT 0,
+            position INTEGER NOT NULL DEFAULT 0,
+            total INTEGER,
+            hold TEXT,
+            proof TEXT,
+            linkExpiresAt DATETIME,
+            link TEXT,
+            linkHeaders TEXT,
+            isRepair BOOLEAN NOT NULL DEFAULT 0
+        );
+        CREATE INDEX download_on_url ON download (url);
+        CREATE INDEX download_on_status ON download (status);
+        \(openByGroup);
+        -- Most downloads have no key, no group and no partial file, and each index slows down every insert.
+        CREATE INDEX download_on_file ON download (file) WHERE file IS NOT NULL;
+        CREATE INDEX download_on_partPath ON download (partPath) WHERE partPath IS NOT NULL;
+        CREATE INDEX download_on_group ON download (groupName) WHERE groupName IS NOT NULL;
+        CREATE UNIQUE INDEX download_on_key ON download (key) WHERE key IS NOT NULL;
+        CREATE INDEX download_in_order ON download (priority DESC, position);
+
+        -- The byte ranges of a download that are in its file.
+        CREATE TABLE progress (
+            downloadID TEXT PRIMARY KEY NOT NULL REFERENCES download (id) ON DELETE CASCADE,
+            written TEXT NOT NULL,
+            synced TEXT NOT NULL,
+            bootID TEXT NOT NULL,
+            received INTEGER NOT NULL DEFAULT 0
+        );
+
+        -- The number of connections that a host allows.
+        CREATE TABLE host (
+            origin TEXT PRIMARY KEY NOT NULL,
+            connections INTEGER NOT NULL,
+            seenAt DATETIME NOT NULL
+        );
+
+        -- The largest number of connections to a host that was clearly faster than half of it.
+        CREATE TABLE hostWorth (
+            origin TEXT PRIMARY KEY NOT NULL,
+            connections INTEGER NOT NULL,
+            seenAt DATETIME NOT NULL
+        );
+
+        CREATE TABLE setting (
+            name TEXT PRIMARY KEY NOT NULL,
+            value TEXT NOT NULL
+        );
+        """
+
     /// Indexes the downloads of a group that wait or run.
     static let openByGroup = "CREATE INDEX download_open_by_group ON download (groupName) WHERE status = 'queued'"
 
+    /// Changes of the tables by the version that brought them. A version that changes the tables registers its name here
+    /// and changes ``tables``. The entry of a released version is never edited.
     static var migrator: DatabaseMigrator {
         var migrator = DatabaseMigrator()
-        migrator.registerMigration("1: downloads and segments") { database in
-            try database.create(table: "download") { table in
-                table.primaryKey("id", .text)
-                table.column("url", .text).notNull().indexed()
-                table.column("folder", .text)
-                table.column("file", .text).indexed()
-                table.column("status", .text).notNull().indexed()
-                table.column("wishes", .jsonText).notNull()
-                table.column("partPath", .text).indexed()
-                table.column("finalPath", .text)
-                table.column("resource", .jsonText)
-                table.column("part", .jsonText)
-                table.column("finished", .jsonText)
-                table.column("error", .jsonText)
-                table.column("owner", .integer)
-                table.column("createdAt", .datetime).notNull()
-                table.column("startedAt", .datetime)
-                table.column("finishedAt", .datetime)
-            }
-            try database.create(table: "segment") { table in
-                table.column("downloadID", .text).notNull().references("download", onDelete: .cascade)
-                table.column("lower", .integer).notNull()
-                table.column("written", .integer).notNull()
-                table.column("synced", .integer).notNull()
-                table.column("bootID", .text).notNull()
-                table.primaryKey(["downloadID", "lower"])
-            }
-        }
-        migrator.registerMigration("2: several stretches a download, limits of hosts") { database in
-            try database.create(table: "progress") { table in
-                table.primaryKey("downloadID", .text).references("download", onDelete: .cascade)
-                table.column("written", .text).notNull()
-                table.column("synced", .text).notNull()
-                table.column("bootID", .text).notNull()
-            }
-            try database.execute(
-                sql: """
-                    INSERT INTO progress (downloadID, written, synced, bootID)
-                    SELECT downloadID, '0-' || written, '0-' || synced, bootID FROM segment WHERE lower = 0
-                    """
-            )
-            try database.drop(table: "segment")
-            try database.create(table: "host") { table in
-                table.primaryKey("origin", .text)
-                table.column("connections", .integer).notNull()
-                table.column("seenAt", .datetime).notNull()
-            }
-        }
-        migrator.registerMigration("3: keys, groups, owners, metadata, order, holds") { database in
-            try database.alter(table: "download") { table in
-                table.add(column: "key", .text)
-                table.add(column: "groupName", .text)
-                table.add(column: "belongsTo", .text)
-                table.add(column: "metadata", .jsonText)
-                table.add(column: "host", .text)
-                table.add(column: "priority", .integer).notNull().defaults(to: 0)
-                table.add(column: "position", .integer).notNull().defaults(to: 0)
-                table.add(column: "total", .integer)
-                table.add(column: "hold", .text)
-                table.add(column: "proof", .text)
-                table.add(column: "linkExpiresAt", .datetime)
-            }
-            // Positions follow the order of adding, with gaps between them.
-            try database.execute(sql: "UPDATE download SET position = rowid * 65536")
-            try database.create(index: "download_on_key", on: "download", columns: ["key"], options: .unique)
-            try database.create(
-                index: "download_on_status_order",
-                on: "download",
-                columns: ["status", "priority", "position"]
-            )
-            try database.create(index: "download_on_group", on: "download", columns: ["groupName"])
-            try database.execute(sql: openByGroup)
-            try database.alter(table: "progress") { table in
-                table.add(column: "received", .integer).notNull().defaults(to: 0)
-            }
-        }
-        migrator.registerMigration("4: no index holds what is not there") { database in
-            // Most downloads have no key, no group and no partial file, and each index slows down every insert.
-            for (name, column) in [("file", "file"), ("partPath", "partPath"), ("group", "groupName"), ("key", "key")] {
-                try database.drop(index: "download_on_\(name)")
-                try database.execute(
-                    sql: """
-                        CREATE \(name == "key" ? "UNIQUE" : "") INDEX download_on_\(name) ON download (\(column))
-                        WHERE \(column) IS NOT NULL
-                        """
-                )
-            }
-        }
-        migrator.registerMigration("5: owners that the kernel vouches for") { database in
-            // The number of a process does not prove that the process is still there.
-            try database.execute(sql: "UPDATE download SET owner = NULL WHERE owner IS NOT NULL")
-        }
-        migrator.registerMigration("6: settings") { database in
-            try database.create(table: "setting") { table in
-                table.primaryKey("name", .text)
-                table.column("value", .text).notNull()
-            }
-        }
-        migrator.registerMigration("7: one request") { database in
-            try database.execute(
-                sql: """
-                    ALTER TABLE download RENAME COLUMN wishes TO request;
-                    ALTER TABLE download RENAME COLUMN owner TO ownerNumber;
-                    ALTER TABLE download RENAME COLUMN belongsTo TO owner;
-                    ALTER TABLE download ADD COLUMN link TEXT;
-                    ALTER TABLE download ADD COLUMN linkHeaders TEXT;
-                    ALTER TABLE download ADD COLUMN isRepair BOOLEAN NOT NULL DEFAULT 0;
-                    """
-            )
-            // The JSON already has the names of the request's properties. Four members are no options of a request; few
-            // rows have one. A row whose text is not JSON stays as it is and is reported when it is read.
-            let members = ["link", "linkHeaders", "isRepair", "isBeside"]
-            let isAny = members.map { "json_type(request, '$.\($0)') IS NOT NULL" }.joined(separator: " OR ")
-            try database.execute(
-                sql: """
-                    UPDATE download SET
-                        link = json_extract(request, '$.link'),
-                        linkHeaders = json_extract(request, '$.linkHeaders'),
-                        isRepair = coalesce(json_extract(request, '$.isRepair'), 0),
-                        request = json_remove(
-                            CASE WHEN json_extract(request, '$.isBeside')
-                                THEN json_set(request, '$.onDuplicate', 'addAnyway') ELSE request END,
-                            \(members.map { "'$.\($0)'" }.joined(separator: ", "))
-                        )
-                    WHERE CASE WHEN json_valid(request) THEN \(isAny) ELSE 0 END
-                    """
-            )
-        }
-        migrator.registerMigration("8: connections that were worth it") { database in
-            try database.create(table: "hostWorth") { table in
-                table.primaryKey("origin", .text)
-                table.column("connections", .integer).notNull()
-                table.column("seenAt", .datetime).notNull()
-            }
-        }
-        migrator.registerMigration("9: the order of the queue without the states") { database in
-            // Pausing or resuming everything changed three indexes for each download, and no query used the order of
-            // this index.
-            try database.drop(index: "download_on_status_order")
-            try database.execute(sql: "CREATE INDEX download_in_order ON download (priority DESC, position)")
+        // No step recreates a table that others refer to, so foreign keys stay enforced. The check of all rows would
+        // refuse a store for one odd row.
+        migrator.registerMigration("0.1.0", foreignKeyChecks: .immediate, merging: EarlierStores.names) {
+            try EarlierStores.update($0, done: $1)
         }
         return migrator
+    }
+
+    /// Whether the store has a version that this one does not know.
+    static func isOfLaterVersion(_ database: Database) throws -> Bool {
+        let migrator = migrator
+        let known = EarlierStores.names.union(migrator.migrations)
+        return try !migrator.appliedIdentifiers(database).isSubset(of: known)
+    }
+
+    /// Creates the tables of an empty database, or brings those of an earlier version up to date.
+    ///
+    /// - Parameter migrate: runs the migrator. Not called for an empty database.
+    static func prepare(_ queue: DatabaseQueue, _ migrate: (DatabaseMigrator) throws -> Void) throws {
+        let migrator = migrator
+        let isEmpty = try queue.read { try Int.fetchOne($0, sql: "SELECT count(*) FROM sqlite_master") == 0 }
+        if isEmpty {
+            try queue.write { database in
+                try database.execute(sql: tables)
+                for name in migrator.migrations {
+                    try database.execute(sql: "INSERT INTO grdb_migrations VALUES (?)", arguments: [name])
+                }
+            }
+        } else if try !queue.read(migrator.hasCompletedMigrations) {
+            try migrate(migrator)
+        }
     }
 }

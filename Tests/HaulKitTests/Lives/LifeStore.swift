@@ -46,8 +46,9 @@ final class LifeStore: @unchecked Sendable {
     }
 
     init() throws {
-        beginning = try DatabaseQueue()
-        try Schema.migrator.migrate(beginning)
+        let beginning = try DatabaseQueue()
+        try Schema.prepare(beginning) { try $0.migrate(beginning) }
+        self.beginning = beginning
         queue = try DatabaseQueue()
         queue.add(transactionObserver: gate, extent: .databaseLifetime)
     }
@@ -60,7 +61,11 @@ final class LifeStore: @unchecked Sendable {
         self.keepsSnapshots = keepsSnapshots
         users = []
         serials = [:]
-        if isPageForPage || !hasPagesOfBeginning { try beginning.backup(to: queue) } else { try queue.write { try Self.clear($0) } }
+        if isPageForPage || !hasPagesOfBeginning {
+            try beginning.backup(to: queue)
+        } else {
+            try queue.write { try Self.clear($0) }
+        }
         hasPagesOfBeginning = true
         try forgetCommits()
     }

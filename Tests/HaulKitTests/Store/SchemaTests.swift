@@ -6,7 +6,18 @@ import Testing
 @testable import HaulCore
 @testable import HaulKit
 
-/// Stores that an earlier version wrote.
+extension EarlierStores {
+    /// Brings a database to the state that an earlier build left.
+    ///
+    /// - Parameter state: number of the build's last step.
+    static func bring(_ queue: DatabaseQueue, to state: Int) throws {
+        var migrator = DatabaseMigrator()
+        for step in steps.prefix(state) { migrator.registerMigration(step.name, migrate: step.run) }
+        try migrator.migrate(queue)
+    }
+}
+
+/// Tests new stores, and stores that an earlier build wrote.
 struct SchemaTests {
     private let folder: TemporaryFolder
 
@@ -16,7 +27,7 @@ struct SchemaTests {
     private func leaveAFirstStore(written: Int64, synced: Int64, bootID: String) throws {
         try folder.makeFolder("state")
         let queue = try DatabaseQueue(path: folder("state/test.sqlite"))
-        try Schema.migrator.migrate(queue, upTo: "1: downloads and segments")
+        try EarlierStores.bring(queue, to: 1)
         try queue.write { database in
             try database.execute(
                 sql: """
@@ -39,29 +50,65 @@ struct SchemaTests {
         try queue.close()
     }
 
+    /// Returns the versions of a database, and the SQL of its tables and indexes without white space and quotation marks.
     private func tables(_ queue: DatabaseQueue) throws -> [String] {
         try queue.read { database in
             let names = try String.fetchAll(database, sql: "SELECT identifier FROM grdb_migrations ORDER BY identifier")
             let tables = try Row.fetchAll(
                 database,
-                sql:
-                    "SELECT type || ' ' || name || ' of ' || tbl_name || ': ' || coalesce(sql, '') FROM sqlite_master ORDER BY 1"
+                sql: "SELECT type || ' ' || name || ' of ' || tbl_name, coalesce(sql, '') FROM sqlite_master ORDER BY 1"
             )
-            return names + tables.map { $0[0] as String }
+            return names
+                + tables.map { row in
+                    let (name, sql): (String, String) = (row[0], row[1])
+                    return name + ": " + sql.filter { !$0.isWhitespace && $0 != "\"" }
+                }
         }
     }
 
-    @Test func aNewStoreHasWhatTheMigrationsMake() throws {
-        let (migrated, new) = (try DatabaseQueue(), try DatabaseQueue())
-        try Schema.migrator.migrate(migrated)
+    @Test func aNewStoreNeedsNoMigration() throws {
+        let new = try DatabaseQueue()
         var wasMigrated = false
-        try Schema.prepare(new) { _ in wasMigrated = true }
-        #expect(try tables(new) == tables(migrated))
-        #expect(try tables(new).count > 20)
-        #expect(!wasMigrated)
-        #expect(try new.read(Schema.migrator.hasCompletedMigrations))
-        try Schema.prepare(new) { _ in wasMigrated = true }
-        #expect(!wasMigrated)
+        for _ in 1...2 {
+            try Schema.prepare(new) { _ in wasMigrated = true }
+            #expect(!wasMigrated)
+            #expect(try new.read(Schema.migrator.hasCompletedMigrations))
+            #expect(try !new.read(Schema.isOfLaterVersion))
+        }
+        let tables = try tables(new)
+        #expect(tables.first == "0.1.0" && tables.count > 20)
+    }
+
+    @Test(arguments: 1...9)
+    func aNewStoreHasTheTablesOfAnUpdatedOne(_ state: Int) throws {
+        let (updated, new) = (try DatabaseQueue(), try DatabaseQueue())
+        try EarlierStores.bring(updated, to: state)
+        #expect(try !updated.read(Schema.isOfLaterVersion))
+        var migrations = 0
+        for _ in 1...2 {
+            try Schema.prepare(updated) { migrator in
+                migrations += 1
+                try migrator.migrate(updated)
+            }
+        }
+        #expect(migrations == 1)
+        try Schema.prepare(new) { _ in }
+        #expect(try tables(new) == tables(updated))
+    }
+
+    /// A store of an earlier build may have lost one of its names, for example by damage.
+    @Test func leavesAStoreAsItIsWhenAStepFails() throws {
+        let queue = try DatabaseQueue()
+        try EarlierStores.bring(queue, to: 6)
+        try queue.write {
+            try $0.execute(
+                sql: "DELETE FROM grdb_migrations WHERE identifier = ?",
+                arguments: [EarlierStores.steps[2].name]
+            )
+        }
+        let before = try tables(queue)
+        #expect(throws: DatabaseError.self) { try Schema.prepare(queue) { try $0.migrate(queue) } }
+        #expect(try tables(queue) == before)
     }
 
     private func store() throws -> DownloadStore {
@@ -84,7 +131,7 @@ struct SchemaTests {
     @Test func keepsEveryRecordOfTheFourthVersionButNoNumberOfAProcess() async throws {
         try folder.makeFolder("state")
         let queue = try DatabaseQueue(path: folder("state/test.sqlite"))
-        try Schema.migrator.migrate(queue, upTo: "4: no index holds what is not there")
+        try EarlierStores.bring(queue, to: 4)
         var records = (1...3).map { number in
             DownloadRecord(
                 DownloadID(),

@@ -94,8 +94,8 @@ struct StoreOpening {
             try database.execute(sql: "PRAGMA wal_autocheckpoint = 8000")
         }
         let queue = try DatabaseQueue(path: path, configuration: configuration)
-        if try queue.read(Schema.migrator.hasBeenSuperseded) {
-            // A damaged name of a migration looks like one of a later version.
+        if try queue.read(Schema.isOfLaterVersion) {
+            // A damaged name of a version looks like one of a later version.
             if try queue.read(StoreCheck.isDamaged("grdb_migrations")) {
                 try queue.close()
                 throw StoreDamage()

@@ -5,12 +5,12 @@ import Testing
 @testable import HaulKit
 
 /// Writes a state folder of this version, with downloads of every kind. `Tests/Fixtures` has one such folder for each
-/// earlier version with other tables.
+/// earlier version with other tables; `state-6` is of a build before version 0.1.0 (``EarlierStores``).
 ///
-/// Write one before the tables change. Its name has the number of the last migration:
+/// Write one before the tables change. Its name has the version that the tables have:
 ///
 /// ```
-/// HAUL_WRITE_FIXTURE=Tests/Fixtures/state-6 make test FILTER=StoreFixture
+/// HAUL_WRITE_FIXTURE=Tests/Fixtures/state-0.1.0 make test FILTER=StoreFixture
 /// ```
 struct StoreFixture {
     static let name = "fixture"

@@ -7,7 +7,7 @@ import Testing
 @testable import HaulCore
 @testable import HaulKit
 
-/// Tests state folders of earlier versions, one for each version of the tables: see ``StoreFixture``.
+/// Tests state folders of earlier versions and builds: see ``StoreFixture``.
 struct StoreFixtureTests {
     private static let root = Checkout.root.appendingPathComponent("Tests/Fixtures")
     static let folders = ["state-6"]
@@ -48,6 +48,25 @@ struct StoreFixtureTests {
             let found = try await StoreDump(store, at: StoreFixture.date)
             for (found, expected) in zip(found.downloads, expected.downloads) { #expect(found == expected) }
             #expect(found == expected)
+            await store.close()
+        }
+    }
+
+    /// Builds between that of the fixture and version 0.1.0 left these states.
+    @Test(arguments: 7...9)
+    func keepsEveryRecordOfEachLaterState(_ state: Int) async throws {
+        let expected = try copy("state-6")
+        let queue = try DatabaseQueue(path: folder("state/\(StoreFixture.name).sqlite"))
+        try EarlierStores.bring(queue, to: state)
+        try queue.close()
+        for _ in 1...2 {
+            let store = try store { Issue.record("unreadable: \($0)") }
+            #expect(store.setAside == nil)
+            #expect(try await StoreDump(store, at: StoreFixture.date) == expected)
+            let versions = try await store.reading { database in
+                try String.fetchAll(database, sql: "SELECT identifier FROM grdb_migrations")
+            }
+            #expect(versions == ["0.1.0"])
             await store.close()
         }
     }
