@@ -120,3 +120,25 @@ struct StoreCondition: Sendable {
 
     var bound: StatementArguments { StatementArguments(arguments) }
 }
+
+extension StoreCondition {
+    func onlyQueuedOrHeld() -> Self { adding("(status = 'queued' OR hold IS NOT NULL)") }
+
+    func only(_ statuses: Set<DownloadRecord.Status>) -> Self {
+        adding("status IN (\(statuses.map { "'\($0.rawValue)'" }.sorted().joined(separator: ", ")))")
+    }
+
+    func onlyUnfinished() -> Self { adding("status <> 'completed'") }
+
+    /// Selects downloads that have a partial file.
+    func onlyBegun() -> Self { adding("partPath IS NOT NULL") }
+
+    /// Selects downloads that no other user of the store owns.
+    func onlyFree(for owner: StoreOwner) -> Self { adding("(ownerNumber IS NULL OR ownerNumber = \(owner.number))") }
+
+    private func adding(_ more: String) -> Self {
+        var condition = self
+        condition.add(more)
+        return condition
+    }
+}

@@ -94,52 +94,51 @@ struct DownloadRecord: Sendable, Equatable {
     var folder: String? { if case .folder(let path) = request.destination { path } else { nil } }
 }
 
-/// Row of `progress`: the ranges of one download that are on disk.
-struct ProgressRecord: Sendable, Equatable, Codable, FetchableRecord, PersistableRecord {
-    static let databaseTableName = "progress"
+/// Reads a row of `download` by column names.
+extension DownloadRecord {
+    /// - Throws: ``OddValue`` or `DecodingError` if the row has an unexpected value.
+    init(_ row: Row, _ requests: inout RequestReader) throws {
+        let status: String = try row.required("status")
+        guard let status = Status(rawValue: status) else { throw OddValue(column: "status") }
+        var request = try requests.request(
+            try row.required("request"),
+            url: try row.required("url"),
+            file: try row.value("file"),
+            folder: try row.value("folder")
+        )
+        (request.key, request.group) = (try row.value("key"), try row.value("groupName"))
+        request.owner = try row.value("owner")
+        request.metadata = try row.value("metadata").map(DownloadRequest.Metadata.init(json:))
+        request.priority = try row.required("priority")
+        self.init(id: try row.required("id"), request, status: status, createdAt: try row.required("createdAt"))
+        if let link: String = try row.value("link") {
+            guard let url = URL(string: link) else { throw OddValue(column: "link") }
+            self.link = Link(url: url, headers: try row.json("linkHeaders"))
+        }
+        isRepair = try row.required("isRepair")
+        (partPath, finalPath) = (try row.value("partPath"), try row.value("finalPath"))
+        (resource, part, finished) = (try row.json("resource"), try row.json("part"), try row.json("finished"))
+        error = try row.json("error")
+        (ownerNumber, host) = (try row.value("ownerNumber"), try row.value("host"))
+        (position, total) = (try row.required("position"), try row.value("total"))
+        hold = try row.named("hold")
+        proof = try row.named("proof")
+        linkExpiresAt = try row.value("linkExpiresAt")
+        (startedAt, finishedAt) = (try row.value("startedAt"), try row.value("finishedAt"))
+    }
+}
 
-    var downloadID: String
-    /// Ranges that the kernel has, as ``ByteSet/text``. Valid only during the boot `bootID`.
-    var written: String
-    /// Ranges that the disk has, as ``ByteSet/text``.
-    var synced: String
-    var bootID: String
-    /// Number of written bytes, for sums in SQL.
-    var received: Int64
-
-    init(_ id: String, _ persisted: PersistedRanges, bootID: String) {
-        downloadID = id
-        written = persisted.written.text
-        synced = persisted.synced.text
-        self.bootID = bootID
-        received = persisted.count
+extension Row {
+    /// Decodes the JSON of a column; `nil` for NULL.
+    fileprivate func json<Value: Decodable>(_ column: String, as type: Value.Type = Value.self) throws -> Value? {
+        guard let text: String = try value(column) else { return nil }
+        return try ProgressRecord.databaseJSONDecoder(for: column).decode(type, from: Data(text.utf8))
     }
 
-    /// Writes the row with a hand-written statement, because it is the row that is written most. Writes nothing if the
-    /// download was removed meanwhile.
-    func write(_ database: Database) throws {
-        var statement = try BoundStatement(Self.upsertOfExisting, database)
-        for text in [downloadID, written, synced, bootID] { statement.bind(text) }
-        statement.bind(received)
-        try statement.run()
-    }
-
-    private static let upsertOfExisting = """
-        INSERT INTO progress (downloadID, written, synced, bootID, received)
-        SELECT id, ?2, ?3, ?4, ?5 FROM download WHERE id = ?1
-        ON CONFLICT (downloadID) DO UPDATE SET written = excluded.written, synced = excluded.synced,
-            bootID = excluded.bootID, received = excluded.received
-        """
-
-    /// Whether `written` has as many bytes as were counted when the row was written. A damaged digit would claim bytes
-    /// that are not on disk. `received` is 0 in a row of an earlier version, which has no count.
-    var isConsistent: Bool { received == 0 || ByteSet(text: written).count == received }
-
-    /// Returns the ranges that are reliable in the boot `now`.
-    func persisted(bootID now: String) -> PersistedRanges {
-        guard isConsistent else { return .zero }
-        let isSameBoot = !now.isEmpty && now == bootID
-        let synced = ByteSet(text: synced)
-        return PersistedRanges(written: isSameBoot ? ByteSet(text: written).union(synced) : synced, synced: synced)
+    /// Returns the case of `Name` that a column names; `nil` for NULL.
+    fileprivate func named<Name: RawRepresentable<String>>(_ column: String) throws(OddValue) -> Name? {
+        guard let text: String = try value(column) else { return nil }
+        guard let name = Name(rawValue: text) else { throw OddValue(column: column) }
+        return name
     }
 }

@@ -118,6 +118,36 @@ extension DownloadStore {
         }
     }
 
+    /// Returns the downloads with these ids, except unknown and unreadable ones.
+    func find(ids: [DownloadID]) async throws(DownloadError) -> [Saved] {
+        let condition = StoreCondition.ids(ids)
+        return try await onWriter { store in
+            store.writeGathered()
+            return try store.readingRows { database, odd in
+                let rows = try Row.fetchCursor(
+                    database,
+                    sql: "\(RowReader.sql) WHERE \(condition.sql)",
+                    arguments: condition.bound
+                )
+                var reader = RowReader()
+                var all: [Saved] = []
+                while let row = try rows.next() {
+                    if let saved = try reader.saved(row, database, &odd) { all.append(saved) }
+                }
+                return all
+            }
+        }
+    }
+
+    /// Returns the newest download that was requested with one of these URLs.
+    func newest(ofURLs urls: [String]) async throws(DownloadError) -> DownloadID? {
+        var condition = StoreCondition()
+        condition.add(isIn: urls, "url")
+        condition.order = "createdAt DESC, download.rowid DESC"
+        condition.page = " LIMIT 1"
+        return try await ids(condition).first
+    }
+
     func find(id: String) async throws(DownloadError) -> Saved? { try await lookUp(id).saved }
 
     /// Finds a download that is expected to exist.
@@ -144,6 +174,39 @@ extension DownloadStore {
                     arguments: [id]
                 )
                 return (try row.flatMap { try odd.saved($0, database) }, row != nil)
+            }
+        }
+    }
+}
+
+/// Queries for renames of finished files. During a rename the row has both names: `partPath` holds the old one.
+extension DownloadStore {
+    /// Returns the downloads whose finished files were being renamed when their process ended.
+    func unfinishedRenames() async throws(DownloadError) -> [DownloadRecord] {
+        try await onWriter { store in
+            try store.readingRows { database, odd in
+                // The plus makes SQLite use the index on `partPath`, which has few rows, not the one on `status`.
+                let sql = "SELECT \(OddRows.columns) FROM download WHERE partPath > '' AND +status = 'completed'"
+                return try Row.fetchAll(database.cachedStatement(sql: sql)).compactMap { odd.record($0) }
+            }
+        }
+    }
+
+    /// Whether another unfinished download than `id` will have its file at `path`.
+    func isDestination(_ path: String, besides id: String) async throws(DownloadError) -> Bool {
+        try await onWriter { store in
+            store.writeGathered()
+            return try store.readingRows { database, _ in
+                let rows = try Row.fetchAll(
+                    database.cachedStatement(
+                        sql: """
+                            SELECT 1 FROM download
+                            WHERE (file = ?1 OR finalPath = ?1) AND id != ?2 AND status != 'completed' LIMIT 1
+                            """
+                    ),
+                    arguments: [path, id]
+                )
+                return !rows.isEmpty
             }
         }
     }
