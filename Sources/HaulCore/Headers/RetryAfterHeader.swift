@@ -2,7 +2,7 @@ package import Foundation
 
 /// Parses `Retry-After`, the delay that a server asks for before the next request (RFC 9110 §10.2.3).
 ///
-/// Other files apply the delay: `Machine/RetryPolicy+RetryAfter.swift` before the next attempt of a download, a Metalink
+/// Other files apply the delay: `Machine/RetryPolicy.swift` before the next attempt of a download, a Metalink
 /// or a webhook, `Transfer/RetryAfterPause.swift` before further additional connections to a host.
 package enum RetryAfterHeader {
     /// Upper bound of every delay, whatever the server says. Policy may cap delays further.

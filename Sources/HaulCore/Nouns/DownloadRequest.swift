@@ -52,35 +52,6 @@ public struct DownloadRequest: Sendable, Hashable, Codable {
         case post(body: Data, type: String)
     }
 
-    /// Reaction to a final name that is taken. Only ``overwrite`` ever replaces an existing file.
-    public enum ConflictPolicy: String, Sendable, Hashable, Codable, CaseIterable {
-        /// End with ``DownloadError/Code/fileExists``.
-        case fail
-        /// Use the next free name: `name (1).ext`.
-        case rename
-        /// Replace the existing file, once the new file is complete and verified.
-        case overwrite
-        /// Keep the existing file and complete the download with it. With ``DownloadRequest/checksum``, the existing
-        /// file must have that digest; otherwise the download ends with ``DownloadError/Code/checksumMismatch``.
-        case skip
-    }
-
-    /// Reaction to a download that the downloader already has. A request with a key means the download with the same
-    /// ``DownloadRequest/key``, whatever its destination. A request without a key means the download to the same named
-    /// file, or of the same URL into the same folder.
-    public enum PresencePolicy: String, Sendable, Hashable, Codable, CaseIterable {
-        /// Continue the existing download and return its handle.
-        case join
-        /// Like ``join``, but a download that the user has paused stays paused and unchanged. For a catalogue that the
-        /// application adds at each launch.
-        case joinUnlessPaused
-        /// Fail with ``DownloadError/Code/alreadyAdded``.
-        case refuse
-        /// Add another download, which gets another name. A request with a key or a named file fails with
-        /// ``DownloadError/Code/alreadyAdded`` instead, because both are unique.
-        case addAnyway
-    }
-
     /// An `http` or `https` URL. User info in it is sent as Basic authentication (RFC 7617), or as Digest
     /// authentication (RFC 7616) if the server asks for it, to the URL's origin only.
     ///

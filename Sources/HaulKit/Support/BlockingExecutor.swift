@@ -1,4 +1,5 @@
 internal import Dispatch
+internal import Synchronization
 
 /// Runs calls that may block, never on the actor, the event loops or the pool of the concurrency runtime.
 ///
@@ -62,4 +63,18 @@ package struct BlockingExecutor: Sendable {
 /// Runs calls one after another, in the order in which they came.
 struct SerialQueue: Sendable {
     let async: @Sendable (_ call: @escaping BlockingExecutor.Call) -> Void
+}
+
+/// Runs a blocking call on a thread of ``BlockingExecutor/system``.
+func runBlocking<Value: Sendable, Failure: Error>(
+    _ call: @escaping @Sendable () throws(Failure) -> Value
+) async throws(Failure) -> Value {
+    try await BlockingExecutor.system.run(call)
+}
+
+/// Tells a blocking step on another thread that its result is not needed any more.
+final class CancelFlag: Sendable {
+    private let flag = Atomic<Bool>(false)
+    var isSet: Bool { flag.load(ordering: .relaxed) }
+    func set() { flag.store(true, ordering: .relaxed) }
 }
