@@ -17,42 +17,179 @@ final class SegmentSink: Sendable {
         case failed
     }
 
-    private struct State {
-        var batch: [ByteBuffer] = []
-        var batchBytes = 0
-        /// Bytes behind the batch that the speed limit has not admitted yet.
-        var held = ByteBuffer()
+    /// Part of the response's body that is wanted.
+    private struct Body {
+        /// Bytes of the overlap on the disk that have not been compared yet.
+        var expected: ArraySlice<UInt8>
+        /// Number of bytes still wanted; `nil` if the end is unknown.
+        var wanted: Int64?
+        /// Whether more bytes came than were wanted.
+        var hadEnough = false
+
+        /// Removes the front of the body and compares it with the overlap on the disk. Returns `false` if they differ.
+        mutating func compare(_ bytes: inout ByteBuffer) -> Bool {
+            guard !expected.isEmpty,
+                let again = bytes.readBytes(length: min(bytes.readableBytes, expected.count))
+            else { return true }
+            guard expected.starts(with: again) else { return false }
+            expected = expected.dropFirst(again.count)
+            return true
+        }
+
+        /// Counts the wanted bytes and cuts off the others. Returns `true` if more bytes came than were wanted.
+        mutating func cut(_ bytes: inout ByteBuffer) -> Bool {
+            guard let present = wanted else { return false }
+            let isEnough = bytes.readableBytes > present
+            if isEnough {
+                bytes = bytes.getSlice(at: bytes.readerIndex, length: Int(present)) ?? bytes
+                hadEnough = true
+            }
+            wanted = present - Int64(bytes.readableBytes)
+            return isEnough
+        }
+    }
+
+    /// Bytes for the next write.
+    private struct Batch {
+        /// Offset in the file.
+        var offset: Int64
+        var buffers: [ByteBuffer] = []
+        var bytes = 0
+
+        /// Appends bytes. Copies small reads together, because a server that sends ten bytes at a time must not cost an
+        /// I/O vector each.
+        ///
+        /// Also copies buffers that keep much more memory than they need. The TLS library returns every read in a
+        /// buffer of the largest size that it ever needed.
+        mutating func append(_ more: ByteBuffer) {
+            guard more.readableBytes > 0 else { return }
+            bytes += more.readableBytes
+            let isSparse = more.storageCapacity > 2 * more.readableBytes
+            guard isSparse || more.readableBytes < 4096 else {
+                buffers.append(more)
+                return
+            }
+            if let last = buffers.last, last.readableBytes < SegmentSink.joinedSize {
+                buffers.removeLast()
+                var joined = last
+                joined.writeImmutableBuffer(more)
+                buffers.append(joined)
+            } else if isSparse, more.storageCapacity > SegmentSink.joinedSize {
+                var dense = ByteBufferAllocator().buffer(capacity: SegmentSink.joinedSize)
+                dense.writeImmutableBuffer(more)
+                buffers.append(dense)
+            } else {
+                buffers.append(more)
+            }
+        }
+
+        /// Removes the bytes behind the last whole block and returns a copy. A slice would keep the whole buffer in
+        /// memory.
+        mutating func takePartOfBlock() -> ByteBuffer? {
+            let count = Int((offset + Int64(bytes)) % SegmentSink.blockSize)
+            guard count > 0, var last = buffers.popLast() else { return nil }
+            guard last.readableBytes > count, let whole = last.readSlice(length: last.readableBytes - count) else {
+                buffers.append(last)
+                return nil
+            }
+            buffers.append(whole)
+            bytes -= count
+            return ByteBuffer(bytes: last.readableBytesView)
+        }
+    }
+
+    /// Bytes behind the batch that the speed limit has not admitted yet.
+    private struct Held {
+        var bytes = ByteBuffer()
         var turn: RateLimiter.Turn?
         /// Whether a timer will ask the speed limit again.
         var asksAgain = false
-        /// Offset of the batch in the file.
-        var offset: Int64
-        /// Whether more bytes came than were wanted.
-        var hadEnough = false
-        /// Number of bytes still wanted; `nil` if the end is unknown.
-        var wanted: Int64?
-        /// Bytes of the overlap on the disk that have not been compared yet.
-        var expected: ArraySlice<UInt8>
+        /// Whether the body has ended and the bytes still wait for the speed limit.
+        var delaysEnd = false
+
+        var isEmpty: Bool { bytes.readableBytes == 0 }
+
+        /// Appends bytes. Several reads may arrive before the connection stops reading.
+        mutating func append(_ more: ByteBuffer) {
+            if isEmpty {
+                bytes = more
+            } else {
+                bytes.writeImmutableBuffer(more)
+            }
+        }
+
+        /// Drops the bytes, which then delay nothing.
+        mutating func drop() {
+            bytes = ByteBuffer()
+            delaysEnd = false
+        }
+    }
+
+    /// Batches at the write thread.
+    private struct Writes {
         var outstanding = 0
-        var waiter: EventLoopPromise<Void>?
+        /// The first failure.
         var failure: DiskError?
         /// Whether the sink is shut: it hands nothing more to the write thread, because the file may soon hold another
         /// version.
         var isShut = false
-        var flushIsDue = false
-        /// Whether a flush found too many writes under way. The next write that ends makes up for it.
-        var flushIsOwed = false
-        var hasFlushed = false
-        var onDrained: (@Sendable (DiskError?) -> Void)?
-        /// Whether the body has ended and the held bytes still wait for the speed limit.
-        var waitsForLimit = false
 
-        /// Removes and returns the callback for the end; `nil` while a write is under way or held bytes wait for the
-        /// speed limit.
-        mutating func takeDrained() -> (@Sendable (DiskError?) -> Void)? {
-            guard outstanding == 0, !waitsForLimit else { return nil }
-            defer { onDrained = nil }
-            return onDrained
+        var isDiskBehind: Bool { outstanding >= SegmentSink.mostOutstanding }
+    }
+
+    /// Writes of small batches after some time.
+    private struct Flush {
+        /// Whether a timer is set.
+        var isDue = false
+        /// Whether a flush found too many writes under way. The next write that ends makes up for it.
+        var isOwed = false
+        /// Whether a batch was handed to the write thread.
+        var hasHappened = false
+    }
+
+    /// Calls to others that a method makes after it has released the lock.
+    private struct Notices {
+        /// Lets the connection read again.
+        var waiter: EventLoopPromise<Void>?
+        /// Reports the end of all writes.
+        var drained: (@Sendable (DiskError?) -> Void)?
+        var failure: DiskError?
+
+        func send() {
+            waiter?.succeed(())
+            drained?(failure)
+        }
+    }
+
+    private struct State {
+        var body: Body
+        var batch: Batch
+        var held = Held()
+        var writes = Writes()
+        var flush = Flush()
+        /// Holds the connection back.
+        var waiter: EventLoopPromise<Void>?
+        /// Set when the body has ended.
+        var onDrained: (@Sendable (DiskError?) -> Void)?
+
+        /// Moves all held bytes into the batch.
+        mutating func passOnAll() {
+            batch.append(held.bytes)
+            held.bytes = ByteBuffer()
+            held.turn = nil
+        }
+
+        /// Returns the notices that are due.
+        ///
+        /// - Parameters:
+        ///   - releasesWaiter: whether the connection may read again.
+        ///   - reportsEnd: whether the end may be reported. It is reported only when no write is under way and no held
+        ///     bytes wait for the speed limit.
+        mutating func takeNotices(releasesWaiter: Bool = true, reportsEnd: Bool = true) -> Notices {
+            var notices = Notices(failure: writes.failure)
+            if releasesWaiter { swap(&notices.waiter, &waiter) }
+            if reportsEnd, writes.outstanding == 0, !held.delaysEnd { swap(&notices.drained, &onDrained) }
+            return notices
         }
     }
 
@@ -84,7 +221,9 @@ final class SegmentSink: Sendable {
         self.part = part
         self.batchSize = batchSize
         self.speedLimit = speedLimit
-        state = Mutex(State(offset: offset, wanted: limit, expected: overlap[...]))
+        state = Mutex(
+            State(body: Body(expected: overlap[...], wanted: limit), batch: Batch(offset: offset))
+        )
     }
 
     func take(_ bytes: ByteBuffer, on eventLoop: any EventLoop) -> Intake {
@@ -92,246 +231,160 @@ final class SegmentSink: Sendable {
         // A write to memory does not block, and copies the bytes to their final position at once.
         let isInMemory = part.file.isInMemory
         return state.withLock { state in
-            guard state.failure == nil, !state.isShut else { return .failed }
-            guard Self.compare(&bytes, &state) else { return .overlapDiffers }
-            var isEnough = false
-            if let wanted = state.wanted {
-                if bytes.readableBytes > wanted {
-                    bytes = bytes.getSlice(at: bytes.readerIndex, length: Int(wanted)) ?? bytes
-                    isEnough = true
-                }
-                state.wanted = wanted - Int64(bytes.readableBytes)
-            }
+            guard state.writes.failure == nil, !state.writes.isShut else { return .failed }
+            guard state.body.compare(&bytes) else { return .overlapDiffers }
+            let isEnough = state.body.cut(&bytes)
             if isEnough {
-                state.hadEnough = true
                 // The connection is about to be closed, so holding it back is of no use.
                 speedLimit?.charge(bytes.readableBytes)
-                Self.passOnAll(&state)
-                Self.append(bytes, to: &state)
+                state.passOnAll()
+                state.batch.append(bytes)
             } else {
-                hold(bytes, &state)
+                state.held.append(bytes)
                 passOn(&state, on: eventLoop)
             }
-            if state.batchBytes >= batchSize || isInMemory {
+            if state.batch.bytes >= batchSize || isInMemory {
                 submit(&state, keepingPartOfBlock: !isEnough && !isInMemory)
             }
             if isEnough { return .enough }
-            let isDiskBehind = state.outstanding >= Self.mostOutstanding
+            let isDiskBehind = state.writes.isDiskBehind
             // Schedules a flush also while the disk is behind. After the disk has caught up, no more bytes may come for
             // a long time.
             scheduleFlush(&state, on: eventLoop)
-            guard isDiskBehind || state.held.readableBytes > 0 else { return .goOn }
+            guard isDiskBehind || !state.held.isEmpty else { return .goOn }
             let waiter = state.waiter ?? eventLoop.makePromise(of: Void.self)
             state.waiter = waiter
             return .wait(waiter.futureResult)
         }
     }
 
-    /// Appends bytes to the held ones. Several reads may arrive before the connection stops reading.
-    private func hold(_ bytes: ByteBuffer, _ state: inout State) {
-        if state.held.readableBytes == 0 {
-            state.held = bytes
-        } else {
-            state.held.writeImmutableBuffer(bytes)
-        }
-    }
-
     /// Moves the admitted part of the held bytes into the batch, and sets a timer for the rest.
     private func passOn(_ state: inout State, on eventLoop: any EventLoop) {
-        guard !state.asksAgain else { return }
-        let admission = speedLimit?.admit(state.held.readableBytes, &state.turn)
+        guard !state.held.asksAgain else { return }
+        let admission = speedLimit?.admit(state.held.bytes.readableBytes, &state.held.turn)
         guard let admission, let wait = admission.wait else {
-            Self.passOnAll(&state)
+            state.passOnAll()
             return
         }
-        if let admitted = state.held.readSlice(length: admission.bytes) { Self.append(admitted, to: &state) }
-        state.asksAgain = true
+        if let admitted = state.held.bytes.readSlice(length: admission.bytes) { state.batch.append(admitted) }
+        state.held.asksAgain = true
         eventLoop.scheduleTask(in: TimeAmount(wait)) { self.passOnMore(on: eventLoop) }
     }
 
     private func passOnMore(on eventLoop: any EventLoop) {
-        let (waiter, drained, failure) = state.withLock { state in
-            state.asksAgain = false
-            let nothing = (nil as EventLoopPromise<Void>?, nil as (@Sendable (DiskError?) -> Void)?, state.failure)
+        let notices: Notices? = state.withLock { state in
+            state.held.asksAgain = false
             // The call that emptied `held` has released the waiter too.
-            guard state.held.readableBytes > 0 else { return nothing }
+            guard !state.held.isEmpty else { return nil }
             passOn(&state, on: eventLoop)
-            let isDiskBehind = state.outstanding >= Self.mostOutstanding
-            if state.batchBytes >= batchSize, !isDiskBehind { submit(&state) }
-            if state.held.readableBytes == 0, state.waitsForLimit {
-                state.waitsForLimit = false
+            let isDiskBehind = state.writes.isDiskBehind
+            if state.batch.bytes >= batchSize, !isDiskBehind { submit(&state) }
+            if state.held.isEmpty, state.held.delaysEnd {
+                state.held.delaysEnd = false
                 submit(&state)
-                return (Self.releaseWaiter(&state), state.takeDrained(), state.failure)
+                return state.takeNotices()
             }
             scheduleFlush(&state, on: eventLoop)
-            guard state.held.readableBytes == 0, !isDiskBehind else { return nothing }
-            return (Self.releaseWaiter(&state), nil, state.failure)
+            guard state.held.isEmpty, !isDiskBehind else { return nil }
+            return state.takeNotices(reportsEnd: false)
         }
-        waiter?.succeed(())
-        drained?(failure)
-    }
-
-    private static func passOnAll(_ state: inout State) {
-        append(state.held, to: &state)
-        state.held = ByteBuffer()
-        state.turn = nil
-    }
-
-    private static func releaseWaiter(_ state: inout State) -> EventLoopPromise<Void>? {
-        defer { state.waiter = nil }
-        return state.waiter
+        notices?.send()
     }
 
     private func scheduleFlush(_ state: inout State, on eventLoop: any EventLoop) {
-        guard state.batchBytes > 0, !state.flushIsDue else { return }
-        state.flushIsDue = true
-        eventLoop.scheduleTask(in: state.hasFlushed ? Self.laterFlush : Self.firstFlush) { self.flush() }
+        guard state.batch.bytes > 0, !state.flush.isDue else { return }
+        state.flush.isDue = true
+        eventLoop.scheduleTask(in: state.flush.hasHappened ? Self.laterFlush : Self.firstFlush) { self.flush() }
     }
 
     /// Moves the end of the wanted bytes to `end`, because another connection brings the bytes behind it. `end` moves
     /// forward when that connection no longer does. Does nothing after more bytes came than were wanted.
     func shorten(to end: Int64) {
         state.withLock { state in
-            guard !state.hadEnough else { return }
-            state.wanted = max(0, end - state.offset - Int64(state.batchBytes + state.held.readableBytes))
-        }
-    }
-
-    /// Compares the front of the body with the overlap on the disk. Returns `false` if they differ.
-    private static func compare(_ bytes: inout ByteBuffer, _ state: inout State) -> Bool {
-        guard !state.expected.isEmpty,
-            let again = bytes.readBytes(length: min(bytes.readableBytes, state.expected.count))
-        else { return true }
-        guard state.expected.starts(with: again) else { return false }
-        state.expected = state.expected.dropFirst(again.count)
-        return true
-    }
-
-    /// Appends bytes to the batch. Copies small reads together, because a server that sends ten bytes at a time must
-    /// not cost an I/O vector each.
-    ///
-    /// Also copies buffers that keep much more memory than they need. The TLS library returns every read in a buffer of
-    /// the largest size that it ever needed.
-    private static func append(_ bytes: ByteBuffer, to state: inout State) {
-        guard bytes.readableBytes > 0 else { return }
-        state.batchBytes += bytes.readableBytes
-        let isSparse = bytes.storageCapacity > 2 * bytes.readableBytes
-        guard isSparse || bytes.readableBytes < 4096 else {
-            state.batch.append(bytes)
-            return
-        }
-        if let last = state.batch.last, last.readableBytes < joinedSize {
-            state.batch.removeLast()
-            var joined = last
-            joined.writeImmutableBuffer(bytes)
-            state.batch.append(joined)
-        } else if isSparse, bytes.storageCapacity > joinedSize {
-            var dense = ByteBufferAllocator().buffer(capacity: joinedSize)
-            dense.writeImmutableBuffer(bytes)
-            state.batch.append(dense)
-        } else {
-            state.batch.append(bytes)
+            guard !state.body.hadEnough else { return }
+            let received = state.batch.bytes + state.held.bytes.readableBytes
+            state.body.wanted = max(0, end - state.batch.offset - Int64(received))
         }
     }
 
     /// Writes the batch, however small it is. If too many writes are under way, the next one that ends does so.
     func flush() {
         state.withLock { state in
-            state.flushIsDue = false
-            guard state.failure == nil else { return }
-            if state.outstanding < Self.mostOutstanding { submit(&state) } else { state.flushIsOwed = true }
+            state.flush.isDue = false
+            guard state.writes.failure == nil else { return }
+            if state.writes.isDiskBehind { state.flush.isOwed = true } else { submit(&state) }
         }
     }
 
     /// Hands over all gathered bytes, even if the disk is behind. The sink hands over nothing after this call.
     func shut() {
-        let (waiter, drained, failure) = state.withLock { state in
-            Self.passOnAll(&state)
-            if state.failure == nil { submit(&state) }
-            state.isShut = true
-            state.batch = []
-            state.batchBytes = 0
-            state.held = ByteBuffer()
-            state.waitsForLimit = false
-            return (Self.releaseWaiter(&state), state.takeDrained(), state.failure)
+        let notices = state.withLock { state in
+            state.passOnAll()
+            if state.writes.failure == nil { submit(&state) }
+            state.writes.isShut = true
+            state.batch.buffers = []
+            state.batch.bytes = 0
+            state.held.drop()
+            return state.takeNotices()
         }
-        waiter?.succeed(())
-        drained?(failure)
+        notices.send()
     }
 
     /// Writes the rest, and calls `done` with the first failure when no write is under way any more.
     ///
     /// - Parameter keepsLimit: whether held bytes still wait for the speed limit.
     func finish(keepsLimit: Bool = false, _ done: @escaping @Sendable (DiskError?) -> Void) {
-        let (waiter, drained, failure) = state.withLock { state in
+        let notices = state.withLock { state in
             state.onDrained = done
-            if keepsLimit, state.asksAgain, state.held.readableBytes > 0, state.failure == nil {
-                state.waitsForLimit = true
+            if keepsLimit, state.held.asksAgain, !state.held.isEmpty, state.writes.failure == nil {
+                state.held.delaysEnd = true
             } else {
-                Self.passOnAll(&state)
-                if state.failure == nil { submit(&state) }
+                state.passOnAll()
+                if state.writes.failure == nil { submit(&state) }
             }
-            return (Self.releaseWaiter(&state), state.takeDrained(), state.failure)
+            return state.takeNotices()
         }
-        waiter?.succeed(())
-        drained?(failure)
+        notices.send()
     }
 
     /// Whether the whole overlap came, or none was expected.
-    var hasComparedAll: Bool { state.withLock { $0.expected.isEmpty } }
+    var hasComparedAll: Bool { state.withLock { $0.body.expected.isEmpty } }
 
     /// Hands the batch to the write thread.
     ///
     /// - Parameter keepsPartOfBlock: whether the bytes behind the last whole block are held back for the next batch. Set
     ///   if more bytes are expected soon, so that the next batch begins at a block boundary of the file.
     private func submit(_ state: inout State, keepingPartOfBlock keepsPartOfBlock: Bool = false) {
-        guard !state.batch.isEmpty, !state.isShut else { return }
-        let rest = keepsPartOfBlock ? Self.takePartOfBlock(&state) : nil
-        let batch = state.batch
-        let offset = state.offset
-        state.offset += Int64(state.batchBytes)
-        state.batch.removeAll(keepingCapacity: true)
-        state.batchBytes = 0
-        if let rest { Self.append(rest, to: &state) }
-        if let result = part.writeInMemory(batch, at: offset) {
-            if case .failure(let failure) = result { state.failure = state.failure ?? failure }
+        guard !state.batch.buffers.isEmpty, !state.writes.isShut else { return }
+        let rest = keepsPartOfBlock ? state.batch.takePartOfBlock() : nil
+        let buffers = state.batch.buffers
+        let offset = state.batch.offset
+        state.batch.offset += Int64(state.batch.bytes)
+        state.batch.buffers.removeAll(keepingCapacity: true)
+        state.batch.bytes = 0
+        if let rest { state.batch.append(rest) }
+        if let result = part.writeInMemory(buffers, at: offset) {
+            if case .failure(let failure) = result { state.writes.failure = state.writes.failure ?? failure }
             return
         }
-        state.outstanding += 1
-        state.hasFlushed = true
-        part.write(batch, at: offset) { failure in self.written(failure) }
-    }
-
-    /// Removes the bytes behind the last whole block from the batch and returns a copy. A slice would keep the whole
-    /// buffer in memory.
-    private static func takePartOfBlock(_ state: inout State) -> ByteBuffer? {
-        let count = Int((state.offset + Int64(state.batchBytes)) % blockSize)
-        guard count > 0, var last = state.batch.popLast() else { return nil }
-        guard last.readableBytes > count, let whole = last.readSlice(length: last.readableBytes - count) else {
-            state.batch.append(last)
-            return nil
-        }
-        state.batch.append(whole)
-        state.batchBytes -= count
-        return ByteBuffer(bytes: last.readableBytesView)
+        state.writes.outstanding += 1
+        state.flush.hasHappened = true
+        part.write(buffers, at: offset) { failure in self.written(failure) }
     }
 
     private func written(_ failure: DiskError?) {
-        let (waiter, drained, firstFailure) = state.withLock { state in
-            state.outstanding -= 1
-            if let failure, state.failure == nil {
-                state.failure = failure
-                state.held = ByteBuffer()
-                state.waitsForLimit = false
+        let notices = state.withLock { state in
+            state.writes.outstanding -= 1
+            if let failure, state.writes.failure == nil {
+                state.writes.failure = failure
+                state.held.drop()
             }
-            if state.flushIsOwed, state.failure == nil {
-                state.flushIsOwed = false
+            if state.flush.isOwed, state.writes.failure == nil {
+                state.flush.isOwed = false
                 submit(&state)
             }
-            let waiter = state.held.readableBytes == 0 ? Self.releaseWaiter(&state) : nil
-            return (waiter, state.takeDrained(), state.failure)
+            return state.takeNotices(releasesWaiter: state.held.isEmpty)
         }
-        waiter?.succeed(())
-        drained?(firstFailure)
+        notices.send()
     }
 }
