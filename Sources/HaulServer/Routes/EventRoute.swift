@@ -30,6 +30,13 @@ struct EventRoute {
     private struct Bye: Encodable {
         var reason: String
     }
+    /// Reason for the next frames of a stream.
+    private enum Wake {
+        /// The time between two pings has passed.
+        case ping
+        /// The rows have changed.
+        case change
+    }
 
     init(services: Services) { self.services = services }
 
@@ -80,13 +87,13 @@ struct EventRoute {
 
     /// Sends events until the listener is removed, its client is gone, or a write takes longer than ``writeTime``.
     private func send(_ wakes: AsyncStream<Void>, _ position: String?, to writer: SendableWriter) async throws {
-        let clock = WriteClock()
+        let output = TimedWriter(writer: writer)
         try await withThrowingTaskGroup(of: Void.self) { group in
-            group.addTask { try await stream(wakes, position, to: writer, clock) }
+            group.addTask { try await stream(wakes, position, to: output) }
             group.addTask {
                 while true {
                     try await Task.sleep(for: .seconds(2))
-                    guard await !clock.isLate(Self.writeTime) else { throw CancellationError() }
+                    guard await !output.clock.isLate(Self.writeTime) else { throw CancellationError() }
                 }
             }
             defer { group.cancelAll() }
@@ -94,71 +101,77 @@ struct EventRoute {
         }
     }
 
-    private func stream(
-        _ wakes: AsyncStream<Void>,
-        _ position: String?,
-        to writer: SendableWriter,
-        _ clock: WriteClock
-    ) async throws {
-        let feed = services.feed
-        func write(_ frame: ByteBuffer) async throws {
-            await clock.begin()
-            try await writer.write(frame)
-            await clock.end()
+    private func stream(_ wakes: AsyncStream<Void>, _ position: String?, to output: TimedWriter) async throws {
+        let start = try await begin(position, output)
+        try await withThrowingTaskGroup(of: Void.self) { group in
+            // Merges pings and wakes into one stream for one task, so that a ping is written only between frames.
+            let (merged, continuation) = AsyncStream.makeStream(of: Wake.self, bufferingPolicy: .bufferingNewest(2))
+            group.addTask {
+                while true {
+                    try await Task.sleep(for: Self.ping)
+                    continuation.yield(.ping)
+                }
+            }
+            group.addTask {
+                for await _ in wakes { continuation.yield(.change) }
+                continuation.finish()
+            }
+            defer { group.cancelAll() }
+            try await follow(merged, since: start, output)
         }
+    }
+
+    /// Sends the first frames: `hello`, then all rows or, to a client that names a position of an earlier stream,
+    /// `reset` if the changes since then are no longer known.
+    ///
+    /// - Returns: the revision from which the client needs the changes.
+    private func begin(_ position: String?, _ output: TimedWriter) async throws -> UInt64 {
+        let feed = services.feed
         let shared = position == nil ? try await snapshots.frames { try await snapshot() } : nil
         var seen = await feed.revision
         if let shared { seen = shared.revision }
         let hello = Hello(boot: feed.boot, rev: feed.position(of: seen), now: Timestamp.text(Date()))
         var first = ByteBuffer(string: "retry: 2000\n")
         first.writeImmutableBuffer(EventFrame.frame("hello", hello, id: hello.rev))
-        try await write(first)
+        try await output.write(first)
         if let position {
             if let known = await feed.revision(of: position) {
                 seen = known
             } else {
-                try await write(EventFrame.frame("reset", Nothing(), id: hello.rev))
+                try await output.write(EventFrame.frame("reset", Nothing(), id: hello.rev))
             }
         } else if let shared {
-            for frame in shared.frames { try await write(frame) }
+            for frame in shared.frames { try await output.write(frame) }
         }
+        return seen
+    }
+
+    /// Sends the changes since a revision, at once and at each wake, and `bye` at the end of the stream.
+    private func follow(_ wakes: AsyncStream<Wake>, since start: UInt64, _ output: TimedWriter) async throws {
+        let feed = services.feed
+        var seen = start
         var totals: UInt64 = 0
-        try await withThrowingTaskGroup(of: Void.self) { group in
-            // Merges pings and wakes into one stream for one task, so that a ping is written only between frames.
-            let (merged, continuation) = AsyncStream.makeStream(of: Bool.self, bufferingPolicy: .bufferingNewest(2))
-            group.addTask {
-                while true {
-                    try await Task.sleep(for: Self.ping)
-                    continuation.yield(true)
-                }
-            }
-            group.addTask {
-                for await _ in wakes { continuation.yield(false) }
-                continuation.finish()
-            }
-            defer { group.cancelAll() }
-            if let frame = await feed.delta(since: seen) {
-                if let bytes = frame.frame { try await write(bytes) }
-                seen = frame.revision
-            }
-            for await isPing in merged {
-                if isPing { try await write(EventFrame.frame("ping", Nothing())) }
-                if let next = await feed.delta(since: seen) {
-                    if let frame = next.frame { try await write(frame) }
-                    seen = next.revision
-                } else {
-                    // The client read so slowly that the changes it missed are no longer known.
-                    seen = await feed.revision
-                    try await write(EventFrame.frame("reset", Nothing(), id: await feed.position))
-                }
-                if let next = await feed.totals(since: totals) {
-                    try await write(next.frame)
-                    totals = next.revision
-                }
-            }
-            let reason = await feed.isEnding ? "shutdown" : "signedOut"
-            try await write(EventFrame.frame("bye", Bye(reason: reason)))
+        if let frame = await feed.delta(since: seen) {
+            if let bytes = frame.frame { try await output.write(bytes) }
+            seen = frame.revision
         }
+        for await wake in wakes {
+            if wake == .ping { try await output.write(EventFrame.frame("ping", Nothing())) }
+            if let next = await feed.delta(since: seen) {
+                if let frame = next.frame { try await output.write(frame) }
+                seen = next.revision
+            } else {
+                // The client read so slowly that the changes it missed are no longer known.
+                seen = await feed.revision
+                try await output.write(EventFrame.frame("reset", Nothing(), id: await feed.position))
+            }
+            if let next = await feed.totals(since: totals) {
+                try await output.write(next.frame)
+                totals = next.revision
+            }
+        }
+        let reason = await feed.isEnding ? "shutdown" : "signedOut"
+        try await output.write(EventFrame.frame("bye", Bye(reason: reason)))
     }
 
     /// Makes a snapshot: up to 1,800 unfinished downloads, then the newest 200 completed ones, in parts of 500 rows.
@@ -205,6 +218,18 @@ private final class SendableWriter: @unchecked Sendable {
     init(_ writer: any ResponseBodyWriter) { self.writer = writer }
 
     func write(_ buffer: ByteBuffer) async throws { try await writer.write(buffer) }
+}
+
+/// Writes frames and measures how long each write waits.
+private struct TimedWriter: Sendable {
+    let writer: SendableWriter
+    let clock = WriteClock()
+
+    func write(_ frame: ByteBuffer) async throws {
+        await clock.begin()
+        try await writer.write(frame)
+        await clock.end()
+    }
 }
 
 /// Measures how long a write has been waiting for its client.
