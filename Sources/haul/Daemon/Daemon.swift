@@ -19,13 +19,7 @@ struct Daemon {
     func run() async throws {
         var server = settings.server
         let lock = try DaemonLock(folder: server.stateFolder)
-        let supervisor = Supervisor()
-        let level = settings.logLevel
-        let logger = Logger(label: "haul") { _ in
-            var handler = DaemonLog()
-            handler.logLevel = level
-            return handler
-        }
+        let logger = logger()
         try prepareFolders()
         var aria2 = settings.aria2
         let downloader = try await Downloader(try configuration(logger, &server, &aria2))
@@ -35,40 +29,7 @@ struct Daemon {
             logger.log(level: isNew ? .error : .notice, "\(salvaged.sentence(names: isNew ? .max : 3))")
         }
         signal(SIGXFSZ, SIG_IGN)
-        do {
-            let running = Mutex<HaulServer?>(nil)
-            let haul = try HaulServer(downloader, server, logger: logger) { listener in
-                running.withLock { $0 }.map { announce($0, listener, lock, logger) }
-                supervisor.tell("READY=1\nSTATUS=Listening at http://\(listener)/")
-            }
-            running.withLock { $0 = haul }
-            if server.listener == nil {
-                try lock.write(.init(process: getpid(), socket: server.socketPath))
-                supervisor.tell("READY=1\nSTATUS=Listening at \(server.socketPath ?? "")")
-            }
-            let ending = Mutex<ServiceGroup?>(nil)
-            let aria2 = aria2.map { configuration in
-                Aria2Server(
-                    Aria2Session(downloader, serving: haul, folder: server.folder) {
-                        let group = ending.withLock { $0 }
-                        Task { await group?.triggerGracefulShutdown() }
-                    },
-                    configuration,
-                    logger: logger
-                )
-            }
-            let services: [any Service] = [haul] + (aria2.map { [$0] } ?? [])
-            let group = ServiceGroup(configuration: .init(services: services, logger: logger))
-            ending.withLock { $0 = group }
-            Interruption.stop {
-                supervisor.tell("STOPPING=1")
-                await group.triggerGracefulShutdown()
-            }
-            Interruption.handle(SIGHUP) { Task { await reload(haul, downloader, supervisor, logger) } }
-            let watchdog = Task { await watch(downloader, supervisor) }
-            defer { watchdog.cancel() }
-            try await group.run()
-        } catch {
+        do { try await serve(downloader, server, aria2, lock, logger) } catch {
             await close(downloader)
             throw error is Complaint || error is ServerError
                 ? error
@@ -78,6 +39,58 @@ struct Daemon {
                 )
         }
         await close(downloader)
+    }
+
+    private func logger() -> Logger {
+        let level = settings.logLevel
+        return Logger(label: "haul") { _ in
+            var handler = DaemonLog()
+            handler.logLevel = level
+            return handler
+        }
+    }
+
+    /// Serves until a signal or a client of aria2's RPC ends the daemon.
+    private func serve(
+        _ downloader: Downloader,
+        _ server: ServerConfiguration,
+        _ aria2: Aria2ServerConfiguration?,
+        _ lock: DaemonLock,
+        _ logger: Logger
+    ) async throws {
+        let supervisor = Supervisor()
+        let running = Mutex<HaulServer?>(nil)
+        let haul = try HaulServer(downloader, server, logger: logger) { listener in
+            running.withLock { $0 }.map { announce($0, listener, lock, logger) }
+            supervisor.tell("READY=1\nSTATUS=Listening at http://\(listener)/")
+        }
+        running.withLock { $0 = haul }
+        if server.listener == nil {
+            try lock.write(.init(process: getpid(), socket: server.socketPath))
+            supervisor.tell("READY=1\nSTATUS=Listening at \(server.socketPath ?? "")")
+        }
+        let ending = Mutex<ServiceGroup?>(nil)
+        let aria2 = aria2.map { configuration in
+            Aria2Server(
+                Aria2Session(downloader, serving: haul, folder: server.folder) {
+                    let group = ending.withLock { $0 }
+                    Task { await group?.triggerGracefulShutdown() }
+                },
+                configuration,
+                logger: logger
+            )
+        }
+        let services: [any Service] = [haul] + (aria2.map { [$0] } ?? [])
+        let group = ServiceGroup(configuration: .init(services: services, logger: logger))
+        ending.withLock { $0 = group }
+        Interruption.stop {
+            supervisor.tell("STOPPING=1")
+            await group.triggerGracefulShutdown()
+        }
+        Interruption.handle(SIGHUP) { Task { await reload(haul, downloader, supervisor, logger) } }
+        let watchdog = Task { await watch(downloader, supervisor) }
+        defer { watchdog.cancel() }
+        try await group.run()
     }
 
     private func close(_ downloader: Downloader) async {
