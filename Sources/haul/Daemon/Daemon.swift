@@ -216,13 +216,8 @@ struct Daemon {
             if jobs != settings.jobs { try await downloader.update { $0.queue.maxConcurrentDownloads = jobs } }
             haul.reload(new.server)
             logger.notice("The settings were read again.")
-            if new.server.listener != settings.server.listener || new.server.socketPath != settings.server.socketPath
-                || new.server.folder != settings.server.folder || new.logLevel != settings.logLevel
-                || new.deniedAddresses != settings.deniedAddresses || new.aria2 != settings.aria2
-            {
-                logger.warning(
-                    "listen, socket, directory, deny-address, log-level and aria2's settings apply after a new start."
-                )
+            if ServeSetting.all.contains(where: { $0.needsRestart(settings, new) }) {
+                logger.warning("\(ServeSetting.appliedAfterRestart) apply after a new start.")
             }
         } catch {
             logger.error("The settings stay as they were: \((error as? Complaint)?.sentence ?? "\(error)")")

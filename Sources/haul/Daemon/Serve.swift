@@ -46,47 +46,37 @@ struct Serve: AsyncParsableCommand {
     }
 }
 
-/// Options of `haul serve`. The environment, then the file, then the default supplies an option that is not given.
+/// Options of `haul serve`: one for each ``ServeSetting``, and the name of the file. The environment, then the file, then
+/// the default supplies an option that is not given.
 struct ServeOptions: ParsableArguments {
-    @Option(help: "Address and port of the page and the API (default: 127.0.0.1:4285); 'off' for the socket alone.")
+    @Option(help: ServeSetting.listen.argumentHelp)
     var listen: String?
 
-    @Option(help: "Unix socket for commands (default: daemon.sock in the XDG runtime folder).", completion: .file())
+    @Option(help: ServeSetting.socket.argumentHelp, completion: .file())
     var socket: String?
 
-    @Option(
-        name: [.customShort("d"), .long],
-        help: "Folder for downloads (default: the XDG download folder, else ~/Downloads).",
-        completion: .directory
-    )
+    @Option(name: [.customShort("d"), .long], help: ServeSetting.directory.argumentHelp, completion: .directory)
     var directory: String?
 
-    @Option(help: "Another folder that downloads may be saved in. May be given several times.", completion: .directory)
+    @Option(help: ServeSetting.root.argumentHelp, completion: .directory)
     var root: [String] = []
 
-    @Option(help: "A host name that requests may use besides localhost and IP addresses. May be given several times.")
+    @Option(help: ServeSetting.allowHost.argumentHelp)
     var allowHost: [String] = []
 
-    @Option(help: "IP address of a proxy of which X-Forwarded-Proto is believed. May be given several times.")
+    @Option(help: ServeSetting.trustProxy.argumentHelp)
     var trustProxy: [String] = []
 
-    @Option(
-        help: """
-            Addresses that downloads may not connect to: 'private' (loopback, private and link-local networks), an IP address or a \
-            block (10.0.0.0/8). May be given several times (default: none).
-            """
-    )
+    @Option(help: ServeSetting.denyAddress.argumentHelp)
     var denyAddress: [String] = []
 
-    @Option(name: [.customShort("j"), .long], help: "Downloads at once (default: 3).")
+    @Option(name: [.customShort("j"), .long], help: ServeSetting.jobs.argumentHelp)
     var jobs: Int?
 
-    @Option(
-        help: "Least severe messages that are logged: trace, debug, info, notice, warning or error (default: info)."
-    )
+    @Option(help: ServeSetting.logLevel.argumentHelp)
     var logLevel: String?
 
-    @Option(help: "Event streams that may be open at once (default: 32).")
+    @Option(help: ServeSetting.maxStreams.argumentHelp)
     var maxStreams: Int?
 
     @OptionGroup var aria2: ServeAria2Options
@@ -99,32 +89,18 @@ struct ServeOptions: ParsableArguments {
 
 /// Options of `haul serve` for clients of aria2.
 struct ServeAria2Options: ParsableArguments {
-    @Option(
-        help: """
-            Address and port of aria2's RPC, for its clients: PORT, HOST:PORT, or 'on' for 127.0.0.1:6800 (default: 'off').
-            """
-    )
+    @Option(help: ServeSetting.aria2RPC.argumentHelp)
     var aria2Rpc: String?
 
-    @Option(
-        help: "File with the secret of aria2's RPC. HAUL_ARIA2_SECRET in the environment has the same effect.",
-        completion: .file()
-    )
+    @Option(help: ServeSetting.aria2SecretFile.argumentHelp, completion: .file())
     var aria2SecretFile: String?
 
-    @Option(
-        help:
-            "Secret of aria2's RPC, as aria2 names it. Others on this machine can read it: prefer --aria2-secret-file."
-    )
+    @Option(help: ServeSetting.aria2Secret.argumentHelp)
     var rpcSecret: String?
 
-    @Option(
-        help: """
-            An origin whose pages may use aria2's RPC, such as https://ariang.example; '*' for all. May be given several times.
-            """
-    )
+    @Option(help: ServeSetting.aria2AllowOrigin.argumentHelp)
     var aria2AllowOrigin: [String] = []
 
-    @Flag(help: "Tell WebSockets of downloads before they have shown the secret, as aria2 does.")
+    @Flag(help: ServeSetting.aria2NotifyAll.argumentHelp)
     var aria2NotifyAll = false
 }

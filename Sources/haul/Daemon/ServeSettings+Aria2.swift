@@ -4,15 +4,21 @@ import HaulKit
 import HaulServer
 
 extension ServeSettings {
+    /// The values of aria2's settings before they are checked.
+    struct Aria2Values: Sendable {
+        var address = "off"
+        var secret = ""
+        var secretFile = ""
+        var origins: [String] = []
+        var notifiesAll = "false"
+    }
+}
+
+extension ServeSettings.Aria2Values {
     /// Returns the settings of aria2's RPC, or `nil` if it is off.
-    static func aria2(
-        address: String,
-        secret: String,
-        secretFile: String,
-        origins: [String],
-        notifiesAll: String,
-        _ server: ServerConfiguration
-    ) throws -> Aria2ServerConfiguration? {
+    ///
+    /// - Throws: ``Complaint`` if a value is wrong, or if the RPC would be open to other machines without a secret.
+    func configuration(_ server: ServerConfiguration) throws -> Aria2ServerConfiguration? {
         var aria2 = Aria2ServerConfiguration()
         switch address {
         case "off": return nil
@@ -29,7 +35,7 @@ extension ServeSettings {
         guard secret.isEmpty || secretFile.isEmpty else {
             throw Complaint("Name the secret of aria2's RPC or its file, not both.", .usage)
         }
-        aria2.secret = secretFile.isEmpty ? (secret.isEmpty ? nil : secret) : try read(secretFile)
+        aria2.secret = secretFile.isEmpty ? (secret.isEmpty ? nil : secret) : try Self.read(secretFile)
         guard aria2.secret != nil || aria2.isLoopback else {
             throw Complaint(
                 """
