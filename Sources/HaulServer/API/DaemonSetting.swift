@@ -1,0 +1,133 @@
+internal import HTTPTypes
+internal import HaulKit
+
+/// A setting that `/api/v1/configuration` reports, and that the page and `haul config` show.
+struct DaemonSetting: Sendable {
+    typealias Configuration = Downloader.Configuration
+
+    /// The type of the value, and the property that it applies to.
+    enum Kind: Sendable {
+        case count(ClosedRange<Int>, any WritableKeyPath<Configuration, Int> & Sendable)
+        /// A number of bytes per second; 0 for no limit.
+        case rate(ClosedRange<Int>, any WritableKeyPath<Configuration, Int64?> & Sendable)
+        case flag(any WritableKeyPath<Configuration, Bool> & Sendable)
+        /// A timetable as text; empty for none.
+        case timetable(any WritableKeyPath<Configuration, Timetable?> & Sendable)
+        /// Any value. It is set where the daemon is started.
+        case fixed(@Sendable (Configuration, AllowedFolders) -> JSONValue)
+    }
+
+    let name: String
+    let kind: Kind
+    let description: String
+
+    private init(_ name: String, _ kind: Kind, _ description: String) {
+        (self.name, self.kind, self.description) = (name, kind, description)
+    }
+
+    static let all: [DaemonSetting] = [
+        .init(
+            "maxConcurrentDownloads",
+            .count(1...1000, \.queue.maxConcurrentDownloads),
+            "Number of downloads that run at once."
+        ),
+        .init(
+            "connectionsPerDownload",
+            .count(1...64, \.connections.maxPerDownload),
+            "Most connections that one download opens."
+        ),
+        .init(
+            "connectionsPerHost",
+            .count(1...256, \.connections.maxPerHost),
+            "Most connections to one host, over all downloads."
+        ),
+        .init(
+            "speedLimit",
+            .rate(0...1_000_000_000_000, \.network.bytesPerSecond),
+            "Bytes per second over all downloads; 0 for no limit."
+        ),
+        .init(
+            "allowsMetered",
+            .flag(\.network.allowsMetered),
+            "Whether downloads run while the network is metered."
+        ),
+        .init(
+            "timetable",
+            .timetable(\.queue.timetable),
+            """
+            Hours in which downloads run, such as "08:00,512k 18:00,unlimited" (bytes per second from then on, or off); \
+            empty for always.
+            """
+        ),
+        .init(
+            "folder",
+            .fixed { _, folders in .string(folders.fallback) },
+            "Folder for downloads that name none. Set it where haul serve is started: --directory."
+        ),
+        .init(
+            "roots",
+            .fixed { _, folders in .array(folders.roots.map { .string($0) }) },
+            "Folders that downloads may be saved in. Set them where haul serve is started: --root."
+        ),
+        .init(
+            "deniedAddresses",
+            .fixed { configuration, _ in .array(configuration.network.deniedAddresses.map { .string($0.description) })
+            },
+            "Addresses that downloads may not connect to. Set them where haul serve is started: --deny-address."
+        ),
+    ]
+
+    /// Returns the setting with this name, if it may change while the daemon runs.
+    static func live(_ name: String) -> DaemonSetting? { all.first { $0.name == name && $0.isLive } }
+
+    /// Whether the setting may change while the daemon runs.
+    var isLive: Bool {
+        if case .fixed = kind { false } else { true }
+    }
+
+    /// The numbers that the setting accepts; `nil` if its value is no number.
+    var range: ClosedRange<Int>? {
+        switch kind {
+        case .count(let range, _), .rate(let range, _): range
+        case .flag, .timetable, .fixed: nil
+        }
+    }
+
+    func value(_ configuration: Configuration, _ folders: AllowedFolders) -> JSONValue {
+        switch kind {
+        case .count(_, let path): .integer(Int64(configuration[keyPath: path]))
+        case .rate(_, let path): .integer(configuration[keyPath: path] ?? 0)
+        case .flag(let path): .bool(configuration[keyPath: path])
+        case .timetable(let path): .string(configuration[keyPath: path]?.description ?? "")
+        case .fixed(let value): value(configuration, folders)
+        }
+    }
+
+    /// Returns a closure that applies a value.
+    ///
+    /// - Throws: ``Problem`` if the value has a wrong type or is out of range.
+    func change(to value: JSONValue) throws(Problem) -> @Sendable (inout Configuration) -> Void {
+        switch (kind, value) {
+        case (.count(let range, let path), .integer(let number)):
+            guard let count = Int(exactly: number), range.contains(count) else { throw wrong }
+            return { $0[keyPath: path] = count }
+        case (.rate(let range, let path), .integer(let number)):
+            guard let count = Int(exactly: number), range.contains(count) else { throw wrong }
+            return { $0[keyPath: path] = number == 0 ? nil : number }
+        case (.flag(let path), .bool(let flag)):
+            return { $0[keyPath: path] = flag }
+        case (.timetable(let path), .string(let text)):
+            let timetable: Timetable?
+            do throws(TimetableError) { timetable = text.isEmpty ? nil : try Timetable(text) } catch {
+                throw Problem(.unprocessableContent, "invalidField", "\(name): \(error.message)")
+            }
+            return { $0[keyPath: path] = timetable }
+        default: throw wrong
+        }
+    }
+
+    private var wrong: Problem {
+        let bounds = range.map { "; it is a number from \($0.lowerBound) to \($0.upperBound)" } ?? ""
+        return Problem(.unprocessableContent, "invalidField", "\(name) has a wrong type or value\(bounds).")
+    }
+}
