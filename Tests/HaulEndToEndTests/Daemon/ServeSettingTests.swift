@@ -1,0 +1,129 @@
+import Foundation
+import Testing
+
+@testable import HaulServer
+@testable import haul
+
+/// Tests that the table of settings, the options of `haul serve`, the manual page and the messages name the same
+/// settings.
+@Suite(.timeLimit(.minutes(60)))
+struct ServeSettingTests {
+    /// Options that set nothing of the daemon.
+    private static let others: Set<String> = ["config", "print-config"]
+    private let haul: HaulCommand
+
+    init() throws { haul = try HaulCommand() }
+
+    private func page() throws -> String {
+        let root = URL(fileURLWithPath: #filePath).deletingLastPathComponent().appendingPathComponent("../../..")
+        return try String(contentsOf: root.appendingPathComponent("docs/haul.1"), encoding: .utf8)
+    }
+
+    @Test func theCommandHasAnOptionForEachSetting() async throws {
+        let help = try await haul.run("help", "serve")
+        let options = help.output.split(separator: "\n").compactMap { line in
+            line.prefixMatch(of: #/  (?:-\w, )?--([a-z0-9-]+)/#).map { String($0.1) }
+        }
+        let settings = Set(ServeSetting.all.map(\.option))
+        #expect(Set(options).subtracting(["version", "help"]) == settings.union(Self.others))
+    }
+
+    @Test func eachSettingReadsItsOption() throws {
+        for setting in ServeSetting.all {
+            let isFlag = setting.name == "aria2-notify-all"
+            let options = try ServeOptions.parse(["--" + setting.option] + (isFlag ? [] : ["7"]))
+            let expected: ServeSetting.Value =
+                switch setting.kind {
+                case .text: .text(isFlag ? "true" : "7")
+                case .list: .list(["7"])
+                }
+            #expect(setting.given(options) == expected, "\(setting.name)")
+            for other in ServeSetting.all where other.name != setting.name {
+                #expect(other.given(options) == nil, "\(other.name)")
+            }
+        }
+    }
+
+    @Test func theManualHasEachSetting() throws {
+        let manual = try page()
+        let daemon = manual.split(separator: ".SH DAEMON\n").last?.split(separator: ".SH COMMANDS").first ?? ""
+        let heads = daemon.split(separator: ".TP\n").dropFirst().map { $0.prefix { $0 != "\n" } }
+        let options = heads.flatMap { $0.matches(of: /\\-\\-([a-z0-9\\-]+)/) }.map {
+            String($0.1).replacing("\\", with: "")
+        }
+        // The folder of the state is an option of every command.
+        let settings = Set(ServeSetting.all.map(\.option)).subtracting(["state-dir"])
+        #expect(Set(options) == settings.union(Self.others))
+        let environment = manual.split(separator: ".SH ENVIRONMENT\n").last?.split(separator: ".SH SIGNALS").first ?? ""
+        let known = Set(ServeSetting.all.map { $0.name.uppercased().replacing("-", with: "_") })
+        for variable in environment.matches(of: /HAUL_([A-Z0-9_]+)/) {
+            #expect(known.contains(String(variable.1)), "\(variable.0)")
+        }
+    }
+
+    @Test func everySettingIsPrintedWithItsSource() async throws {
+        var haul = haul
+        haul.environment["HAUL_ARIA2_SECRET"] = "secret"
+        let file = haul.folder("settings.json")
+        try #"{"allow-host": ["A.example", "b.example"], "max-streams": 5}"#.write(
+            toFile: file,
+            atomically: true,
+            encoding: .utf8
+        )
+        let result = try await haul.run("serve", "--print-config", "--config", file, "--jobs", "4")
+        #expect(result.status == 0, "\(result.errors)")
+        let lines = result.output.split(separator: "\n").map(String.init)
+        #expect(
+            lines.map { String($0.prefix { $0 != " " }) } == [
+                "state-dir", "directory", "listen", "socket", "root", "allow-host", "trust-proxy", "deny-address",
+                "jobs",
+                "max-streams", "log-level", "aria2-rpc", "aria2-secret", "aria2-secret-file", "aria2-allow-origin",
+                "aria2-notify-all",
+            ]
+        )
+        for line in [
+            "state-dir = \(haul.state.path)  (environment)", "listen = 127.0.0.1:4285  (default)",
+            "root =  (default)", "allow-host = A.example, b.example  (\(file))", "jobs = 4  (option)",
+            "max-streams = 5  (\(file))", "aria2-secret = ***  (environment)", "aria2-secret-file =   (default)",
+            "aria2-notify-all = false  (default)",
+        ] { #expect(lines.contains(line), "\(line)") }
+    }
+
+    @Test(arguments: [
+        (
+            #"{"jbos": 6}"#,
+            """
+            there is no setting named jbos. Settings: listen, socket, directory, root, allow-host, trust-proxy, deny-address, \
+            jobs, max-streams, log-level, state-dir, aria2-rpc, aria2-secret, aria2-secret-file, aria2-allow-origin, \
+            aria2-notify-all.
+            """
+        ), (#"{"root": "/"}"#, "root must be a list of texts."), (#"{"root": [1]}"#, "root must be a list of texts."),
+        (#"{"jobs": [1]}"#, "jobs must be a text or a number."), (#"{"jobs": true}"#, "jobs has a wrong type."),
+        (#"{"jobs": 0}"#, "--jobs must be a number from 1 to 1000."),
+        (#"{"max-streams": "many"}"#, "--max-streams must be a number from 1 to 10000."),
+    ])
+    func aWrongFileIsRefused(_ json: String, _ message: String) async throws {
+        let file = haul.folder("settings.json")
+        try json.write(toFile: file, atomically: true, encoding: .utf8)
+        let result = try await haul.run("serve", "--print-config", "--config", file)
+        #expect(result.status == 64)
+        #expect(result.errors.contains(message), "\(result.errors)")
+    }
+
+    @Test func theMessageAfterAHangupNamesTheSettingsThatNeedANewStart() {
+        #expect(
+            ServeSetting.appliedAfterRestart
+                == "listen, socket, directory, deny-address, log-level and aria2's settings"
+        )
+        #expect(Set(ServeSetting.inReadingOrder.map(\.name)) == Set(ServeSetting.all.map(\.name)))
+    }
+
+    /// The API says of a setting that it cannot change with which option it is set.
+    @Test func theOptionsThatTheAPINamesExist() {
+        let options = Set(ServeSetting.all.map(\.option))
+        for setting in DaemonSetting.all where !setting.isLive {
+            let named = setting.description.matches(of: /--([a-z-]+)/).map { String($0.1) }
+            #expect(named.count == 1 && options.isSuperset(of: named), "\(setting.name)")
+        }
+    }
+}
