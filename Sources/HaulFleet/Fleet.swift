@@ -94,13 +94,15 @@ extension PostgresQueue {
     ///
     /// - Parameter onWait: called once, with the first failure.
     func destinationWhenReachable(onWait: (FleetError) -> Void) async throws(FleetError) -> String {
-        var delay = Duration.milliseconds(250)
+        let backoff = Backoff(base: .milliseconds(500), cap: .seconds(10), jitter: .part(2))
+        var failures = 0
         while true {
             do throws(FleetError) { return try await destination() } catch {
                 guard error.code == .databaseUnreachable else { throw error }
-                if delay == .milliseconds(250) { onWait(error) }
-                delay = min(delay * 2, .seconds(10))
-                do { try await Task.sleep(for: delay * Double.random(in: 0.5...1)) } catch {
+                failures += 1
+                if failures == 1 { onWait(error) }
+                let delay = backoff.delay(failures: failures, fraction: .random(in: 0...1))
+                do { try await Task.sleep(for: delay) } catch {
                     throw FleetError(.cancelled, "The wait was cancelled.")
                 }
             }

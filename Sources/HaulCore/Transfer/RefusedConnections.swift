@@ -16,7 +16,7 @@ package struct RefusedConnections: Sendable {
     /// Number of consecutive refusals that are followed by a timed try, since they may be accidents. After that the
     /// download waits for its turn.
     static let mostTimedTries = 8
-    private static let firstWait: Duration = .milliseconds(500)
+    private static let backoff = Backoff(base: .milliseconds(500), cap: .seconds(64))
 
     private struct Entry: Sendable {
         let waiter: Waiter
@@ -53,7 +53,7 @@ package struct RefusedConnections: Sendable {
         let count = refusals[waiter.download, default: 0] + 1
         guard others > 0, count <= Self.mostRefusals else { return nil }
         refusals[waiter.download] = count
-        let time = count <= Self.mostTimedTries ? Self.firstWait * (1 << (count - 1)) : nil
+        let time = count <= Self.mostTimedTries ? Self.backoff.bound(failures: count) : nil
         waiting[host, default: []].append(Entry(waiter: waiter, others: others, retryAt: time.map { now + $0 }))
         return time.map { .time($0) } ?? .turn
     }

@@ -147,7 +147,7 @@ extension Transfer {
 
     mutating func stumble(at now: Instant) {
         stumbles += 1
-        let wait = Duration.milliseconds(100 << min(stumbles, 7))
-        quietUntil = max(quietUntil, now + wait)
+        let backoff = Backoff(base: .milliseconds(200), cap: .milliseconds(12_800))
+        quietUntil = max(quietUntil, now + backoff.bound(failures: stumbles))
     }
 }

@@ -92,6 +92,8 @@ final class DatabaseThread: Sendable {
 
     private static let closed = FleetError(.cancelled, "The connection to the database was closed.")
 
+    private static let backoff = Backoff(base: .milliseconds(20), cap: .milliseconds(320), jitter: .part(5))
+
     private func answer(
         _ call: DatabaseCall,
         _ connector: inout Connector,
@@ -108,10 +110,8 @@ final class DatabaseThread: Sendable {
                     FleetError.conflictStates.contains(state), connector.session?.isBroken == false
                 else { return .failure(error) }
                 // The random delay below a doubling limit keeps two conflicting transactions from meeting again.
-                let limit = Duration.milliseconds(10 << attempts)
-                do throws(FleetError) { try waiter.sleep(for: limit * Double.random(in: 0.2...1)) } catch {
-                    return .failure(error)
-                }
+                let delay = Self.backoff.delay(failures: attempts, fraction: .random(in: 0...1))
+                do throws(FleetError) { try waiter.sleep(for: delay) } catch { return .failure(error) }
             }
         }
     }

@@ -81,7 +81,7 @@ struct S3Destination: DestinationWriting {
 
     /// Waits before the next attempt. Returns at once if the task is cancelled.
     func pause(_ attempt: Int) async {
-        let delay = RetryDelay.random(settings.retryDelay, attempt: attempt, longest: settings.longestRetryDelay)
+        let delay = settings.backoff(.full).delay(failures: attempt, fraction: .random(in: 0...1))
         // A cancelled task fails in its next request.
         do { try await Task.sleep(for: delay) } catch {}
     }

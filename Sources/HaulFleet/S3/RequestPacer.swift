@@ -1,7 +1,8 @@
+internal import HaulKit
+
 /// Limits the simultaneous requests of a client, and delays all requests after the store has asked for fewer.
 actor RequestPacer {
-    private let retryDelay: Duration
-    private let longest: Duration
+    private let backoff: Backoff
     private var free: Int
     private var waiting: [(id: Int, continuation: CheckedContinuation<Bool, Never>)] = []
     private var lastID = 0
@@ -9,9 +10,9 @@ actor RequestPacer {
     private var strikes = 0
     private var notBefore = ContinuousClock.now
 
-    init(connections: Int, retryDelay: Duration, longest: Duration) {
+    init(connections: Int, backoff: Backoff) {
         free = max(1, connections)
-        (self.retryDelay, self.longest) = (retryDelay, longest)
+        self.backoff = backoff
     }
 
     /// Waits until a request may be sent. The caller must call ``leave()`` once after each success.
@@ -48,8 +49,7 @@ actor RequestPacer {
         // Several responses of the same moment count as one.
         guard ContinuousClock.now >= notBefore else { return }
         strikes += 1
-        let most = RetryDelay.most(retryDelay, attempt: strikes, longest: longest)
-        notBefore = ContinuousClock.now + most * Double.random(in: 0.5...1)
+        notBefore = ContinuousClock.now + backoff.delay(failures: strikes, fraction: .random(in: 0...1))
     }
 
     func succeeded() { strikes = max(0, strikes - 1) }
@@ -58,19 +58,5 @@ actor RequestPacer {
         // The request has left the queue: its turn has come, and it notices the cancellation itself.
         guard let index = waiting.firstIndex(where: { $0.id == id }) else { return }
         waiting.remove(at: index).continuation.resume(returning: false)
-    }
-}
-
-/// Computes exponential delays with full jitter.
-enum RetryDelay {
-    /// Returns the bound of the delay.
-    ///
-    /// - Parameter attempt: counted from 1.
-    static func most(_ first: Duration, attempt: Int, longest: Duration) -> Duration {
-        min(longest, first * (1 << min(max(attempt - 1, 0), 20)))
-    }
-
-    static func random(_ first: Duration, attempt: Int, longest: Duration) -> Duration {
-        most(first, attempt: attempt, longest: longest) * Double.random(in: 0...1)
     }
 }

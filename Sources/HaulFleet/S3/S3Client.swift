@@ -1,4 +1,5 @@
 internal import Foundation
+internal import HaulKit
 internal import Logging
 
 /// Sends signed requests to one bucket of an S3-compatible store. Repeats failed requests if that may help, and limits
@@ -44,11 +45,7 @@ final class S3Client: Sendable {
         endpoint = try S3Endpoint(settings)
         transport = S3Transport(settings)
         state = State(region: settings.region)
-        pacer = RequestPacer(
-            connections: settings.connections,
-            retryDelay: settings.retryDelay,
-            longest: settings.longestRetryDelay
-        )
+        pacer = RequestPacer(connections: settings.connections, backoff: settings.backoff(.part(2)))
     }
 
     /// Remedies already used for a request. Each permits an immediate repetition only once or twice.
@@ -80,7 +77,7 @@ final class S3Client: Sendable {
             if try await remedy(failure, request, keys, region, &remedies) { continue }
             guard failure.isTransient, attempt < settings.attempts else { throw failure }
             logger.debug("\(request.method) is sent again: \(failure.code) \(failure.error)")
-            let delay = RetryDelay.random(settings.retryDelay, attempt: attempt, longest: settings.longestRetryDelay)
+            let delay = settings.backoff(.full).delay(failures: attempt, fraction: .random(in: 0...1))
             do { try await Task.sleep(for: delay) } catch { throw S3Failure(Self.cancellation) }
             attempt += 1
         }

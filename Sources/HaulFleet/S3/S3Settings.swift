@@ -1,4 +1,5 @@
 internal import Foundation
+internal import HaulKit
 
 /// Settings for one bucket of an S3-compatible store.
 package struct S3Settings: Sendable, Hashable {
@@ -35,6 +36,10 @@ package struct S3Settings: Sendable, Hashable {
 
     package init(bucket: String, prefix: String = "", region: String = "us-east-1", endpoint: String? = nil) {
         (self.bucket, self.prefix, self.region, self.endpoint) = (bucket, prefix, region, endpoint)
+    }
+
+    func backoff(_ jitter: Backoff.Jitter) -> Backoff {
+        Backoff(base: retryDelay, cap: longestRetryDelay, jitter: jitter)
     }
 }
 

@@ -1,3 +1,5 @@
+internal import HaulKit
+
 extension WorkerMachine {
     private var room: Int { holdLimit - items.count }
 
@@ -39,9 +41,9 @@ extension WorkerMachine {
         }
         if answer.isDrained, settings.endsWhenDrained, items.isEmpty, stop == nil { stop = .drain }
         claims.emptyInRow = min(claims.emptyInRow + 1, 16)
-        let idle =
-            answer.isPaused ? settings.idleClaimLimit : .milliseconds(200) * (1 << min(claims.emptyInRow - 1, 10))
-        claim.notBefore = now + sooner(min(idle, settings.idleClaimLimit), answer.isPaused ? nil : answer.nextDue)
+        let backoff = Backoff(base: .milliseconds(200), cap: settings.idleClaimLimit)
+        let idle = answer.isPaused ? settings.idleClaimLimit : backoff.bound(failures: claims.emptyInRow)
+        claim.notBefore = now + sooner(idle, answer.isPaused ? nil : answer.nextDue)
         destination.probeNotBefore = now
         if !answer.isDrained { hurryMaintenance() }
     }

@@ -1,3 +1,5 @@
+internal import HaulKit
+
 extension WorkerMachine {
     mutating func downloadEnded(_ key: LeaseKey, _ ending: DownloadEnding) {
         guard let item = items[key], item.stage == .downloading else { return }
@@ -27,9 +29,9 @@ extension WorkerMachine {
 
     /// Returns the longer one of the server's delay and a random delay below a bound that doubles with each attempt.
     mutating func retryDelay(_ attempt: Int, _ retryAfter: Duration?) -> Duration {
-        let bound = min(settings.retryDelayLimit, .seconds(1 << min(max(attempt, 0), 20)))
+        let backoff = Backoff(base: .seconds(2), cap: settings.retryDelayLimit)
         let asked = (retryAfter ?? .zero).clamped(.zero, settings.retryAfterLimit)
-        return max(asked, jittered(.zero...bound))
+        return max(asked, backoff.delay(failures: attempt, fraction: fraction()))
     }
 
     private mutating func prepare(_ key: LeaseKey, _ file: StagedFile) {
@@ -113,8 +115,10 @@ extension WorkerMachine {
     /// Number of failures in a row after which the destination counts as the cause.
     static let destinationFailureLimit = 3
 
-    /// Upper bound of the current pause: 8 s for the first, doubled with each further pause, up to 300 s.
-    var pauseBound: Duration { min(.seconds(300), .seconds(1 << min(destination.pauses + 2, 9))) }
+    private static let pauseBackoff = Backoff(base: .seconds(8), cap: .seconds(300), jitter: .part(2))
+
+    /// Upper bound of the current pause.
+    var pauseBound: Duration { Self.pauseBackoff.bound(failures: destination.pauses) }
 
     /// Pauses claims for 4 s to 5 min, longer with each pause in which nothing succeeds.
     ///
@@ -124,7 +128,7 @@ extension WorkerMachine {
     mutating func pauseClaims() -> Bool {
         if let until = destination.pausedUntil, until > now { return false }
         destination.pauses += 1
-        destination.pausedUntil = now + jittered((pauseBound / 2)...pauseBound)
+        destination.pausedUntil = now + Self.pauseBackoff.delay(failures: destination.pauses, fraction: fraction())
         destination.probeNotBefore = now
         return true
     }

@@ -1,3 +1,5 @@
+internal import HaulKit
+
 extension WorkerMachine {
     /// Sends the maintenance call. Random intervals between a sixth and a third of the lease time keep workers apart.
     mutating func sendMaintenance() {
@@ -31,8 +33,8 @@ extension WorkerMachine {
     mutating func hurryMaintenance() {
         guard maintain.failures == 0 else { return }
         guard maintenance.hasBegun else { return maintain.notBefore = now }
-        let pause = Duration.milliseconds(500) * (1 << min(maintenance.idleInRow, 10))
-        let soon = maintain.lastSent + jittered((pause / 2)...pause)
+        let backoff = Backoff(base: .milliseconds(500), cap: .seconds(512), jitter: .part(2))
+        let soon = maintain.lastSent + backoff.delay(failures: maintenance.idleInRow + 1, fraction: fraction())
         maintain.notBefore = min(maintain.notBefore, max(now, soon))
     }
 

@@ -149,8 +149,8 @@ extension WorkerMachine {
 
     /// Returns a random delay between 0.1 s and a bound that doubles with each failure, up to `limit`.
     mutating func callDelay(_ failures: Int, limit: Duration = .seconds(30)) -> Duration {
-        let bound = Duration.milliseconds(100) * (1 << min(failures, 9))
-        return jittered(.milliseconds(100)...max(.milliseconds(100), min(bound, limit)))
+        Backoff(base: .milliseconds(200), cap: limit, jitter: .above(.milliseconds(100)))
+            .delay(failures: failures, fraction: fraction())
     }
 }
 

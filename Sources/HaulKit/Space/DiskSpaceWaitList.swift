@@ -118,7 +118,7 @@ struct DiskSpaceWaitList: Sendable {
     ///
     /// A disk may be full without reporting it, because of a user's quota or because it has no inodes left.
     static func patience(_ surprises: Int) -> Duration {
-        surprises == 0 ? .zero : .seconds(1 << min(surprises, 8))
+        surprises == 0 ? .zero : Backoff(base: .seconds(2), cap: .seconds(256)).bound(failures: surprises)
     }
 
     // MARK: Plenty

@@ -1,4 +1,5 @@
 import Foundation
+import HaulKit
 import HaulTesting
 import Logging
 import Synchronization
@@ -272,7 +273,10 @@ import Testing
     @Test func `No more requests than allowed are under way, and a store that asks for fewer stops all of them`()
         async throws
     {
-        let pacer = RequestPacer(connections: 3, retryDelay: .milliseconds(80), longest: .milliseconds(80))
+        let pacer = RequestPacer(
+            connections: 3,
+            backoff: Backoff(base: .milliseconds(80), cap: .milliseconds(80), jitter: .part(2))
+        )
         let running = RunningCount()
         await withTaskGroup { group in
             for number in 0..<60 {

@@ -1,0 +1,57 @@
+/// Exponential backoff: the delay after each failure of a series.
+///
+/// The bound of the delay is `base` after the first failure. It doubles with each further failure, up to `cap`. The
+/// caller draws the random number, so that the value has no state and a simulation can repeat each delay.
+package struct Backoff: Sendable, Hashable {
+    /// Range of the random delay below its bound.
+    package enum Jitter: Sendable, Hashable {
+        /// From zero to the bound.
+        case full
+        /// From the bound divided by a number, at least 1, to the bound.
+        case part(Int)
+        /// From a fixed delay to the bound. The bound is never less than the fixed delay.
+        case above(Duration)
+    }
+
+    /// Upper bound of the delay after the first failure.
+    package let base: Duration
+    /// Upper bound of every delay.
+    package let cap: Duration
+    package let jitter: Jitter
+
+    /// - Note: values outside zero to `longest` count as the nearer of the two.
+    package init(base: Duration, cap: Duration, jitter: Jitter = .full) {
+        self.cap = min(max(cap, .zero), Self.longest)
+        self.base = min(max(base, .zero), self.cap)
+        self.jitter = jitter
+    }
+
+    /// About 31 years. `Duration` and whole milliseconds in `Int64` hold it after every doubling.
+    package static let longest = Duration.seconds(1_000_000_000)
+    private static let mostDoublings = 30
+
+    /// Returns the upper bound of the delay.
+    ///
+    /// - Parameter failures: consecutive failures; less than 1 counts as 1.
+    package func bound(failures: Int) -> Duration {
+        let bound = min(cap, base * (1 << min(max(failures, 1) - 1, Self.mostDoublings)))
+        guard case .above(let least) = jitter else { return bound }
+        return max(least, bound)
+    }
+
+    /// Returns the delay.
+    ///
+    /// - Parameters:
+    ///   - failures: consecutive failures; less than 1 counts as 1.
+    ///   - fraction: a random number from 0 to 1; evenly spread numbers give evenly spread delays.
+    package func delay(failures: Int, fraction: Double) -> Duration {
+        let bound = bound(failures: failures)
+        let least: Duration =
+            switch jitter {
+            case .full: .zero
+            case .part(let divisor): bound / max(divisor, 1)
+            case .above(let least): least
+            }
+        return least + (bound - least) * fraction
+    }
+}
