@@ -191,7 +191,7 @@ final class S3Client: Sendable {
     ) async throws(S3Failure) -> Bool {
         switch failure.code {
         case "RequestTimeTooSkewed":
-            guard !remedies.hasSetClock, let date = failure.date.flatMap(Self.date) else { return false }
+            guard !remedies.hasSetClock, let date = failure.date.flatMap(HTTPDate.parse) else { return false }
             remedies.hasSetClock = true
             await state.set(clockOffset: date.timeIntervalSince(now()))
             logger.warning(
@@ -224,13 +224,4 @@ final class S3Client: Sendable {
     }
 
     static let cancellation = FleetError(.cancelled, "The request to the store was cancelled.")
-
-    /// Parses an HTTP date (RFC 9110 §5.6.7) in the preferred format, IMF-fixdate.
-    private static func date(_ text: String) -> Date? {
-        let formatter = DateFormatter()
-        formatter.locale = Locale(identifier: "en_US_POSIX")
-        formatter.timeZone = .gmt
-        formatter.dateFormat = "EEE, dd MMM yyyy HH:mm:ss zzz"
-        return formatter.date(from: text)
-    }
 }

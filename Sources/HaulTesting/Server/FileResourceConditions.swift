@@ -1,3 +1,6 @@
+internal import Foundation
+internal import HaulKit
+
 /// The result of evaluating the conditions and the range of a request.
 enum FileOutcome {
     case preconditionFailed, notModified, notSatisfiable, whole
@@ -49,7 +52,7 @@ extension FileResource {
         tag.hasPrefix("W/") ? tag.dropFirst(2) : tag
     }
 
-    private func date(_ value: String?) -> HTTPDate? {
-        value.flatMap { HTTPDate($0) }
+    private func date(_ value: String?) -> Date? {
+        value.flatMap(HTTPDate.parse)
     }
 }
