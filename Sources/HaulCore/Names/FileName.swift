@@ -2,10 +2,9 @@ package import Foundation
 
 /// Makes safe names for new files from header fields and URLs (RFC 6266 §4.3 and §7).
 package enum FileName {
-    /// Length limit of a name. Leaves bytes for ` (12)` and ``partSuffix`` within the 255 bytes of a file system.
+    /// Length limit of a name. Leaves bytes for ` (12)` and ``FilePaths/partSuffix`` within the 255 bytes of a file
+    /// system.
     package static let maximumBytes = 240
-    /// Suffix of partial files. No finished file may have it.
-    package static let partSuffix = ".haulpart"
 
     /// Returns the last path segment of `raw`, without anything that hides, misleads, escapes the folder, or that some
     /// file system refuses. A second call changes nothing more.
@@ -84,9 +83,9 @@ package enum FileName {
     }
 
     /// Returns the `index`-th name to try if the names before it are taken: `a.zip`, `a (1).zip`, `a (2).zip`. The name
-    /// and ``partSuffix`` fit in 255 bytes.
+    /// and ``FilePaths/partSuffix`` fit in 255 bytes.
     package static func candidate(_ name: String, _ index: Int) -> String {
-        shortened(name, inserting: index > 0 ? " (\(index))" : "", limit: 255 - partSuffix.utf8.count)
+        shortened(name, inserting: index > 0 ? " (\(index))" : "", limit: 255 - FilePaths.partSuffix.utf8.count)
     }
 }
 
@@ -104,7 +103,7 @@ extension FileName {
         let bytes = raw.utf8
         guard (1...maximumBytes).contains(bytes.count), let first = bytes.first, let last = bytes.last,
             first != UInt8(ascii: "."), first != UInt8(ascii: "-"), last != UInt8(ascii: "."),
-            bytes.allSatisfy({ $0.isNameCharacter }), !hasSuffix(raw, partSuffix)
+            bytes.allSatisfy({ $0.isNameCharacter }), !hasSuffix(raw, FilePaths.partSuffix)
         else { return false }
         // Reserved names of plain characters have at most four of them.
         let stem = bytes.prefix { $0 != UInt8(ascii: ".") }
@@ -127,8 +126,8 @@ extension FileName {
 
     private static func withoutPartSuffix(_ name: String) -> String {
         // Ignores letter case, as a case-insensitive file system does.
-        guard hasSuffix(name, partSuffix) else { return name }
-        let dot = name.utf8.index(name.endIndex, offsetBy: -partSuffix.utf8.count)
+        guard hasSuffix(name, FilePaths.partSuffix) else { return name }
+        let dot = name.utf8.index(name.endIndex, offsetBy: -FilePaths.partSuffix.utf8.count)
         return name[..<dot] + "_" + name[name.utf8.index(after: dot)...]
     }
 

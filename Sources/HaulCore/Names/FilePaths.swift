@@ -75,6 +75,7 @@ package enum FilePaths {
     /// Whether a path could be that of a partial file. Ignores letter case, as some file systems do.
     package static func isPart(_ path: String) -> Bool { path.lowercased().hasSuffix(partSuffix) }
 
+    /// Suffix of partial files. No finished file may have it.
     package static let partSuffix = ".haulpart"
 
     /// Returns the error for a finished file with the name of a partial one.

@@ -39,7 +39,7 @@ struct SharedPartials: Sendable {
         var bytes: Int64 { ranges.reduce(0) { $0 + $1[1] - $1[0] } }
     }
 
-    private func partial(_ item: Int64, _ folder: String) -> String { "\(folder)/\(item).haulpart" }
+    private func partial(_ item: Int64, _ folder: String) -> String { FilePaths.part(of: "\(folder)/\(item)") }
     private func rangesFile(_ item: Int64, _ folder: String) -> String { "\(folder)/\(item).ranges" }
 
     // MARK: What this worker has

@@ -47,7 +47,7 @@ extension FileName {
             )
         }
         if FilePaths.isPart(name) { throw FilePaths.isNameOfPart(name) }
-        if name.utf8.count > 255 - partSuffix.utf8.count {
+        if name.utf8.count > 255 - FilePaths.partSuffix.utf8.count {
             throw DownloadError(DiskError(.nameTooLong, call: "rename", path: name))
         }
     }

@@ -188,7 +188,7 @@ struct FileNameTests {
         let name = try #require(FileName.safe(String(repeating: "é", count: 300) + ".tar.gz"))
         for index in [0, 1, 99, 1000, .max] {
             let candidate = FileName.candidate(name, index)
-            #expect((candidate + FileName.partSuffix).utf8.count <= 255)
+            #expect((candidate + FilePaths.partSuffix).utf8.count <= 255)
             #expect(candidate.hasSuffix(index == 0 ? ".tar.gz" : " (\(index)).tar.gz"))
         }
     }
@@ -214,7 +214,7 @@ struct FileNameTests {
             named += 1
             try expectSafe(name, from: raw)
             let numbered = FileName.candidate(name, 12)
-            #expect((numbered + FileName.partSuffix).utf8.count <= 255, "\(raw.debugDescription)")
+            #expect((numbered + FilePaths.partSuffix).utf8.count <= 255, "\(raw.debugDescription)")
             #expect(numbered != name)
         }
         #expect(read > 1000)
