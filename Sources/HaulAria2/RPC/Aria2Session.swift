@@ -228,13 +228,13 @@ package actor Aria2Session: Aria2Methods {
     private func tell(_ snapshot: DownloadSnapshot) {
         let id = snapshot.id
         switch snapshot.state {
-        case .connecting, .transferring, .waiting, .verifying:
+        case let state where state.isActive:
             if running.insert(id).inserted { notifications.tell(.start, gid(of: snapshot)) }
         case .paused:
             guard running.remove(id) != nil, snapshot.holdReason == nil else { return }
             notifications.tell(.pause, gid(of: snapshot))
         case .queued: running.remove(id)
-        case .completed, .failed, .cancelled: break
+        default: break
         }
     }
 

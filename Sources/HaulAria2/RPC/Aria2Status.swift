@@ -19,7 +19,7 @@ package enum Aria2State: String, Sendable {
             }
     }
 
-    static let activeStates: Set<DownloadSnapshot.State> = [.connecting, .transferring, .waiting, .verifying]
+    static let activeStates = DownloadSnapshot.State.active
     static let waitingStates: Set<DownloadSnapshot.State> = [.queued, .paused]
     static let stoppedStates: Set<DownloadSnapshot.State> = [.completed, .failed]
 }

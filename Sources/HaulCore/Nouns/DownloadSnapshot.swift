@@ -26,6 +26,24 @@ public struct DownloadSnapshot: Sendable, Hashable, Identifiable {
         case failed
         /// Cancelled or removed: the store no longer has the download.
         case cancelled
+
+        /// Whether the run has begun and is not over. The page's `lists.js` has the same list.
+        package var isActive: Bool {
+            switch self {
+            case .connecting, .transferring, .waiting, .verifying: true
+            case .queued, .paused, .completed, .failed, .cancelled: false
+            }
+        }
+
+        /// Whether the run is over.
+        package var hasEnded: Bool {
+            switch self {
+            case .completed, .failed, .cancelled: true
+            case .queued, .connecting, .transferring, .waiting, .verifying, .paused: false
+            }
+        }
+
+        package static let active = Set(allCases.filter(\.isActive))
     }
 
     /// The id of the download.

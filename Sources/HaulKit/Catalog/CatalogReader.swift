@@ -91,10 +91,6 @@ extension DownloadSnapshot {
 
     /// Whether the download waits, runs, or is held and will go on by itself.
     var isUnderWay: Bool {
-        switch state {
-        case .queued, .connecting, .transferring, .waiting, .verifying: true
-        case .paused: holdReason != nil
-        case .completed, .failed, .cancelled: false
-        }
+        state == .paused ? holdReason != nil : !state.hasEnded
     }
 }

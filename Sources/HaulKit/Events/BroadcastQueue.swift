@@ -58,9 +58,9 @@ struct BroadcastQueue: EventLine {
     private mutating func addUp(_ event: DownloaderEvent) {
         switch event {
         // The event of its end is counted instead.
-        case .changed(let snapshot) where snapshot.state.isFinal: break
+        case .changed(let snapshot) where snapshot.state.hasEnded: break
         case .changed(let snapshot): addedUp[snapshot.state, default: 0] += 1
-        case .ended(let snapshot, _): if snapshot.state.isFinal { addedUp[snapshot.state, default: 0] += 1 }
+        case .ended(let snapshot, _): if snapshot.state.hasEnded { addedUp[snapshot.state, default: 0] += 1 }
         case .changedTogether(let state, let count): addedUp[state, default: 0] += count
         case .added: additions += 1
         case .addedTogether(let count): additions += count
@@ -68,16 +68,6 @@ struct BroadcastQueue: EventLine {
         case .removedTogether(let count): removals += count
         case .finished: lastFinished = event
         case .progressed: break
-        }
-    }
-}
-
-extension DownloadSnapshot.State {
-    /// Whether the run is over.
-    var isFinal: Bool {
-        switch self {
-        case .completed, .failed, .cancelled: true
-        case .queued, .connecting, .transferring, .waiting, .verifying, .paused: false
         }
     }
 }

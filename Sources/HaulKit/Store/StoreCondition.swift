@@ -79,7 +79,7 @@ struct StoreCondition: Sendable {
     }
 
     private mutating func add(_ states: Set<DownloadSnapshot.State>, live: [DownloadID: DownloadSnapshot.State]) {
-        let busy: Set<DownloadSnapshot.State> = [.connecting, .transferring, .waiting, .verifying]
+        let busy = DownloadSnapshot.State.active
         var statuses: [String] = []
         if states.contains(.paused) { statuses.append("paused") }
         if states.contains(.completed) { statuses.append("completed") }

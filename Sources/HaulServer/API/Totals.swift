@@ -21,11 +21,9 @@ package struct Totals: Codable, Hashable, Sendable {
     /// Text for people about a failure of the store, or about the losses of a damaged store.
     package var storeNotice: String?
 
-    package static let active: Set<DownloadSnapshot.State> = [.connecting, .transferring, .waiting, .verifying]
-
     package init(_ downloader: Downloader, folder: String) async throws(DownloadError) {
         let summary = try await downloader.summary()
-        let active = try await downloader.count(.states(Self.active))
+        let active = try await downloader.count(.states(DownloadSnapshot.State.active))
         bytesPerSecond = DownloadRow.count(summary.bytesPerSecond)
         secondsLeft = summary.timeLeft.map { TimeLeft.rounded(Double($0.components.seconds)) }
         counts = Counts(

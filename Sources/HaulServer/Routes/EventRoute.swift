@@ -182,9 +182,10 @@ struct EventRoute {
         let rev = services.feed.position(of: revision)
         let (rows, total) = try await problems { () throws(DownloadError) in
             let states = Set(DownloadSnapshot.State.allCases).subtracting([.completed, .cancelled])
-            var rows = try await downloader.list(DownloadFilter(states: Totals.active, order: .queue, limit: 1800))
+            let active = DownloadSnapshot.State.active
+            var rows = try await downloader.list(DownloadFilter(states: active, order: .queue, limit: 1800))
             let idle = DownloadFilter(
-                states: states.subtracting(Totals.active),
+                states: states.subtracting(active),
                 order: .queue,
                 limit: max(0, 1800 - rows.count)
             )

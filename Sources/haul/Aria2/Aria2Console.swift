@@ -54,7 +54,7 @@ final class Aria2Console: Sendable {
     func changed(_ snapshot: DownloadSnapshot, _ gid: GID) {
         state.withLock { state in
             switch snapshot.state {
-            case .connecting, .transferring, .waiting, .verifying:
+            case let current where current.isActive:
                 if state.running[snapshot.id] == nil {
                     state.order.append(snapshot.id)
                     state.running[snapshot.id] = Aria2Readout.Row(gid: gid)
@@ -64,7 +64,7 @@ final class Aria2Console: Sendable {
                 }
                 update(snapshot, &state)
             case .queued, .paused: leave(snapshot.id, &state)
-            case .completed, .failed, .cancelled: break
+            default: break
             }
         }
     }

@@ -135,9 +135,7 @@ final class TerminalDisplay: Display, Suspension.Participant {
 
     private func lines(_ state: State, columns: Int, rows: Int) -> [String] {
         let all = state.order.compactMap { state.snapshots[$0] }
-        var running = all.filter {
-            [.connecting, .transferring, .waiting, .verifying].contains($0.state) || Format.held($0) != nil
-        }
+        var running = all.filter { $0.state.isActive || Format.held($0) != nil }
         let most = max(1, rows - 3)
         // Lists files that wait for a retry last. They may be many, and must not hide files that are active.
         if running.count > most {

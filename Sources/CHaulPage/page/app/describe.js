@@ -1,5 +1,6 @@
 // What a download's state means in words, in a bar, and in the one action that a row offers.
 import { age, bytes, bytesOf, countdown, percent, speed, timeLeft, visible } from "./format.js";
+import { isActive } from "./lists.js";
 import { has, t } from "./text.js";
 
 const DOT = "\u2002\u00b7\u2002";
@@ -57,8 +58,8 @@ export function progress(row) {
 
 /// The action of the row's button.
 export function mainAction(row) {
+    if (isActive(row.state)) return { action: "pause", icon: "i-pause" };
     switch (row.state) {
-        case "connecting": case "transferring": case "waiting": case "verifying": return { action: "pause", icon: "i-pause" };
         case "queued": return { action: "start", icon: "i-play" };
         case "paused": return { action: "resume", icon: "i-play" };
         case "failed": return { action: "retry", icon: "i-retry" };

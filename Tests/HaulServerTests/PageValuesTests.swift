@@ -1,0 +1,43 @@
+import Foundation
+import HaulKit
+import NIOCore
+import NIOFoundationCompat
+import Testing
+
+@testable import HaulServer
+
+/// Tests that the page's scripts, the description of the API and the daemon have the same lists of values.
+@Suite struct PageValuesTests {
+    private struct Description: Decodable {
+        struct Schema: Decodable {
+            var `enum`: [String]?
+        }
+
+        struct Components: Decodable { var schemas: [String: Schema] }
+
+        var components: Components
+    }
+
+    private func asset(_ name: String) throws -> ByteBuffer { try #require(PageAssets().assets[name]).body }
+
+    /// Returns the list of strings that a script of the page assigns to a constant.
+    private func list(_ constant: String, in script: String) throws -> [String] {
+        let text = String(buffer: try asset("app/" + script))
+        let start = try #require(text.range(of: "const \(constant) = [")).upperBound
+        let end = try #require(text[start...].firstIndex(of: "]"))
+        return try JSONDecoder().decode([String].self, from: Data("[\(text[start..<end])]".utf8))
+    }
+
+    private func schema(_ name: String) throws -> Description.Schema {
+        let description = try JSONDecoder().decode(Description.self, from: Data(buffer: try asset("openapi.json")))
+        return try #require(description.components.schemas[name])
+    }
+
+    @Test func thePageKnowsTheActiveStates() throws {
+        #expect(Set(try list("ACTIVE", in: "lists.js")) == Set(DownloadSnapshot.State.active.map(\.rawValue)))
+    }
+
+    @Test func everyStateIsDescribed() throws {
+        #expect(try schema("State").enum == DownloadSnapshot.State.allCases.map(\.rawValue))
+    }
+}
