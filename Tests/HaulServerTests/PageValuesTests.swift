@@ -11,6 +11,8 @@ import Testing
     private struct Description: Decodable {
         struct Schema: Decodable {
             var `enum`: [String]?
+            var properties: [String: JSONValue]?
+            var required: [String]?
         }
 
         struct Components: Decodable { var schemas: [String: Schema] }
@@ -35,6 +37,18 @@ import Testing
 
     @Test func thePageKnowsTheActiveStates() throws {
         #expect(Set(try list("ACTIVE", in: "lists.js")) == Set(DownloadSnapshot.State.active.map(\.rawValue)))
+    }
+
+    @Test func everyOptionalFieldOfARowIsKnown() throws {
+        let snapshot = DownloadSnapshot(url: try #require(URL(string: "http://h/f")))
+        let fields = Mirror(reflecting: DownloadRow(snapshot)).children
+        let optional = Set(fields.filter { Mirror(reflecting: $0.value).displayStyle == .optional }.compactMap(\.label))
+        let row = try schema("Row")
+        let described = Set(try #require(row.properties).keys)
+        #expect(Set(DownloadRow.optional) == optional)
+        #expect(Set(try list("OPTIONAL", in: "patch.js")) == optional)
+        #expect(described == Set(fields.compactMap(\.label)))
+        #expect(described.subtracting(try #require(row.required)) == optional)
     }
 
     @Test func everyStateIsDescribed() throws {

@@ -1,5 +1,7 @@
 // How changed fields are applied to a row.
-const OPTIONAL = ["holdReason", "path", "totalBytes", "secondsLeft", "retryAt", "error", "group", "startedAt", "endedAt", "proof"];
+const OPTIONAL = [
+    "holdReason", "folder", "path", "totalBytes", "secondsLeft", "retryAt", "error", "group", "startedAt", "endedAt", "proof"
+];
 
 /// Absent means unchanged, `null` means cleared. A row that is sent whole (it has `addedAt`) clears what it lacks.
 export function patchRow(row, fields) {
