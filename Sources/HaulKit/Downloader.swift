@@ -50,10 +50,7 @@ public actor Downloader {
         }
         try configuration.storage.checkFolder()
         try DescriptorLimit.check(eventLoops: configuration.network.eventLoops ?? System.coreCount)
-        let isTight = DescriptorBudget(
-            free: DescriptorLimit.free - configuration.network.otherDescriptors,
-            active: configuration.queue.maxConcurrentDownloads
-        ).isTight
+        let isTight = DescriptorBudget(now: configuration).isTight
         let transport = try HTTPTransport(
             .init(
                 connectTimeout: configuration.connections.connectTimeout,
@@ -107,10 +104,7 @@ public actor Downloader {
             disk: disk,
             store: store,
             time: EngineClock(ContinuousClock()),
-            descriptors: DescriptorBudget(
-                free: DescriptorLimit.free - configuration.network.otherDescriptors,
-                active: configuration.queue.maxConcurrentDownloads
-            ),
+            descriptors: DescriptorBudget(now: configuration),
             seed: UInt64.random(in: .min ... .max)
         )
     }

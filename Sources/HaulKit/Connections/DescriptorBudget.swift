@@ -44,6 +44,14 @@ package struct DescriptorBudget: Sendable, Equatable {
         connections = max(downloads, (shared - running - backingOff) / 2)
     }
 
+    /// Shares out the descriptors that are free at this moment.
+    init(now configuration: Configuration) {
+        self.init(
+            free: DescriptorLimit.free - configuration.network.otherDescriptors,
+            active: configuration.queue.maxConcurrentDownloads
+        )
+    }
+
     private init(downloads: Int, connections: Int, backingOff: Int) {
         self.downloads = downloads
         self.connections = connections
