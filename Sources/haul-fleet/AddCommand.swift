@@ -12,7 +12,7 @@ struct AddCommand: AsyncParsableCommand {
             """
     )
 
-    @OptionGroup var queue: QueueOptions
+    @OptionGroup var queue: FleetOptions
 
     @Option(name: [.short, .customLong("input-file")], help: "The list; - for standard input.")
     var input: String
@@ -39,20 +39,20 @@ struct AddCommand: AsyncParsableCommand {
             name: input == "-" ? "standard input" : input,
             skipsInvalid: skipInvalid
         )
-        let showsProgress = !quiet && Output.isTerminal
+        let showsProgress = !quiet && FleetOutput.isTerminal
         let result = try await fleet.withConnection { connection in
             try await QueueLoader(connection, fleet.queue).add(list) { result in
-                if showsProgress { Output.progress("\(result.added) added") }
+                if showsProgress { FleetOutput.progress("\(result.added) added") }
             }
         }
-        if showsProgress { Output.progress("") }
+        if showsProgress { FleetOutput.progress("") }
         var text = "\(result.added) added"
         if result.present > 0 { text += ", \(result.present) were in the queue or in the list before" }
         if let invalid = list.invalidLines, invalid.count > 0 {
             text += ", \(invalid.count) lines skipped"
-            for line in invalid.first { Output.note(line) }
+            for line in invalid.first { FleetOutput.note(line) }
         }
-        Output.line(text + ".")
+        FleetOutput.line(text + ".")
     }
 }
 

@@ -7,11 +7,11 @@ struct PauseCommand: AsyncParsableCommand {
         abstract: "Give out nothing new; what runs is finished."
     )
 
-    @OptionGroup var queue: QueueOptions
+    @OptionGroup var queue: FleetOptions
 
     func run() async throws {
         try await queue.administer { try await $0.pause() }
-        Output.line("Paused: workers finish what they hold. `haul-fleet resume` continues.")
+        FleetOutput.line("Paused: workers finish what they hold. `haul-fleet resume` continues.")
     }
 }
 
@@ -21,11 +21,11 @@ struct DrainCommand: AsyncParsableCommand {
         abstract: "Give out nothing new; workers finish what they hold, and end."
     )
 
-    @OptionGroup var queue: QueueOptions
+    @OptionGroup var queue: FleetOptions
 
     func run() async throws {
         try await queue.administer { try await $0.drain() }
-        Output.line("Draining: workers finish what they hold, and end. `haul-fleet resume` lets new ones work.")
+        FleetOutput.line("Draining: workers finish what they hold, and end. `haul-fleet resume` lets new ones work.")
     }
 }
 
@@ -35,11 +35,11 @@ struct ResumeCommand: AsyncParsableCommand {
         abstract: "Give out items again, after pause or drain."
     )
 
-    @OptionGroup var queue: QueueOptions
+    @OptionGroup var queue: FleetOptions
 
     func run() async throws {
         try await queue.administer { try await $0.resume() }
-        Output.line("Resumed.")
+        FleetOutput.line("Resumed.")
     }
 }
 
@@ -49,7 +49,7 @@ struct HostCommand: AsyncParsableCommand {
         abstract: "Limit the requests and connections of all workers to a host."
     )
 
-    @OptionGroup var queue: QueueOptions
+    @OptionGroup var queue: FleetOptions
 
     @Argument(help: "The host, with its port where that is not the scheme's default.")
     var name: String
@@ -69,11 +69,11 @@ struct HostCommand: AsyncParsableCommand {
         try await queue.administer { queue in
             try await queue.setLimits(host: name, gap: gap.map { .milliseconds($0) }, maxConnections: connections)
         }
-        Output.line("Claims keep to it from now on; what workers hold already is finished as it is.")
+        FleetOutput.line("Claims keep to it from now on; what workers hold already is finished as it is.")
     }
 }
 
-extension QueueOptions {
+extension FleetOptions {
     fileprivate func administer(_ body: (QueueAdministration) async throws -> Void) async throws {
         let fleet = try fleet()
         try await fleet.withConnection { connection in

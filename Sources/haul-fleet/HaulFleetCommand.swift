@@ -27,8 +27,8 @@ struct HaulFleetCommand: AsyncParsableCommand {
             let arguments = try CommandWords().arguments
             guard !arguments.isEmpty else {
                 // A script whose arguments were lost must not succeed.
-                Output.note(helpMessage())
-                throw ExitStatus.usage.code
+                FleetOutput.note(helpMessage())
+                throw FleetExitStatus.usage.code
             }
             var command = try parseAsRoot(arguments)
             if var command = command as? any AsyncParsableCommand {
@@ -37,11 +37,11 @@ struct HaulFleetCommand: AsyncParsableCommand {
                 try command.run()
             }
         } catch let error as DownloadError {
-            Output.error(error.message)
-            exit(withError: ExitStatus(error).code)
+            FleetOutput.error(error.message)
+            exit(withError: FleetExitStatus(error).code)
         } catch let error as FleetError {
-            Output.error(error.message)
-            exit(withError: ExitStatus(error).code)
+            FleetOutput.error(error.message)
+            exit(withError: FleetExitStatus(error).code)
         } catch {
             exit(maskingSecretsOf: error)
         }

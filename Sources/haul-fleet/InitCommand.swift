@@ -10,7 +10,7 @@ struct InitCommand: AsyncParsableCommand {
         discussion: "What is not named stays as it is."
     )
 
-    @OptionGroup var queue: QueueOptions
+    @OptionGroup var queue: FleetOptions
 
     @Option(help: "Where files go: a folder, which is made, or s3://BUCKET/PREFIX.")
     var to: String?
@@ -80,11 +80,11 @@ struct InitCommand: AsyncParsableCommand {
             for role in workerRole { try await schema.grant(.worker, to: role) }
             for role in loaderRole { try await schema.grant(.loader, to: role) }
             for role in readerRole { try await schema.grant(.reader, to: role) }
-            Output.line(
+            FleetOutput.line(
                 "The queue \(fleet.queue) is \(isNew ? "made" : "up to date"): \(settings.destination ?? "no destination yet")."
             )
             if let earlier, earlier != settings.destination {
-                Output.line("Workers that run now keep the destination \(earlier) until they are started again.")
+                FleetOutput.line("Workers that run now keep the destination \(earlier) until they are started again.")
             }
         }
     }

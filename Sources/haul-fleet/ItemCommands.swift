@@ -9,7 +9,7 @@ struct ListCommand: AsyncParsableCommand {
         abstract: "List items of one state."
     )
 
-    @OptionGroup var queue: QueueOptions
+    @OptionGroup var queue: FleetOptions
 
     @Option(help: "unfed, ready, later, leased, completed or failed.")
     var state = ItemState.failed
@@ -49,14 +49,14 @@ struct ListCommand: AsyncParsableCommand {
                 // again.
                 item.url = URL(string: item.url)?.masked ?? item.url
                 if item.key == nil || item.key?.contains("@") == true { item.key = nil }
-                Output.line(json ? try JSONText.text(item) : Self.line(item))
+                FleetOutput.line(json ? try JSONText.text(item) : Self.line(item))
             }
         }
     }
 
     private static func line(_ item: ListedItem) -> String {
-        var parts = ["\(item.item)", Output.plain(item.path), Output.plain(item.url)]
-        if let kind = item.failureKind { parts.append("\(kind): \(Output.plain(item.failureMessage ?? ""))") }
+        var parts = ["\(item.item)", FleetOutput.plain(item.path), FleetOutput.plain(item.url)]
+        if let kind = item.failureKind { parts.append("\(kind): \(FleetOutput.plain(item.failureMessage ?? ""))") }
         return parts.joined(separator: "\t")
     }
 }
@@ -67,7 +67,7 @@ struct RetryCommand: AsyncParsableCommand {
         abstract: "Try failed items again, with all their attempts."
     )
 
-    @OptionGroup var queue: QueueOptions
+    @OptionGroup var queue: FleetOptions
 
     @Option(help: "Only those with this kind of failure.")
     var kind: String?
@@ -84,7 +84,7 @@ struct RetryCommand: AsyncParsableCommand {
             try await QueueAdministration(connection, fleet.queue)
                 .retry(.init(kind: kind, host: host.map { HostName(typed: $0)?.text ?? $0.lowercased() }, item: item))
         }
-        Output.line("\(count) to be tried again.")
+        FleetOutput.line("\(count) to be tried again.")
     }
 }
 
@@ -95,7 +95,7 @@ struct ExportCommand: AsyncParsableCommand {
         discussion: "In the order of the items' numbers: --after with the last one continues an export."
     )
 
-    @OptionGroup var queue: QueueOptions
+    @OptionGroup var queue: FleetOptions
 
     @Option(help: "How it is written.")
     var format = QueueExport.Format.jsonLines
@@ -115,7 +115,7 @@ struct ExportCommand: AsyncParsableCommand {
         defer { if descriptor != STDOUT_FILENO { close(descriptor) } }
         try await fleet.withConnection { connection in
             for try await page in QueueExport(connection, fleet.queue, format: format, after: after) {
-                guard Output.write(page.bytes, to: descriptor) else {
+                guard FleetOutput.write(page.bytes, to: descriptor) else {
                     let reason = String(cString: strerror(errno))
                     // A truncated file could be mistaken for a complete one.
                     if let output { unlink(output) }

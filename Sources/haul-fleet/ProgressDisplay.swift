@@ -11,18 +11,18 @@ struct ProgressDisplay {
     /// Runs until the task is cancelled.
     func run() async {
         var last = WorkerProgress()
-        let interval: Duration = Output.isTerminal ? .seconds(1) : .seconds(60)
+        let interval: Duration = FleetOutput.isTerminal ? .seconds(1) : .seconds(60)
         while true {
             do { try await Task.sleep(for: interval) } catch { break }
             let progress = worker.progress
-            if Output.isTerminal {
-                Output.progress(Self.line(progress))
+            if FleetOutput.isTerminal {
+                FleetOutput.progress(Self.line(progress))
             } else if progress != last {
-                Output.note(Self.line(progress))
+                FleetOutput.note(Self.line(progress))
             }
             last = progress
         }
-        if Output.isTerminal { Output.progress("") }
+        if FleetOutput.isTerminal { FleetOutput.progress("") }
     }
 
     static func line(_ progress: WorkerProgress) -> String {

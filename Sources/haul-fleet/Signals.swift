@@ -28,7 +28,7 @@ enum Signals {
                     count += 1
                     return count
                 }
-                if number == 1 { stop() } else { _exit(ExitStatus.interrupted.rawValue) }
+                if number == 1 { stop() } else { _exit(FleetExitStatus.interrupted.rawValue) }
             }
         }
         // Without the thread nobody would notice a signal, so the first signal ends the process instead.

@@ -8,7 +8,7 @@ struct StatusCommand: AsyncParsableCommand {
         abstract: "Show totals, rate, workers, hosts and failures of the queue."
     )
 
-    @OptionGroup var queue: QueueOptions
+    @OptionGroup var queue: FleetOptions
 
     @Flag(help: "One JSON object; with --watch one a line.")
     var json = false
@@ -27,10 +27,10 @@ struct StatusCommand: AsyncParsableCommand {
             repeat {
                 let status = try await administration.status(hosts: max(0, hosts))
                 if json {
-                    Output.line(try JSONText.text(status, isPretty: !watch))
+                    FleetOutput.line(try JSONText.text(status, isPretty: !watch))
                 } else {
-                    if watch, Output.showsScreens { Output.clear() }
-                    Output.line(StatusText(status).text)
+                    if watch, FleetOutput.showsScreens { FleetOutput.clear() }
+                    FleetOutput.line(StatusText(status).text)
                 }
                 if watch { try await Task.sleep(for: .seconds(2)) }
             } while watch

@@ -10,7 +10,7 @@ struct StatusText {
 
     var text: String {
         ([destination, totals] + alarms + section("Workers", workers) + section("Hosts", hosts)
-            + section("Failures", failures)).map { Output.plain($0) }.joined(separator: "\n")
+            + section("Failures", failures)).map { FleetOutput.plain($0) }.joined(separator: "\n")
     }
 
     private var destination: String {

@@ -15,7 +15,7 @@ struct WorkCommand: AsyncParsableCommand {
             """
     )
 
-    @OptionGroup var queue: QueueOptions
+    @OptionGroup var queue: FleetOptions
 
     @Option(help: "Where files go, in place of what the queue says: a folder, or s3://BUCKET/PREFIX.")
     var to: String?
@@ -85,7 +85,7 @@ struct WorkCommand: AsyncParsableCommand {
             folder: folder,
             destination: destination,
             s3: s3.overrides,
-            onWait: { Output.error($0.message + " Waiting for it.") }
+            onWait: { FleetOutput.error($0.message + " Waiting for it.") }
         )
         defer { close() }
         Signals.stop { worker.stop() }
@@ -94,7 +94,7 @@ struct WorkCommand: AsyncParsableCommand {
         do throws(FleetError) { result = .success(try await worker.run()) } catch { result = .failure(error) }
         display?.cancel()
         await display?.value
-        if !quiet { Output.note(ProgressDisplay.line(worker.progress)) }
+        if !quiet { FleetOutput.note(ProgressDisplay.line(worker.progress)) }
         try result.get()
     }
 

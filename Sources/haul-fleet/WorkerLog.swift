@@ -17,8 +17,8 @@ struct WorkerLog: LogHandler {
     func log(event: LogEvent) {
         let text = event.message.description
         guard said.isNews(text, at: .now) else { return }
-        if Output.isTerminal { Output.progress("") }
-        Output.error(Output.plain(text))
+        if FleetOutput.isTerminal { FleetOutput.progress("") }
+        FleetOutput.error(FleetOutput.plain(text))
     }
 
     /// The lines of the last minute.

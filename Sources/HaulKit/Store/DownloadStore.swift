@@ -23,7 +23,7 @@ final class DownloadStore: Sendable {
     private let commitSync: CommitSync
     private let gathered = Mutex(GatheredChanges())
     /// Used on the writer only.
-    let rows = Mutex(DownloadRow())
+    let rows = Mutex(RecordWriter())
     /// Receives the name of each unreadable row, once per row.
     let onOddRow: @Sendable (_ name: String) -> Void
     /// Changed on the writer only.
@@ -152,7 +152,7 @@ final class DownloadStore: Sendable {
             // A lost note of ranges costs bytes, not correctness. Changes that must be written are committed, not
             // noted.
             let failure = file.health.error(error)
-            rows.withLock { $0 = DownloadRow() }
+            rows.withLock { $0 = RecordWriter() }
             observer(.failed(failure))
             for continuation in batch.waiting + batch.waitingForDisk { continuation.resume(returning: failure) }
         }

@@ -28,7 +28,7 @@ import Testing
 
     @Test func readsEventsFromPartsOfAStream() throws {
         let text = "retry: 2000\nid: a-1\nevent: hello\ndata: {\"boot\":\"a\"}\n\nevent: ping\ndata: {}\n\nid: a-2\nev"
-        var reader = EventReader()
+        var reader = ServerEventReader()
         var events: [ServerEvent] = []
         for byte in text.utf8 { events += try reader.events(ByteBuffer(bytes: [byte])) }
         #expect(events.map(\.name) == ["hello", "ping"])

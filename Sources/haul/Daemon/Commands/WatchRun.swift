@@ -135,7 +135,7 @@ final class WatchRun {
         let (client, put) = (client, put)
         let task = Task {
             do {
-                var reader = EventReader()
+                var reader = ServerEventReader()
                 for try await buffer in try await client.events() {
                     for event in try reader.events(buffer) { put.yield(.event(event, stream: number)) }
                 }

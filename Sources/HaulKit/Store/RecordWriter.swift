@@ -5,7 +5,7 @@ internal import GRDB
 /// which costs as much as ten transactions of SQLite. Reading is left to GRDB.
 ///
 /// Use only on the store's writer; not to be shared.
-struct DownloadRow {
+struct RecordWriter {
     /// Last written record of an active download with its encoded columns. Kept because most writes change one column.
     private struct Written {
         var record: DownloadRecord

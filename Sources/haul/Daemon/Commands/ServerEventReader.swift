@@ -9,7 +9,7 @@ struct ServerEvent: Sendable {
 
 /// Reads the part of `text/event-stream` (HTML Standard, server-sent events) that the daemon writes: one `data` line
 /// per event.
-struct EventReader {
+struct ServerEventReader {
     private var rest: [UInt8] = []
     /// Far above every event of the daemon. A program that sends a larger one is no daemon.
     static let mostBytes = 64 << 20

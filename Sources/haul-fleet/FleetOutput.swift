@@ -1,7 +1,7 @@
 import Foundation
 
 /// Writes lines for people to standard error and lines for programs to standard output.
-enum Output {
+enum FleetOutput {
     static let isTerminal = isatty(STDERR_FILENO) == 1
     /// Whether standard output is a terminal that can be cleared.
     static let showsScreens = isatty(STDOUT_FILENO) == 1
@@ -12,9 +12,9 @@ enum Output {
         guard !write(Array((text + "\n").utf8), to: STDOUT_FILENO) else { return }
         let code = errno
         // The reader has ended and needs no more lines.
-        guard code != EPIPE else { _exit(ExitStatus.otherFailure.rawValue) }
+        guard code != EPIPE else { _exit(FleetExitStatus.otherFailure.rawValue) }
         error("The output cannot be written: \(String(cString: strerror(code))).")
-        _exit(ExitStatus.disk.rawValue)
+        _exit(FleetExitStatus.disk.rawValue)
     }
     static func note(_ text: String) { write(text + "\n", to: STDERR_FILENO) }
     static func error(_ text: String) { write("haul-fleet: \(text)\n", to: STDERR_FILENO) }

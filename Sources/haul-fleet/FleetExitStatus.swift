@@ -3,7 +3,7 @@ import HaulFleet
 import HaulKit
 
 /// Exit statuses, with the same numbers as those of `haul`.
-enum ExitStatus: Int32 {
+enum FleetExitStatus: Int32 {
     case otherFailure = 1
     case unreachable = 3
     case disk = 4

@@ -3,7 +3,7 @@ import Foundation
 import HaulFleet
 
 /// Options that select a queue of a database.
-struct QueueOptions: ParsableArguments {
+struct FleetOptions: ParsableArguments {
     @Option(help: "URL of the database, or key=value pairs. Default: HAUL_FLEET_DATABASE, else libpq's variables.")
     var database: String?
 
