@@ -36,7 +36,7 @@ let tools: [Target] = [
     tool(
         "HaulSimulation",
         [
-            "Doubles/BulkBytes.swift", "Doubles/HeaderFields+Changes.swift", "Doubles/SimulatedDisk.swift",
+            "Doubles/BulkBytes.swift", "Doubles/HeaderFields+Literal.swift", "Doubles/SimulatedDisk.swift",
             "Doubles/SimulatedDisk+File.swift", "Lives",
         ],
         [

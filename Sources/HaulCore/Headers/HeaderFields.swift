@@ -13,10 +13,22 @@ package struct HeaderFields: Sendable, Hashable {
         }
     }
 
-    package let lines: [Line]
+    package private(set) var lines: [Line]
 
     package init(_ lines: [(String, String)] = []) {
         self.lines = lines.map { Line($0.0, $0.1) }
+    }
+
+    /// Adds a line behind the others.
+    package mutating func add(name: String, value: String) { lines.append(Line(name, value)) }
+
+    /// Removes all lines with this name.
+    package mutating func remove(name: String) { lines.removeAll { Self.isSame($0.name, name) } }
+
+    /// Removes all lines with this name and adds one behind the others.
+    package mutating func replaceOrAdd(name: String, value: String) {
+        remove(name: name)
+        add(name: name, value: value)
     }
 
     /// The values of all lines with this name.

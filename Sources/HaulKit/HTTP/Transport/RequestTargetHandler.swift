@@ -10,8 +10,7 @@ package final class RequestTargetHandler: ChannelOutboundHandler {
     package typealias OutboundIn = HTTPClientRequestPart
     package typealias OutboundOut = HTTPClientRequestPart
 
-    /// The name of that field. The field is never sent, and never taken from the user's fields.
-    static let field = "haul-request-target"
+    private static let field = RequestFields.target
 
     package static func set(_ target: String, in headers: inout HTTPHeaders) {
         headers.replaceOrAdd(name: field, value: target)

@@ -7,25 +7,17 @@ internal import Synchronization
 /// Passes one response to its receiver, keeps responses to itself that lead to another request, and watches for
 /// silence.
 final class ResponseDelegate: HTTPClientResponseDelegate {
-    enum Outcome: Sendable {
-        case delivered
-        case redirected(location: String, status: Int)
-        /// The server requires another authentication, which Haul can give now.
-        case challenged
-        /// The proxy does not let the request through.
-        case refused(TransportError)
-    }
-    typealias Response = Outcome
+    typealias Response = AnswerJudgement
 
     private let url: URL
     private let requested: URL
     private let credentials: CredentialSource?
     private let receiver: any ResponseReceiver
-    private let detour: @Sendable (HTTPResponseHead) -> Outcome?
+    private let judge: @Sendable (ResponseHead) -> AnswerJudgement
     private let onConnection: @Sendable () -> Void
     private struct State {
-        /// The outcome of an answer that is not for the receiver.
-        var detour: Outcome?
+        /// The judgement of an answer; `deliver` until there is one.
+        var judgement = AnswerJudgement.deliver
         var discarded = 0
         var lastActivity = NIODeadline.now()
         /// Whether the receiver holds the server back. Silence then says nothing about the server.
@@ -48,21 +40,21 @@ final class ResponseDelegate: HTTPClientResponseDelegate {
     /// - Parameters:
     ///   - credentials: source of the request's credentials.
     ///   - onConnection: called once there is a connection.
-    ///   - detour: returns the outcome of an answer that is not for the receiver; `nil` for any other.
+    ///   - judge: called once for each head. The delegate keeps it, and the HTTP client's task keeps the delegate.
     init(
         url: URL,
         requested: URL,
         credentials: CredentialSource?,
         receiver: any ResponseReceiver,
         onConnection: @escaping @Sendable () -> Void,
-        detour: @escaping @Sendable (HTTPResponseHead) -> Outcome?
+        judge: @escaping @Sendable (ResponseHead) -> AnswerJudgement
     ) {
         self.url = url
         self.requested = requested
         self.credentials = credentials
         self.receiver = receiver
         self.onConnection = onConnection
-        self.detour = detour
+        self.judge = judge
     }
 
     // MARK: Connecting
@@ -83,11 +75,11 @@ final class ResponseDelegate: HTTPClientResponseDelegate {
 
     // MARK: Silence
 
-    func watch(_ task: HTTPClient.Task<Outcome>, stallTimeout: TimeAmount) {
+    func watch(_ task: HTTPClient.Task<AnswerJudgement>, stallTimeout: TimeAmount) {
         schedule(task, stallTimeout, in: stallTimeout)
     }
 
-    private func schedule(_ task: HTTPClient.Task<Outcome>, _ timeout: TimeAmount, in delay: TimeAmount) {
+    private func schedule(_ task: HTTPClient.Task<AnswerJudgement>, _ timeout: TimeAmount, in delay: TimeAmount) {
         let watch = task.eventLoop.scheduleTask(in: delay) { self.check(task, timeout) }
         let isLate = state.withLock { state in
             state.watch = watch
@@ -96,7 +88,7 @@ final class ResponseDelegate: HTTPClientResponseDelegate {
         if isLate { watch.cancel() }
     }
 
-    private func check(_ task: HTTPClient.Task<Outcome>, _ timeout: TimeAmount) {
+    private func check(_ task: HTTPClient.Task<AnswerJudgement>, _ timeout: TimeAmount) {
         let now = NIODeadline.now()
         let (idle, hasHead) = state.withLock { state in
             if state.isHoldingBack { state.lastActivity = now }
@@ -123,7 +115,7 @@ final class ResponseDelegate: HTTPClientResponseDelegate {
 
     // MARK: HTTPClientResponseDelegate
 
-    func didSendRequestHead(task: HTTPClient.Task<Outcome>, _ head: HTTPRequestHead) {
+    func didSendRequestHead(task: HTTPClient.Task<AnswerJudgement>, _ head: HTTPRequestHead) {
         let isFirst = state.withLock { state in
             defer { state.isConnected = true }
             return !state.isConnected
@@ -131,14 +123,7 @@ final class ResponseDelegate: HTTPClientResponseDelegate {
         if isFirst { onConnection() }
     }
 
-    func didReceiveHead(task: HTTPClient.Task<Outcome>, _ head: HTTPResponseHead) -> EventLoopFuture<Void> {
-        let detour = detour(head)
-        state.withLock { state in
-            state.hasHead = true
-            state.lastActivity = .now()
-            state.detour = detour
-        }
-        if detour != nil { return discardBody(of: head, task) }
+    func didReceiveHead(task: HTTPClient.Task<AnswerJudgement>, _ head: HTTPResponseHead) -> EventLoopFuture<Void> {
         let answer = ResponseHead(
             status: Int(head.status.code),
             headers: HeaderFields(head.headers),
@@ -146,12 +131,21 @@ final class ResponseDelegate: HTTPClientResponseDelegate {
             requested: requested,
             credentials: credentials
         )
+        let judgement = judge(answer)
+        state.withLock { state in
+            state.hasHead = true
+            state.lastActivity = .now()
+            state.judgement = judgement
+        }
+        if judgement != .deliver { return discardBody(of: head, task) }
         return note(holdingBackFor: receiver.headReceived(answer, on: task.eventLoop))
     }
 
     /// Discards the body of an answer that leads to another request. Reads only a body that ends soon, which keeps the
     /// connection.
-    private func discardBody(of head: HTTPResponseHead, _ task: HTTPClient.Task<Outcome>) -> EventLoopFuture<Void> {
+    private func discardBody(of head: HTTPResponseHead, _ task: HTTPClient.Task<AnswerJudgement>) -> EventLoopFuture<
+        Void
+    > {
         let length = head.headers.first(name: "Content-Length").flatMap { Int($0) } ?? 0
         guard head.isKeepAlive, length <= Self.mostDetourBody else {
             return task.eventLoop.makeFailedFuture(EnoughOfDetour())
@@ -161,10 +155,10 @@ final class ResponseDelegate: HTTPClientResponseDelegate {
         return task.eventLoop.makeSucceededVoidFuture()
     }
 
-    func didReceiveBodyPart(task: HTTPClient.Task<Outcome>, _ buffer: ByteBuffer) -> EventLoopFuture<Void> {
+    func didReceiveBodyPart(task: HTTPClient.Task<AnswerJudgement>, _ buffer: ByteBuffer) -> EventLoopFuture<Void> {
         let isDiscarding: Bool? = state.withLock { state in
             state.lastActivity = .now()
-            guard state.detour != nil else { return false }
+            guard state.judgement != .deliver else { return false }
             state.discarded += buffer.readableBytes
             return state.discarded > Self.mostDetourBody ? nil : true
         }
@@ -179,30 +173,34 @@ final class ResponseDelegate: HTTPClientResponseDelegate {
         }
     }
 
-    func didFinishRequest(task: HTTPClient.Task<Outcome>) throws -> Outcome {
+    func didFinishRequest(task: HTTPClient.Task<AnswerJudgement>) throws -> AnswerJudgement {
         end()
     }
 
-    func didReceiveError(task: HTTPClient.Task<Outcome>, _ error: any Error) {
+    func didReceiveError(task: HTTPClient.Task<AnswerJudgement>, _ error: any Error) {
         _ = end()
     }
 
-    private func end() -> Outcome {
-        let (timers, detour) = state.withLock { state in
+    private func end() -> AnswerJudgement {
+        let (timers, judgement) = state.withLock { state in
             state.hasEnded = true
             defer { (state.watch, state.farewell) = (nil, nil) }
-            return ([state.watch, state.farewell], state.detour)
+            return ([state.watch, state.farewell], state.judgement)
         }
         for timer in timers { timer?.cancel() }
-        return detour ?? .delivered
+        return judgement
     }
 
-    /// Returns the outcome of an answer whose body broke off; `nil` if the answer was for the receiver.
-    func outcome(after error: any Error) -> Outcome? {
-        if error is EnoughOfDetour { return end() }
-        // The head determines the outcome, however the body ends.
-        guard state.withLock({ $0.detour != nil }), (error as? HTTPClientError) != .cancelled else { return nil }
-        return end()
+    /// Returns the judgement of an answer that was not for the receiver even if its body broke off.
+    func judgement(of result: Result<AnswerJudgement, any Error>) -> Result<AnswerJudgement, any Error> {
+        result.flatMapError { error in
+            if error is EnoughOfDetour { return .success(end()) }
+            // The head determines the outcome, however the body ends.
+            guard state.withLock({ $0.judgement != .deliver }), (error as? HTTPClientError) != .cancelled else {
+                return .failure(error)
+            }
+            return .success(end())
+        }
     }
 
     private struct EnoughOfDetour: Error {}

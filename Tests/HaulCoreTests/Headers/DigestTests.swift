@@ -1,7 +1,6 @@
 import Testing
 
 @testable import HaulCore
-@testable import HaulKit
 
 struct DigestTests {
     private let mufasa = Credentials("Mufasa:Circle of Life")
@@ -91,58 +90,6 @@ struct DigestTests {
         )
         let best = DigestChallenge.best(of: fields)
         #expect(best?.realm == "2" && best?.isSession == true)
-    }
-
-    private let key = Authenticator.Key(origin: Origin(link("https://h/")), credentials: Credentials("u:p"))
-
-    @Test func saysBasicUntilADigestIsWanted() throws {
-        let authenticator = Authenticator()
-        #expect(authenticator.authorization(key, target: "/")?.field == "Basic dTpw")
-        #expect(!authenticator.learn(read("Basic realm=x"), key, sent: nil, isFirst: true))
-        #expect(authenticator.authorization(key, target: "/")?.field == "Basic dTpw")
-        #expect(authenticator.learn(read("Digest realm=r, nonce=n1, qop=auth"), key, sent: nil, isFirst: true))
-        for count in 1...3 {
-            let said = try #require(authenticator.authorization(key, target: "/"))
-            #expect(said.nonce == "n1" && said.field.contains("nc=0000000\(count)"))
-        }
-        #expect(
-            authenticator.authorization(
-                .init(origin: Origin(link("https://o/")), credentials: key.credentials),
-                target: "/"
-            )?.nonce == nil
-        )
-    }
-
-    @Test func saysNothingWhereADigestIsWantedThatItCannotMake() {
-        let authenticator = Authenticator()
-        #expect(!authenticator.learn(read("Digest realm=r, nonce=n, algorithm=X"), key, sent: nil, isFirst: true))
-        #expect(authenticator.authorization(key, target: "/") == nil)
-    }
-
-    @Test func takesANewNonceButNoRefusalTwice() {
-        let authenticator = Authenticator()
-        func challenge(_ nonce: String, _ more: String = "") -> [AuthenticationChallenge] {
-            read("Digest realm=r, qop=auth, nonce=\(nonce)\(more)")
-        }
-        #expect(authenticator.learn(challenge("n1"), key, sent: nil, isFirst: true))
-        #expect(!authenticator.learn(challenge("n1"), key, sent: "n1", isFirst: true))
-        #expect(authenticator.learn(challenge("n2"), key, sent: "n1", isFirst: true))
-        #expect(!authenticator.learn(challenge("n3"), key, sent: "n2", isFirst: false))
-        #expect(authenticator.learn(challenge("n4", ", stale=TRUE"), key, sent: "n2", isFirst: false))
-        authenticator.renew(["nextnonce=\"n5\", rspauth=\"x\""], key)
-        #expect(authenticator.authorization(key, target: "/")?.nonce == "n5")
-    }
-
-    /// RFC 7616 §3.4: the count of a nonce only rises.
-    @Test func countsOnWhereANonceIsToldTwice() {
-        let authenticator = Authenticator()
-        let challenge = read("Digest realm=r, qop=auth, nonce=n1")
-        #expect(authenticator.learn(challenge, key, sent: nil, isFirst: true))
-        #expect(authenticator.authorization(key, target: "/")?.field.contains("nc=00000001") == true)
-        #expect(authenticator.learn(challenge, key, sent: nil, isFirst: true))
-        #expect(authenticator.authorization(key, target: "/")?.field.contains("nc=00000002") == true)
-        authenticator.renew(["nextnonce=\"n1\""], key)
-        #expect(authenticator.authorization(key, target: "/")?.field.contains("nc=00000003") == true)
     }
 
     @Test func neverTrapsOnHostileChallenges() {

@@ -1,0 +1,46 @@
+internal import AsyncHTTPClient
+internal import NIOCore
+
+/// Watches a request that has no connection yet.
+struct ConnectingWatch {
+    /// Another address of the host accepts connections sooner.
+    struct FasterAddress: Error { let address: ResolvedAddress }
+
+    let task: HTTPClient.Task<AnswerJudgement>
+    let delegate: ResponseDelegate
+    /// Time limit for connecting.
+    let limit: Duration
+
+    /// Ends the request when the time for connecting is up, less the time of the lookup. The HTTP client itself watches
+    /// the whole time.
+    func endInTime(afterLookup time: Duration) {
+        guard time > .zero else { return }
+        let timer = task.eventLoop.scheduleTask(in: TimeAmount(max(.zero, limit - time))) { [task, delegate] in
+            if delegate.abandon() { task.fail(reason: TransportError(.connectTimeout)) }
+        }
+        task.futureResult.whenComplete { _ in timer.cancel() }
+    }
+
+    /// Ends a request to an address that is slow to accept the connection while another address accepts, with
+    /// ``FasterAddress``.
+    func race(_ ways: ArraySlice<Way>, port: Int) {
+        guard let way = ways.first, let peer = way.peer else { return }
+        let rivals = ways.filter { $0.source == way.source }.compactMap(\.peer?.address)
+        guard rivals.count > 1 else { return }
+        let start = task.eventLoop.scheduleTask(in: TimeAmount(AddressRace.delay)) { [task, delegate, limit] in
+            guard !delegate.isConnected else { return }
+            AddressRace.winner(of: rivals, port: port, from: way.source, within: limit).whenSuccess { winner in
+                guard let winner, winner != peer.address, delegate.abandon() else { return }
+                task.fail(reason: FasterAddress(address: winner))
+            }
+        }
+        task.futureResult.whenComplete { _ in start.cancel() }
+    }
+
+    /// Whether a request without a connection ended before its attempt to connect did.
+    static func leavesAttempt<Success>(_ result: Result<Success, any Error>) -> Bool {
+        guard case .failure(let error) = result else { return false }
+        return error is FasterAddress || (error as? HTTPClientError) == .cancelled
+            || TransportError(error).kind == .connectTimeout
+    }
+}

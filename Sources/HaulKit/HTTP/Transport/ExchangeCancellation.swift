@@ -1,0 +1,54 @@
+internal import AsyncHTTPClient
+internal import Synchronization
+
+/// Cancels whatever an exchange waits for, from any thread: an admission, a name, an answer.
+final class ExchangeCancellation: Sendable {
+    private struct State {
+        var isCancelled = false
+        var admission: (any AdmissionWait)?
+        var lookup: NameResolver.WaiterID?
+        var task: HTTPClient.Task<AnswerJudgement>?
+    }
+    private let state = Mutex(State())
+    private let names: NameResolver
+
+    init(_ names: NameResolver) { self.names = names }
+
+    var isCancelled: Bool { state.withLock(\.isCancelled) }
+
+    func cancel() {
+        let (task, lookup, admission) = state.withLock { state in
+            state.isCancelled = true
+            return (state.task, state.lookup, state.admission)
+        }
+        admission?.cancel()
+        if let lookup { names.cancel(lookup) }
+        task?.cancel()
+    }
+
+    // MARK: What is cancelled: later, or at once if the exchange has been cancelled
+
+    func add(_ admission: any AdmissionWait) {
+        let isLate = state.withLock { state in
+            state.admission = admission
+            return state.isCancelled
+        }
+        if isLate { admission.cancel() }
+    }
+
+    func add(_ lookup: NameResolver.WaiterID) {
+        let isLate = state.withLock { state in
+            state.lookup = lookup
+            return state.isCancelled
+        }
+        if isLate { names.cancel(lookup) }
+    }
+
+    func add(_ task: HTTPClient.Task<AnswerJudgement>) {
+        let isLate = state.withLock { state in
+            state.task = task
+            return state.isCancelled
+        }
+        if isLate { task.cancel() }
+    }
+}

@@ -1,1 +1,0 @@
-../../HaulCoreTests/Doubles/HeaderFields+Changes.swift

@@ -1,0 +1,1 @@
+../../HaulCoreTests/Doubles/HeaderFields+Literal.swift
