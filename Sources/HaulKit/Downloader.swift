@@ -42,61 +42,17 @@ public actor Downloader {
     ///   ``DownloadError/Code/internalFault``: a library such as libfaketime has set the monotonic clock below zero.
     public init(_ configuration: Configuration = Configuration()) async throws(DownloadError) {
         // Event loops of SwiftNIO end the process if the monotonic clock is negative, or if no file descriptor is left.
-        if SystemCalls.isClockNegative() {
-            throw DownloadError(
-                .internalFault,
-                "The clock that measures time-outs stands below zero: a library that is loaded before others (LD_PRELOAD), such as libfaketime, moves it. Let it leave the monotonic clock alone (FAKETIME_DONT_FAKE_MONOTONIC=1)."
-            )
-        }
+        try SystemCalls.checkClock()
         try configuration.storage.checkFolder()
         try DescriptorLimit.check(eventLoops: configuration.network.eventLoops ?? System.coreCount)
-        let isTight = DescriptorBudget(now: configuration).isTight
-        let transport = try HTTPTransport(
-            .init(
-                connectTimeout: configuration.connections.connectTimeout,
-                stallTimeout: configuration.connections.stallTimeout,
-                proxies: configuration.network.proxies,
-                netrc: configuration.network.netrc,
-                userAgent: configuration.network.userAgent,
-                binding: configuration.network.binding,
-                deniedAddresses: configuration.network.deniedAddresses,
-                admission: configuration.network.admission,
-                idleTimeout: configuration.network.idleTimeout,
-                isTight: isTight,
-                names: NameResolver(limits: isTight ? .tight : .init())
-            ),
-            certificateAuthorities: configuration.network.certificateAuthorities
-        )
+        let isTight = DescriptorBudget(for: configuration).isTight
+        let transport = try HTTPTransport(configuration, isTight: isTight)
         let disk = PosixDisk(makesFolders: configuration.storage.makesFolders)
-        let logger = configuration.telemetry.logger
-        let contention = StoreContention(onWait: { path in
-            logger.debug("store: another program keeps \(path) locked")
-            configuration.storage.onStoreWait?(path)
-        })
-        let bootID = disk.bootID
-        // Opening may wait for another process.
-        let store = try await BlockingExecutor.waiting.run { () throws(DownloadError) in
-            if configuration.storage.isInMemory { return try DownloadStore.inMemory(bootID: bootID, logger) }
-            return try DownloadStore(
-                folder: configuration.storage.stateFolder,
-                name: configuration.storage.name,
-                isExclusive: configuration.storage.restoration == .everything,
-                bootID: bootID,
-                movingRoot: configuration.storage.movingRoot,
-                contention: contention,
-                observer: { event in
-                    if case .failed(let error) = event { logger.debug("store: \(error)") }
-                },
-                onFailure: { error in
-                    logger.debug("store: \(error)")
-                    configuration.storage.onStoreFailure?(error)
-                },
-                onOddRow: { name in
-                    logger.debug("store: a row cannot be read: \(name)")
-                    configuration.storage.onOddRow?(name)
-                }
-            )
-        }
+        let store = try await DownloadStore.open(
+            configuration.storage,
+            bootID: disk.bootID,
+            configuration.telemetry.logger
+        )
         _ = MultiThreadedEventLoopGroup.singleton
         try await self.init(
             configuration,
@@ -104,7 +60,7 @@ public actor Downloader {
             disk: disk,
             store: store,
             time: EngineClock(ContinuousClock()),
-            descriptors: DescriptorBudget(now: configuration),
+            descriptors: DescriptorBudget(for: configuration),
             seed: UInt64.random(in: .min ... .max)
         )
     }

@@ -19,21 +19,10 @@ extension DownloadMachine {
         at now: Instant
     ) -> [Action] {
         guard case .connecting(id, let question) = state else {
-            guard state == .transferring else { return [] }
-            if let renewal = renewLink(whileTransferring: id, head, at: now) { return renewal }
-            let asked = transfer.active[id].flatMap { $0.source == 0 ? $0.question?.link : nil }
-            let (actions, outcome) = transfer.answered(id, head, retryAfter: retryAfter, &sources, at: now)
-            if let asked, transfer.active[id]?.isFlowing == true { noteGoodLink(asked) }
-            return actions + follow(outcome, at: now)
+            return state == .transferring ? furtherHead(id, head, retryAfter: retryAfter, at: now) : []
         }
         transfer.noteFirstAnswer(at: now)
-        var answer = RangeResponse.judge(head, to: question, after: persisted.count > 0 ? resource : nil)
-        if let size = settings.size, let total = answer.resource?.total, total != size {
-            answer = .refuse(.otherSize(expected: size, actual: total))
-        }
-        if let total = answer.resource?.total, let pieces = settings.pieces, !pieces.covers(total) {
-            answer = .refuse(.otherPieces(actual: total))
-        }
+        let answer = firstAnswer(head, to: question)
         if let decision = otherFileBehindLink(head, to: question) { return [.close(id)] + retry(decision, at: now) }
         if dropsMore(answer, to: question) { return [.close(id)] + retry(otherFile, at: now) }
         if case .accept = answer, question.isComparison || question.isCompared, !comparison.isAnswered(from: head) {
@@ -59,23 +48,53 @@ extension DownloadMachine {
         case .startOver(let reason):
             return [.close(id)] + startOver(reason, at: now)
         case .refuse(let refusal):
-            var decision = RetryClassifier.decision(
-                on: refusal,
-                host: head.url.host ?? "",
-                isRedirected: head.isRedirected,
-                credentials: head.credentials
-            )
-            if case .status(let status) = refusal, (400...410).contains(status), decision.isWorthRetrying,
-                status != 408
-            {
-                if !patience.renewsLink() { decision = .init(isWorthRetrying: false, error: decision.error) }
-            }
-            let isFinal = !decision.isWorthRetrying || refusal == .webPage
-            if isFinal, let renewal = renewLink(after: decision, head, question, at: now) {
-                return [.close(id)] + renewal
-            }
-            return [.close(id)] + retry(decision, retryAfter: retryAfter, at: now)
+            return [.close(id)] + refused(refusal, head, to: question, retryAfter: retryAfter, at: now)
         }
+    }
+
+    /// Takes the answer to an additional connection.
+    private mutating func furtherHead(
+        _ id: ConnectionID,
+        _ head: ResponseHead,
+        retryAfter: Duration?,
+        at now: Instant
+    ) -> [Action] {
+        if let renewal = renewLink(whileTransferring: id, head, at: now) { return renewal }
+        let asked = transfer.active[id].flatMap { $0.source == 0 ? $0.question?.link : nil }
+        let (actions, outcome) = transfer.answered(id, head, retryAfter: retryAfter, &sources, at: now)
+        if let asked, transfer.active[id]?.isFlowing == true { noteGoodLink(asked) }
+        return actions + follow(outcome, at: now)
+    }
+
+    /// Judges the answer to a first request, also against the size and the pieces that the user expects.
+    private func firstAnswer(_ head: ResponseHead, to question: RangeRequest) -> RangeResponse {
+        let answer = RangeResponse.judge(head, to: question, after: persisted.count > 0 ? resource : nil)
+        guard let total = answer.resource?.total else { return answer }
+        if let size = settings.size, total != size { return .refuse(.otherSize(expected: size, actual: total)) }
+        if let pieces = settings.pieces, !pieces.covers(total) { return .refuse(.otherPieces(actual: total)) }
+        return answer
+    }
+
+    /// Renews the link, tries again or fails after a refusal of a first request.
+    private mutating func refused(
+        _ refusal: RangeResponse.Refusal,
+        _ head: ResponseHead,
+        to question: RangeRequest,
+        retryAfter: Duration?,
+        at now: Instant
+    ) -> [Action] {
+        var decision = RetryClassifier.decision(
+            on: refusal,
+            host: head.url.host ?? "",
+            isRedirected: head.isRedirected,
+            credentials: head.credentials
+        )
+        if case .status(let status) = refusal, (400...410).contains(status), decision.isWorthRetrying, status != 408 {
+            if !patience.renewsLink() { decision = .init(isWorthRetrying: false, error: decision.error) }
+        }
+        let isFinal = !decision.isWorthRetrying || refusal == .webPage
+        if isFinal, let renewal = renewLink(after: decision, head, question, at: now) { return renewal }
+        return retry(decision, retryAfter: retryAfter, at: now)
     }
 
     package mutating func prepare(

@@ -19,21 +19,14 @@ extension DownloadMachine {
         case .retargeted(let settings, let isFromReplacedSource):
             retarget(settings, isFromReplacedSource: isFromReplacedSource)
             return []
-        case .slotWithdrawn:
-            switch state {
-            // The download is almost complete or has no slot.
-            case .verifying, .publishing, .queued, .paused, .failed: return []
-            default: return stop(.yield)
-            }
+        case .slotWithdrawn: return slotWithdrawn()
         case .pauseRequested: return stop(.pause)
         case .resumeRequested: return resume()
         case .cancelRequested: return stop(.cancel)
         case .held(let reason): return held(reason)
         case .holdEnded(let reason): return holdEnded(reason)
         case .spaceMissing(let reason, let error): return spaceMissing(reason, error)
-        case .slotGranted:
-            guard state == .queued else { return [] }
-            return recover()
+        case .slotGranted: return state == .queued ? recover() : []
         case .recovered(let found, let version):
             if let version { takeOver(version) }
             return recovered(found, at: now)
@@ -44,49 +37,72 @@ extension DownloadMachine {
         case .prepared(let id): return prepared(id, at: now)
         case .bytesLanded(let persisted): return bytesLanded(persisted, at: now)
         case .connectionEnded(let id, let end): return connectionEnded(id, end, at: now)
-        case .pieceChecked(let index, let isRight):
-            guard state == .transferring else { return [] }
-            let (actions, outcome) = transfer.checked(index, isRight: isRight, &sources, at: now)
-            for case .forget(let range) in actions { forget(range) }
-            // A wrong piece is requested again at once. `transfer` counts the attempts.
-            return actions + (outcome == .noConnections ? open(at: now) : follow(outcome, at: now))
-        case .connectionWanted(let hosts):
-            guard state == .transferring else { return [] }
-            return transfer.yield(from: hosts, at: now)
+        case .pieceChecked(let index, let isRight): return pieceChecked(index, isRight: isRight, at: now)
+        case .connectionWanted(let hosts): return state == .transferring ? transfer.yield(from: hosts, at: now) : []
         case .sourceFound(let id, let link): return sourceFound(id, link, at: now)
         case .sourceFailed(let id, let error): return sourceFailed(id, error, at: now)
         case .sourceReplaced(let link): return sourceReplaced(link, at: now)
-        case .timerFired(let id):
-            guard case .backingOff = state, id.number == timers else { return [] }
-            return recoversAfterRest ? recover() : open(at: now)
+        case .timerFired(let id): return timerFired(id, at: now)
         case .verified(let decision): return verified(decision, at: now)
-        case .published(let path):
-            guard state == .publishing else { return [] }
-            wish = .run
-            state = .completed(path: path)
-            return [.releaseFile, .report]
+        case .published(let path): return published(path)
         case .renamed(let path):
             if case .completed = state { state = .completed(path: path) }
             return []
-        case .skipped(let path):
-            let closing: [Action]
-            switch state {
-            case .inspectingDisk, .publishing: closing = []
-            case .preparing(let id, _, let ended): closing = ended == nil ? [.close(id)] : []
-            default: return []
-            }
-            wish = .run
-            state = .completed(path: path)
-            return link.stopAsking() + closing + [.releaseFile, .report]
-        case .stepFailed(let error) where error.code == .tooManyOpenFiles: return waitForFiles(error, at: now)
-        case .stepFailed(let error):
-            switch state {
-            case .inspectingDisk, .publishing, .verifying: return settleOr { $0.fail(error) }
-            case .preparing(let id, _, let ended):
-                return (ended == nil ? [.close(id)] : []) + settleOr { $0.fail(error) }
-            case .transferring: return transfer.closeAll() + fail(error)
-            default: return []
-            }
+        case .skipped(let path): return skipped(path)
+        case .stepFailed(let error): return stepFailed(error, at: now)
+        }
+    }
+
+    private mutating func slotWithdrawn() -> [Action] {
+        switch state {
+        // The download is almost complete or has no slot.
+        case .verifying, .publishing, .queued, .paused, .failed: []
+        default: stop(.yield)
+        }
+    }
+
+    private mutating func pieceChecked(_ index: Int, isRight: Bool, at now: Instant) -> [Action] {
+        guard state == .transferring else { return [] }
+        let (actions, outcome) = transfer.checked(index, isRight: isRight, &sources, at: now)
+        for case .forget(let range) in actions { forget(range) }
+        // A wrong piece is requested again at once. `transfer` counts the attempts.
+        return actions + (outcome == .noConnections ? open(at: now) : follow(outcome, at: now))
+    }
+
+    private mutating func timerFired(_ id: TimerID, at now: Instant) -> [Action] {
+        guard case .backingOff = state, id.number == timers else { return [] }
+        return recoversAfterRest ? recover() : open(at: now)
+    }
+
+    private mutating func published(_ path: String) -> [Action] {
+        guard state == .publishing else { return [] }
+        wish = .run
+        state = .completed(path: path)
+        return [.releaseFile, .report]
+    }
+
+    /// Completes the download with a file that is left alone at the final name.
+    private mutating func skipped(_ path: String) -> [Action] {
+        let closing: [Action]
+        switch state {
+        case .inspectingDisk, .publishing: closing = []
+        case .preparing(let id, _, let ended): closing = ended == nil ? [.close(id)] : []
+        default: return []
+        }
+        wish = .run
+        state = .completed(path: path)
+        return link.stopAsking() + closing + [.releaseFile, .report]
+    }
+
+    /// Ends the download after a failed step, or waits for files that others will close.
+    private mutating func stepFailed(_ error: DownloadError, at now: Instant) -> [Action] {
+        if error.code == .tooManyOpenFiles { return waitForFiles(error, at: now) }
+        switch state {
+        case .inspectingDisk, .publishing, .verifying: return settleOr { $0.fail(error) }
+        case .preparing(let id, _, let ended):
+            return (ended == nil ? [.close(id)] : []) + settleOr { $0.fail(error) }
+        case .transferring: return transfer.closeAll() + fail(error)
+        default: return []
         }
     }
 }

@@ -8,71 +8,76 @@ package enum RetryClassifier {
 
     package static func decision(on failure: TransportError, host: String) -> Decision {
         if let report = failure.report { return Decision(isWorthRetrying: false, error: report) }
-        func decision(_ retry: Bool, _ code: DownloadError.Code, _ message: String) -> Decision {
-            let cause = failure.detail.isEmpty ? nil : failure.detail
-            return Decision(isWorthRetrying: retry, error: DownloadError(code, message, cause: cause))
-        }
         let host = failure.host ?? host
+        let cause = failure.detail.isEmpty ? nil : failure.detail
         if let proxy = failure.proxy {
-            let (retry, message) = text(of: failure.kind, ofProxy: proxy, host)
-            return decision(retry, .proxyFailed, message)
+            let (isWorthRetrying, message) = text(of: failure.kind, ofProxy: proxy, host)
+            return Decision(isWorthRetrying: isWorthRetrying, error: DownloadError(.proxyFailed, message, cause: cause))
         }
+        let (isWorthRetrying, code, message) = text(of: failure.kind, ofServer: host)
+        return Decision(isWorthRetrying: isWorthRetrying, error: DownloadError(code, message, cause: cause))
+    }
+
+    /// Returns whether to try a failed server again, and the code and the message of the failure.
+    private static func text(of kind: TransportError.Kind, ofServer host: String)
+        -> (Bool, DownloadError.Code, String)
+    {
         // Whether to retry, and why:
-        return switch failure.kind {
+        switch kind {
         case .invalidURL:  // it will not become valid
-            decision(false, .invalidURL, "This URL cannot be downloaded.")
+            (false, .invalidURL, "This URL cannot be downloaded.")
         case .bindingFailed:  // a tunnel that is being set up again
-            decision(true, .connectionFailed, "The network that connections are to go out through cannot be used.")
+            (true, .connectionFailed, "The network that connections are to go out through cannot be used.")
         case .nameNotResolved:  // Wi-Fi that is just coming back fails like this
-            decision(true, .nameNotResolved, "The name \(host) could not be found. Check the spelling and the network.")
+            (true, .nameNotResolved, "The name \(host) could not be found. Check the spelling and the network.")
         case .addressDenied:  // the settings do not change by waiting
-            decision(
+            (
                 false,
                 .addressDenied,
                 "\(host) has an address that downloads may not connect to here. The settings allow others only."
             )
         case .connectionRefused:  // a server that restarts
-            decision(
+            (
                 true,
                 .connectionFailed,
                 "\(host) refuses connections. Check the address and port, or try again later."
             )
         case .connectionFailed:
-            decision(true, .connectionFailed, "No connection to \(host) could be made. Check the network.")
+            (true, .connectionFailed, "No connection to \(host) could be made. Check the network.")
         case .tooManyOpenFiles:  // others will be closed
-            decision(
+            (
                 true,
                 .tooManyOpenFiles,
                 "Too many files are open for a connection to \(host). Raise the limit (ulimit -n) or run fewer downloads at once."
             )
         case .connectTimeout, .responseTimeout:
-            decision(true, .timedOut, "\(host) did not answer in time.")
+            (true, .timedOut, "\(host) did not answer in time.")
         case .stalled:
-            decision(true, .timedOut, "\(host) stopped sending.")
+            (true, .timedOut, "\(host) stopped sending.")
         case .connectionLost:
-            decision(true, .connectionLost, "The connection to \(host) broke.")
+            (true, .connectionLost, "The connection to \(host) broke.")
         case .tlsRefused:  // the same certificate would come again
-            decision(
+            (
                 false,
                 .tlsFailed,
                 "The certificate of \(host) could not be verified by the trusted authorities."
             )
         case .proxyFailed:  // the server that it could not reach may be there again
-            decision(true, .proxyFailed, "The proxy did not reach \(host).")
+            (true, .proxyFailed, "The proxy did not reach \(host).")
         case .proxyRefused:  // its settings do not change by waiting
-            decision(false, .proxyFailed, "The proxy did not make the connection to \(host).")
+            (false, .proxyFailed, "The proxy did not make the connection to \(host).")
         case .tooManyRedirects:
-            decision(false, .tooManyRedirects, "The server redirects without end.")
+            (false, .tooManyRedirects, "The server redirects without end.")
         case .insecureRedirect:
-            decision(
+            (
                 false,
                 .insecureRedirect,
                 "The server redirects from https to http, where anyone on the way could change the file. Haul does not follow."
             )
         case .badRedirect:
-            decision(false, .malformedResponse, "The server redirects to something that is no http or https URL.")
+            (false, .malformedResponse, "The server redirects to something that is no http or https URL.")
         case .malformedResponse:  // a truncated or garbled head may be an accident on the way
-            decision(true, .malformedResponse, "\(host) sent an answer that is not proper HTTP.")
+            (true, .malformedResponse, "\(host) sent an answer that is not proper HTTP.")
         }
     }
 

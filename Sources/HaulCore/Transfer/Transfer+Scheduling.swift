@@ -36,9 +36,36 @@ extension Transfer {
         return asked
     }
 
+    /// Opens one additional connection; `nil` if none is of use.
     mutating func openOne(_ sources: inout SourceSelector, at now: Instant) -> [Action]? {
         // If no connection is left, the machine opens a first one by the whole validator ladder.
-        guard var plan, !active.isEmpty else { return nil }
+        guard plan != nil, !active.isEmpty, let source = nextSource(sources, at: now) else { return nil }
+        let isForeign = isForeign(source, sources)
+        let isOnTrial = pieces != nil && isForeign && !sources.sources[source].isProven
+        let most = isOnTrial ? terms.pieces?.pieceLength : nil
+        let id = issueID()
+        guard let (claim, range) = assign(id, bestSpeed: sources.sources[source].bytesPerSecond, most: most, at: now)
+        else {
+            issued -= 1
+            return nil
+        }
+        connectionSlots?[sources.sources[source].origin, default: 1] -= 1
+        let actions = noteShortened(by: claim, of: id)
+        let question = question(for: range, from: source, isForeign: isForeign, sources)
+        var connection = ActiveConnection(
+            source: source,
+            sources.sources[source].origin,
+            question: question,
+            reach: range.upperBound,
+            at: now
+        )
+        connection.isShortened = claim.isHedge
+        active[id] = connection
+        return actions + [.open(id, question)]
+    }
+
+    /// Returns the source of the next connection. Notes if only a connection slot is missing.
+    private mutating func nextSource(_ sources: SourceSelector, at now: Instant) -> Int? {
         let open = active.values.reduce(into: [:]) { $0[$1.source, default: 0] += 1 }
         var isCrowded = false
         let next = sources.next(
@@ -53,46 +80,59 @@ extension Transfer {
             if !hasSlot { isCrowded = true }
             return hasSlot
         }
-        guard let source = next else {
-            wantsConnectionSlot = isCrowded
-            return nil
-        }
-        let isForeign = isForeign(source, sources)
-        let isOnTrial = pieces != nil && isForeign && !sources.sources[source].isProven
+        if next == nil { wantsConnectionSlot = isCrowded }
+        return next
+    }
+
+    /// Assigns a range to a new connection; `nil` if no range is worth a connection.
+    ///
+    /// - Parameters:
+    ///   - bestSpeed: the best speed of the connection's source; `nil` if it is not known.
+    ///   - most: largest length of the range; `nil` without a limit.
+    private mutating func assign(_ id: ConnectionID, bestSpeed: Double?, most: Int64?, at now: Instant)
+        -> (claim: SegmentPlan.Claim, range: Range<Int64>)?
+    {
+        guard var plan else { return nil }
         let speeds = active.compactMapValues { $0.measuredSpeed(at: now) }
-        let id = issueID()
         // At the end of a file there is no time for a long measurement, and only slow connections are left to compare
         // with. The best speed of this source is known.
         var hoped = active.compactMapValues { $0.measuredSpeed(at: now, after: max(.milliseconds(25), requestTime)) }
-        hoped[id] = sources.sources[source].bytesPerSecond
-        let most = isOnTrial ? terms.pieces?.pieceLength : nil
+        hoped[id] = bestSpeed
         // If a speed limit slows the download, a second connection would be no faster.
         guard
             let claim = plan.claim(for: id, speeds: speeds, most: most, requestTime: requestTime)
                 ?? (isHeldBack ? nil : plan.hedge(for: id, speeds: hoped, requestTime: requestTime))
-        else {
-            issued -= 1
-            return nil
-        }
+        else { return nil }
         var range = claim.range
         if let most, range.upperBound - range.lowerBound > most {
             plan.trim(id, to: most)
             range = range.lowerBound..<range.lowerBound + most
         }
         self.plan = plan
-        connectionSlots?[sources.sources[source].origin, default: 1] -= 1
-        var actions: [Action] = []
-        if let narrowed = claim.narrowed {
-            active[narrowed.id]?.isShortened = true
-            actions.append(.shorten(narrowed.id, to: narrowed.newEnd))
-        }
-        if claim.isHedge {
+        return (claim, range)
+    }
+
+    /// Marks the connections that owe less than they were asked for because of a claim of `id`, and shortens the one
+    /// that the claim narrows.
+    private mutating func noteShortened(by claim: SegmentPlan.Claim, of id: ConnectionID) -> [Action] {
+        if claim.isHedge, let segments = plan?.segments {
             // The first connection to bring the last of these bytes makes the other one needless.
-            for (other, segment) in plan.segments
-            where other != id && segment.end > claim.range.lowerBound
-                && segment.position < claim.range.upperBound
-            { active[other]?.isShortened = true }
+            for (other, segment) in segments
+            where other != id && segment.end > claim.range.lowerBound && segment.position < claim.range.upperBound {
+                active[other]?.isShortened = true
+            }
         }
+        guard let narrowed = claim.narrowed else { return [] }
+        active[narrowed.id]?.isShortened = true
+        return [.shorten(narrowed.id, to: narrowed.newEnd)]
+    }
+
+    private func question(
+        for range: Range<Int64>,
+        from source: Int,
+        isForeign: Bool,
+        _ sources: SourceSelector
+    ) -> RangeRequest {
         var question = RangeRequest.further(range, of: terms.resource, isPlain: doubts > 0)
         question.source = source
         question.link = sources.link.number
@@ -101,17 +141,7 @@ extension Transfer {
             // Uses the source's own tag for the version, if it has sent one.
             question.condition = sources.sources[source].validator?.strongTag.map { .ifMatch($0.text) } ?? .none
         }
-        var connection = ActiveConnection(
-            source: source,
-            sources.sources[source].origin,
-            question: question,
-            reach: range.upperBound,
-            at: now
-        )
-        connection.isShortened = claim.isHedge
-        active[id] = connection
-        actions.append(.open(id, question))
-        return actions
+        return question
     }
 
     /// Closes connections that are silent, or far slower than the others with much left to bring. A new connection is

@@ -44,8 +44,8 @@ package struct DescriptorBudget: Sendable, Equatable {
         connections = max(downloads, (shared - running - backingOff) / 2)
     }
 
-    /// Shares out the descriptors that are free at this moment.
-    init(now configuration: Configuration) {
+    /// Shares out the descriptors that are free now.
+    init(for configuration: Downloader.Configuration) {
         self.init(
             free: DescriptorLimit.free - configuration.network.otherDescriptors,
             active: configuration.queue.maxConcurrentDownloads

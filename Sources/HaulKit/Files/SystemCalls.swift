@@ -320,10 +320,16 @@ package enum SystemCalls {
         return Array(UnsafeRawBufferPointer(start: path, count: strlen(path)))
     }
 
-    /// Whether the monotonic clock is negative, which only happens under a library that moves clocks.
-    static func isClockNegative() -> Bool {
+    /// Checks that the monotonic clock is not negative, which only happens under a library that moves clocks.
+    ///
+    /// - Throws: ``DownloadError`` with code ``DownloadError/Code/internalFault``.
+    static func checkClock() throws(DownloadError) {
         var time = timespec()
-        return clock_gettime(CLOCK_MONOTONIC, &time) == 0 && time.tv_sec < 0
+        guard clock_gettime(CLOCK_MONOTONIC, &time) == 0, time.tv_sec < 0 else { return }
+        throw DownloadError(
+            .internalFault,
+            "The clock that measures time-outs stands below zero: a library that is loaded before others (LD_PRELOAD), such as libfaketime, moves it. Let it leave the monotonic clock alone (FAKETIME_DONT_FAKE_MONOTONIC=1)."
+        )
     }
 
     /// Whether a process with this number exists, of this user or another.

@@ -36,12 +36,7 @@ struct StoreFile {
     ) throws(DownloadError) {
         self.contention = contention
         isShared = !isExclusive
-        guard !name.isEmpty, !name.contains("/"), name.first != "." else {
-            throw DownloadError(
-                .storeFailed,
-                "A downloader's name must not be empty, begin with a dot or contain a slash."
-            )
-        }
+        try Self.check(name: name)
         let lock: NameLock
         do {
             try PosixDisk().createFolder(folder, mode: 0o700)
@@ -60,15 +55,7 @@ struct StoreFile {
         }
         self.lock = lock
         let migrate = { (migrator: DatabaseMigrator, queue: DatabaseQueue) throws in
-            // A running process of an earlier version would take the new rows for unreadable ones.
-            guard try Self.take(lock, isExclusive: true) else {
-                throw DownloadError(
-                    .inUse,
-                    "A process of an earlier version of Haul uses the store \(path). Wait until it ends, or stop it."
-                )
-            }
-            try migrator.migrate(queue)
-            _ = try Self.take(lock, isExclusive: isExclusive)
+            try Self.migrate(queue, migrator, path, lock, isExclusive: isExclusive)
         }
         do {
             // Other users that have the store open have found it intact or know of its damage. So only a lone user
@@ -85,6 +72,34 @@ struct StoreFile {
             let log = try StoreLog(ofDatabaseAt: path)
             syncLog = { () throws(DiskError) in try log.sync() }
         } catch { throw Self.error(error, path) }
+    }
+
+    private static func check(name: String) throws(DownloadError) {
+        guard !name.isEmpty, !name.contains("/"), name.first != "." else {
+            throw DownloadError(
+                .storeFailed,
+                "A downloader's name must not be empty, begin with a dot or contain a slash."
+            )
+        }
+    }
+
+    /// Brings a store of an earlier version up to date, while no other process uses the store.
+    private static func migrate(
+        _ queue: DatabaseQueue,
+        _ migrator: DatabaseMigrator,
+        _ path: String,
+        _ lock: NameLock,
+        isExclusive: Bool
+    ) throws {
+        // A running process of an earlier version would take the new rows for unreadable ones.
+        guard try take(lock, isExclusive: true) else {
+            throw DownloadError(
+                .inUse,
+                "A process of an earlier version of Haul uses the store \(path). Wait until it ends, or stop it."
+            )
+        }
+        try migrator.migrate(queue)
+        _ = try take(lock, isExclusive: isExclusive)
     }
 
     /// Follows a symbolic link, because SQLite keeps the log beside the target of the link.

@@ -58,6 +58,24 @@ final class HTTPTransport: SourceReading {
         clients = HTTPClients { [tls] way in Self.configuration(way, options, tls) }
     }
 
+    /// - Throws: as ``init(_:certificateAuthorities:)``.
+    convenience init(_ configuration: Downloader.Configuration, isTight: Bool) throws(DownloadError) {
+        let options = Options(
+            connectTimeout: configuration.connections.connectTimeout,
+            stallTimeout: configuration.connections.stallTimeout,
+            proxies: configuration.network.proxies,
+            netrc: configuration.network.netrc,
+            userAgent: configuration.network.userAgent,
+            binding: configuration.network.binding,
+            deniedAddresses: configuration.network.deniedAddresses,
+            admission: configuration.network.admission,
+            idleTimeout: configuration.network.idleTimeout,
+            isTight: isTight,
+            names: NameResolver(limits: isTight ? .tight : .init())
+        )
+        try self.init(options, certificateAuthorities: configuration.network.certificateAuthorities)
+    }
+
     func check(_ url: URL) throws(DownloadError) { try HTTPURL.check(url) }
 
     func take(_ configuration: Downloader.Configuration) {
