@@ -48,8 +48,8 @@ public actor Downloader {
         let isTight = DescriptorBudget(for: configuration).isTight
         let transport = try HTTPTransport(configuration, isTight: isTight)
         let disk = PosixDisk(makesFolders: configuration.storage.makesFolders)
-        let store = try await DownloadStore.open(
-            configuration.storage,
+        let store = try await DownloadStore.make(
+            for: configuration.storage,
             bootID: disk.bootID,
             configuration.telemetry.logger
         )

@@ -2,7 +2,7 @@ internal import Logging
 
 extension DownloadStore {
     /// Opens the store of a downloader. May wait for another process.
-    static func open(_ storage: Downloader.Configuration.Storage, bootID: String, _ logger: Logger)
+    static func make(for storage: Downloader.Configuration.Storage, bootID: String, _ logger: Logger)
         async throws(DownloadError) -> DownloadStore
     {
         let contention = StoreContention(onWait: { path in

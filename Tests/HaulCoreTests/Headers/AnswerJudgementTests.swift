@@ -78,7 +78,7 @@ struct AnswerJudgementTests {
 
     @Test(
         arguments: [
-            ("ftp://h/b", .badRedirect), ("http:///", .badRedirect), ("http://h/b", .insecureRedirect),
+            ("ftp://h/b", .badRedirect), ("https:///x", .badRedirect), ("http://h/b", .insecureRedirect),
             ("http://o/b", .insecureRedirect),
         ] as [(String, TransportError.Kind)]
     )
