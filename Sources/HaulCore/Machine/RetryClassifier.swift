@@ -37,11 +37,7 @@ package enum RetryClassifier {
                 "\(host) has an address that downloads may not connect to here. The settings allow others only."
             )
         case .connectionRefused:  // a server that restarts
-            (
-                true,
-                .connectionFailed,
-                "\(host) refuses connections. Check the address and port, or try again later."
-            )
+            (true, .connectionFailed, "\(host) refuses connections. Check the address and port, or try again later.")
         case .connectionFailed:
             (true, .connectionFailed, "No connection to \(host) could be made. Check the network.")
         case .tooManyOpenFiles:  // others will be closed
@@ -57,11 +53,7 @@ package enum RetryClassifier {
         case .connectionLost:
             (true, .connectionLost, "The connection to \(host) broke.")
         case .tlsRefused:  // the same certificate would come again
-            (
-                false,
-                .tlsFailed,
-                "The certificate of \(host) could not be verified by the trusted authorities."
-            )
+            (false, .tlsFailed, "The certificate of \(host) could not be verified by the trusted authorities.")
         case .proxyFailed:  // the server that it could not reach may be there again
             (true, .proxyFailed, "The proxy did not reach \(host).")
         case .proxyRefused:  // its settings do not change by waiting
