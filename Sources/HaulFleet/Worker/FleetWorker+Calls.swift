@@ -34,18 +34,3 @@ extension FleetWorker {
         }
     }
 }
-
-extension WorkerCall {
-    /// Name of the call in log messages.
-    var name: String {
-        switch self {
-        case .register: "register"
-        case .claim: "claim"
-        case .beat: "beat"
-        case .gate: "gate"
-        case .report: "report"
-        case .maintain: "maintain"
-        case .leave: "leave"
-        }
-    }
-}

@@ -19,8 +19,6 @@ package actor FleetWorker {
     private var machine: WorkerMachine
     /// The worker's current number in the queue; `nil` before the registration.
     private(set) var worker: WorkerID?
-    /// Outcomes of accepted reports until their items are discarded. They decide whether the items' bytes are kept.
-    private var lastOutcomes: [LeaseKey: Report.Outcome] = [:]
     private var timer: (at: Duration, task: Task<Void, Never>)?
     private var isAborting = false
     private var failure: FleetError?
@@ -106,7 +104,7 @@ package actor FleetWorker {
         await items.shutDown()
         if let failure { throw failure }
         // Aborts the uploads of items that ended last, because no other worker may be left to do so.
-        if machine.stop == .drain { await abortOrphanUploads() }
+        if machine.stop.kind == .drain { await abortOrphanUploads() }
     }
 
     private var isEnded = false
@@ -143,17 +141,9 @@ package actor FleetWorker {
         case .resume(let key): items.resume(key)
         case .prepare(let file): prepare(file)
         case .publish(let files): publish(files)
-        case .discard(let key): items.discard(key, keepsBytes: keepsBytes(lastOutcomes.removeValue(forKey: key)))
+        case .discard(let key, let keepsBytes): items.discard(key, keepsBytes: keepsBytes)
         case .blockHost(let id, let duration): items.pacer.block(id, for: duration)
         case .end(let error): (failure, isEnded) = (error, true)
-        }
-    }
-
-    /// Whether this worker may get the item again and continue it.
-    private func keepsBytes(_ outcome: Report.Outcome?) -> Bool {
-        switch outcome {
-        case .completed, .failed: false
-        case .retry, .returned, nil: true
         }
     }
 
@@ -220,7 +210,7 @@ package actor FleetWorker {
         case .published(let outcomes):
             // One warning per reason, not per file.
             for case .failed(let error) in Set(outcomes.values) { noteTrouble(error) }
-        case .callFailed(let call, let error): logger.debug("fleet: \(call.name) failed: \(error)")
+        case .callFailed(let call, let error): logger.debug("fleet: \(call.kind) failed: \(error)")
         default: break
         }
     }
@@ -246,7 +236,6 @@ package actor FleetWorker {
 
     private func count(_ reports: [Report], _ accepted: Set<LeaseKey>) {
         for report in reports where accepted.contains(report.key) {
-            lastOutcomes[report.key] = report.outcome
             counts.withLock { counts in
                 switch report.outcome {
                 case .completed(let file):

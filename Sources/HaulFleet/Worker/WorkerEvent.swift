@@ -41,4 +41,20 @@ enum WorkerCall: Sendable, Equatable, Hashable {
     case report([Report])
     case maintain
     case leave
+
+    enum Kind: Int, Sendable, CaseIterable {
+        case register, claim, beat, gate, report, maintain, leave
+    }
+
+    var kind: Kind {
+        switch self {
+        case .register: .register
+        case .claim: .claim
+        case .beat: .beat
+        case .gate: .gate
+        case .report: .report
+        case .maintain: .maintain
+        case .leave: .leave
+        }
+    }
 }

@@ -5,84 +5,71 @@ extension WorkerMachine {
 
     /// Time of the next claim; `nil` if the worker waits for another event.
     var nextClaim: Duration? {
-        guard phase == .working, stop == nil, !lease.isInDoubt, !claim.isInFlight, room > 0 else { return nil }
-        let earliest = max(claim.notBefore, destination.pausedUntil ?? .zero, destination.probeNotBefore)
+        let pace = calls[.claim]
+        guard phase == .working, !stop.isRequested, !lease.isInDoubt, !pace.isInFlight, room > 0 else { return nil }
+        let earliest = max(pace.notBefore, destination.claimNotBefore)
         if room >= max(1, holdLimit / 4) { return earliest }
         // Smaller claims would cost a transaction per item. After a full claim they are allowed once a second, so that
         // a few large files do not keep the rest waiting.
-        return claims.wasFull && claims.hasEndedItem ? max(earliest, claim.lastSent + .seconds(1)) : nil
+        return claims.wasFull && claims.hasEndedItem ? max(earliest, pace.lastSent + .seconds(1)) : nil
     }
 
     mutating func sendClaim() {
         guard let time = nextClaim, now >= time else { return }
-        claims.limit = max(1, min(settings.claimBatch, room))
-        if destination.pausedUntil != nil {
-            claims.limit = 1
-            destination.probeNotBefore = now + pauseBound
-        }
-        claims.hasEndedItem = false
-        claim.begin(at: now)
-        actions.append(.call(.claim(limit: claims.limit)))
+        let limit = destination.beginProbe(at: now) ? 1 : max(1, min(settings.claimBatch, room))
+        claims.claimBegan()
+        send(.claim(limit: limit))
     }
 
     mutating func claimed(_ answer: Claim, sentAt: Duration) {
-        guard claim.isInFlight, sentAt >= claim.lastSent else { return }
-        claim.succeed()
-        answeredAt = now
+        guard case .claim(let limit) = calls[.claim].inFlight, sentAt >= calls[.claim].lastSent else { return }
+        calls.succeeded(.claim, at: now)
         // The answer is for a dead worker, whose items the queue gives to others.
         guard phase == .working else { return }
-        claims.isPaused = answer.isPaused
-        claims.wasFull = answer.leases.count >= claims.limit
+        claims.claimAnswered(isFull: answer.leases.count >= limit, isPaused: answer.isPaused)
         accept(answer.leases)
         guard answer.leases.isEmpty else {
-            claims.emptyInRow = 0
-            claim.notBefore = claims.wasFull ? now : now + sooner(.milliseconds(200), answer.nextDue)
-            return
+            claims.foundItems()
+            let delay = claims.wasFull ? .zero : delayUntilDue(.milliseconds(200), answer.nextDue)
+            return calls.wait(.claim, until: now + delay)
         }
-        if answer.isDrained, settings.endsWhenDrained, items.isEmpty, stop == nil { stop = .drain }
-        claims.emptyInRow = min(claims.emptyInRow + 1, 16)
-        let backoff = Backoff(base: .milliseconds(200), cap: settings.idleClaimLimit)
-        let idle = answer.isPaused ? settings.idleClaimLimit : backoff.bound(failures: claims.emptyInRow)
-        claim.notBefore = now + sooner(idle, answer.isPaused ? nil : answer.nextDue)
-        destination.probeNotBefore = now
+        if answer.isDrained, settings.endsWhenDrained, items.isEmpty { stop.requestDrain() }
+        claims.foundNothing()
+        let idle =
+            answer.isPaused
+            ? settings.idleClaimLimit : .milliseconds(200) * (1 << min(claims.emptyInRow - 1, 10))
+        let delay = delayUntilDue(min(idle, settings.idleClaimLimit), answer.isPaused ? nil : answer.nextDue)
+        calls.wait(.claim, until: now + delay)
+        destination.probeFoundNoItem(at: now)
         if !answer.isDrained { hurryMaintenance() }
     }
 
     /// Returns a random delay between half of `delay` and `delay`, or a shorter one until `due`.
-    private mutating func sooner(_ delay: Duration, _ due: Duration?) -> Duration {
-        let delay = jittered((delay / 2)...delay)
+    private mutating func delayUntilDue(_ delay: Duration, _ due: Duration?) -> Duration {
+        let delay = delays.random(in: (delay / 2)...delay)
         // An item that is due but was not given out is locked or blocked, so asking at once gains nothing.
         guard let due, due > .zero else { return delay }
         return min(delay, max(due, delay / 8))
     }
 
     mutating func claimFailed(_ error: FleetError) {
-        claim.fail(error)
-        // If the claim took effect, the next claim returns its items.
-        claims.wasFull = true
-        claims.hasEndedItem = true
+        claims.claimFailed()
         guard phase == .working else { return }
-        if isRefusal(error), claim.failures >= Self.refusalLimit { return fail(error) }
-        claim.notBefore = now + callDelay(claim.failures)
+        if calls.isRefusedForGood(.claim) { return end(error) }
+        calls.backOff(.claim, at: now, &delays)
     }
 
     /// Begins items that the queue has leased to the worker.
     mutating func accept(_ leases: [Lease]) {
         for lease in leases where items[lease.key] == nil {
-            items[lease.key] = HeldItem(lease: lease, stage: .waiting)
+            items.add(lease)
             // A database that lost its last commits may give out an epoch twice. While the destination still works on
             // the first lease, no other item may begin under the same key. The next lease has another epoch.
-            if stop == .now || inDestination.contains(lease.key) {
+            if stop.kind == .now || items.isInDestination(lease.key) {
                 giveBack(lease.key)
             } else if !self.lease.isInDoubt {
-                begin(lease.key)
+                beginDownload(lease.key)
             }
         }
-    }
-
-    mutating func begin(_ key: LeaseKey) {
-        guard let lease = items[key]?.lease else { return }
-        items[key]?.stage = .downloading
-        actions.append(.begin(lease))
     }
 }

@@ -1,65 +1,52 @@
 extension WorkerMachine {
     mutating func stopRequested() {
-        guard stop != .now else { return }
-        stop = .now
-        stoppedAt = now
-        for key in items.keys.sorted() { giveBack(key) }
+        guard stop.requestStop(at: now) else { return }
+        for key in items.sortedKeys { giveBack(key) }
     }
 
-    /// Returns an item to the queue unless it has passed the gate.
-    mutating func giveBack(_ key: LeaseKey) {
-        switch items[key]?.stage {
-        case nil, .publishing, .reporting: return
-        case .downloading, .preparing: actions.append(.suspend(key))
-        case .waiting, .staged, .prepared: break
-        }
-        finish(key, .returned)
-        gateQueue.removeAll { $0 == key }
-        prepareQueue.removeAll { $0 == key }
-    }
-
-    mutating func endIfFinished() {
-        guard phase == .working, stop != nil, items.isEmpty, !claim.isInFlight else { return }
-        if phase == .working, stop != .now { stoppedAt = now }
-        phase = .leaving
-        leave = CallPace()
+    mutating func leaveIfFinished() {
+        guard phase == .working, stop.isRequested, items.isEmpty, !calls[.claim].isInFlight else { return }
+        stop.leavingBegan(at: now)
+        enter(.leaving)
+        calls.restart(.leave)
     }
 
     mutating func sendLeave() {
-        guard phase == .leaving, !leave.isInFlight, now >= leave.notBefore else { return }
-        leave.begin(at: now)
-        actions.append(.call(.leave))
+        guard phase == .leaving, !calls[.leave].isInFlight, now >= calls[.leave].notBefore else { return }
+        send(.leave)
     }
 
     mutating func left() {
-        guard phase == .leaving, leave.isInFlight else { return }
-        leave.succeed()
-        fail(nil)
+        guard phase == .leaving, calls[.leave].isInFlight else { return }
+        calls.succeeded(.leave, at: now)
+        end(nil)
     }
 
     mutating func leaveFailed(_ error: FleetError) {
-        leave.fail(error)
-        if error.code == .workerUnknown { return fail(nil) }
-        if isRefusal(error) { return fail(error) }
-        leave.notBefore = now + callDelay(leave.failures, limit: .seconds(2))
+        if error.code == .workerUnknown { return end(nil) }
+        if error.isRefusal { return end(error) }
+        calls.backOff(.leave, at: now, limit: .seconds(2), &delays)
     }
 
     /// Time when an ending worker gives up on the database; `nil` if the worker is not ending or is publishing.
     var givesUpAt: Duration? {
-        guard stop == .now || phase == .leaving, phase != .ended, !isPublishing else { return nil }
-        return max(stoppedAt, answeredAt) + settings.stopPatience
-    }
-
-    private var isPublishing: Bool {
-        items.values.contains { if case .publishing = $0.stage { true } else { false } }
+        guard stop.kind == .now || phase == .leaving, phase != .ended, !items.isAnyPublishing else { return nil }
+        return max(stop.since, calls.answeredAt) + settings.stopPatience
     }
 
     mutating func checkPatience() {
         guard let time = givesUpAt, now >= time else { return }
-        let errors = [leave, report, register, beat, claim, gate].compactMap(\.lastError)
-        fail(
-            errors.first
+        end(
+            calls.lastError
                 ?? FleetError(.databaseUnreachable, "The database did not answer while the worker was ending.")
         )
+    }
+
+    /// Ends the worker at once. Its leases expire.
+    mutating func end(_ error: FleetError?) {
+        guard phase != .ended else { return }
+        suspendTransfers()
+        enter(.ended)
+        request(.end(error))
     }
 }

@@ -1,27 +1,17 @@
 /// Decides how many items a worker holds: as many as it ends in two seconds. Small files then do not wait for the
 /// queue, and a worker with large files leaves items to idle workers.
 extension WorkerMachine {
-    /// Counts the ends of downloads per second.
-    struct Pace: Sendable, Equatable {
-        private var began = Duration.zero
-        private var count = 0
-        private var last = 0
-
-        /// Ends in the previous second, or in the current one if these are more.
-        var perSecond: Int { max(count, last) }
-
-        mutating func noteEnd(at now: Duration) {
-            if now >= began + .seconds(1) {
-                last = now < began + .seconds(2) ? count : 0
-                (began, count) = (now, 0)
-            }
-            count += 1
-        }
-    }
-
     var holdLimit: Int {
         guard let least = settings.leastHeld else { return settings.capacity }
         // Up to `least` running downloads may end in one second by chance, so only further ends count.
-        return min(settings.capacity, least + 2 * max(0, pace.perSecond - least))
+        return min(settings.capacity, least + 2 * max(0, claims.endsPerSecond - least))
+    }
+
+    /// Returns the time for the next batch. Single files wait a moment for more, so that not each one costs a
+    /// transaction.
+    func nextBatch(_ pace: CallPace, waiting: Int) -> Duration? {
+        guard waiting > 0, !pace.isInFlight else { return nil }
+        let isFull = waiting >= min(settings.publishBatch, max(1, holdLimit / 4))
+        return isFull ? pace.notBefore : max(pace.notBefore, pace.lastSent + settings.batchInterval)
     }
 }

@@ -10,7 +10,7 @@ extension History {
         case .resume(let key): resume(key, in: process)
         case .prepare(let file): prepare(file, in: process)
         case .publish(let files): publishLater(files, in: process)
-        case .discard(let key):
+        case .discard(let key, _):
             process.transfers[key] = nil
             process.preparations[key] = nil
             if process.folder.staged[Int(key.item)]?.epoch == key.epoch { process.folder.staged[Int(key.item)] = nil }

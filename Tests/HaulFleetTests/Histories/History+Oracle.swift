@@ -112,7 +112,7 @@ extension History {
         case .publish(let files):
             if isOverdue(process) { violate("p\(process.number) publishes though its lease is in doubt") }
             for key in files.map(\.file.key) { checkDecision(to: key, by: process) }
-        case .discard(let key):
+        case .discard(let key, _):
             if process.transfers[key]?.endsAt != nil || process.preparations[key]?.isSuspended == false
                 || process.publishing.contains(key)
             {
@@ -158,14 +158,9 @@ extension History {
         if isOverdue(process), process.worker != nil, process.transfers.values.contains(where: { $0.endsAt != nil }) {
             violate("p\(process.number) downloads though its lease is in doubt")
         }
-        if machine.nextTimer == nil, !process.isFrozen, !isWaiting(machine) {
+        if machine.nextTimer == nil, !process.isFrozen, !machine.calls.isAnyInFlight {
             violate("p\(process.number) waits for nothing")
         }
-    }
-
-    private func isWaiting(_ machine: WorkerMachine) -> Bool {
-        [machine.register, machine.claim, machine.beat, machine.gate, machine.report, machine.maintain, machine.leave]
-            .contains(where: \.isInFlight)
     }
 
     /// Checks the state after the last event.

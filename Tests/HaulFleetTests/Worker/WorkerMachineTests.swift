@@ -56,7 +56,11 @@ import Testing
                 .call(.report([report]))
             )
         )
-        #expect(machine.handle(.reported([report], accepted: [key]), at: Self.second(7)).contains(.discard(key)))
+        #expect(
+            machine.handle(.reported([report], accepted: [key]), at: Self.second(7)).contains(
+                .discard(key, keepsBytes: false)
+            )
+        )
         #expect(machine.heldCount == 0)
     }
 
@@ -114,7 +118,7 @@ import Testing
     @Test func whatTheGateDoesNotHoldIsDiscarded() {
         var (machine, file) = Self.atGate()
         let key = file.file.key
-        #expect(machine.handle(.gated([key], held: []), at: Self.second(5)).contains(.discard(key)))
+        #expect(machine.handle(.gated([key], held: []), at: Self.second(5)).contains(.discard(key, keepsBytes: true)))
         #expect(machine.heldCount == 0)
     }
 
@@ -123,7 +127,7 @@ import Testing
         let key = file.file.key
         let unknown = FleetError(.workerUnknown, "dead")
         let actions = machine.handle(.callFailed(.gate([key]), unknown), at: Self.second(5))
-        #expect(actions.contains(.discard(key)) && machine.heldCount == 0)
+        #expect(actions.contains(.discard(key, keepsBytes: true)) && machine.heldCount == 0)
         // The machine registers only after the calls of the former worker have been answered.
         while let next = machine.nextTimer, next < Self.second(200) { _ = machine.handle(.timer, at: next) }
         let calls: [WorkerEvent] = [

@@ -1,0 +1,44 @@
+/// What a worker remembers of its last claims and of the claimed items.
+struct ClaimHistory: Sendable, Equatable {
+    /// Whether the last claim returned as many items as it asked for.
+    private(set) var wasFull = true
+    /// Whether an item has ended since the last claim.
+    private(set) var hasEndedItem = false
+    private(set) var isPaused = false
+    /// Number of claims in a row that returned nothing.
+    private(set) var emptyInRow = 0
+    /// Number of items in a row that could not be tried.
+    private(set) var untriedInRow = 0
+    private var ends = EndRate()
+
+    /// Number of downloads that end per second.
+    var endsPerSecond: Int { ends.perSecond }
+
+    /// Forgets everything but the rate of ended downloads, because the worker has registered again.
+    mutating func restart() {
+        let ends = ends
+        self = ClaimHistory()
+        self.ends = ends
+    }
+
+    mutating func claimBegan() { hasEndedItem = false }
+
+    mutating func claimAnswered(isFull: Bool, isPaused: Bool) {
+        (wasFull, self.isPaused) = (isFull, isPaused)
+    }
+
+    /// Allows another claim soon. If the failed one took effect, the next one returns its items.
+    mutating func claimFailed() { (wasFull, hasEndedItem) = (true, true) }
+
+    mutating func foundNothing() { emptyInRow = min(emptyInRow + 1, 16) }
+
+    /// Notes that the last claim returned items or that there are items now.
+    mutating func foundItems() { emptyInRow = 0 }
+
+    mutating func itemEnded() { hasEndedItem = true }
+    mutating func queuePaused(_ isPaused: Bool) { self.isPaused = isPaused }
+
+    mutating func downloadEnded(at now: Duration) { ends.noteEnd(at: now) }
+    mutating func itemWasTried() { untriedInRow = 0 }
+    mutating func itemWasNotTried() { untriedInRow = min(untriedInRow + 1, 16) }
+}

@@ -1,0 +1,82 @@
+/// Failures of the destination or of this machine's disk, and the pauses of claims that follow from them.
+struct DestinationHealth: Sendable, Equatable {
+    /// Number of failures in a row after which the destination counts as the cause.
+    private static let failureLimit = 3
+
+    /// Number of failures in a row.
+    private var failures = 0
+    /// End of the pause of claims, which begins when the destination or the disk accepts nothing; `nil` without a
+    /// pause.
+    private var pausedUntil: Duration?
+    /// Number of pauses since the last success.
+    private var pauses = 0
+    /// After a pause, one item at a time tests whether the destination works again. Earliest time of the next test.
+    private var probeNotBefore = Duration.zero
+    /// Earliest time to repeat interrupted preparations.
+    private(set) var prepareNotBefore = Duration.zero
+    private var cutShortInRow = 0
+
+    /// Whether the destination counts as the cause of the failures.
+    var isToBlame: Bool { failures >= Self.failureLimit }
+
+    /// Earliest time of the next claim.
+    var claimNotBefore: Duration { max(pausedUntil ?? .zero, probeNotBefore) }
+
+    /// Upper bound of the current pause: 8 s for the first, doubled with each further pause, up to 300 s.
+    private var pauseBound: Duration { min(.seconds(300), .seconds(1 << min(pauses + 2, 9))) }
+
+    mutating func failed() { failures += 1 }
+
+    mutating func succeeded(at now: Duration) {
+        failures = 0
+        endPause(at: now)
+    }
+
+    /// Ends the pause after a complete download, unless the destination is to blame.
+    mutating func downloadSucceeded(at now: Duration) { if !isToBlame { endPause(at: now) } }
+
+    /// Pauses claims for 4 s to 5 min, longer with each pause in which nothing succeeds.
+    ///
+    /// - Returns: whether a new pause begins. During a pause the result is false, because items that were already under
+    ///   way do not prolong it.
+    @discardableResult
+    mutating func pauseClaims(at now: Duration, _ delays: inout RandomDelays) -> Bool {
+        if let until = pausedUntil, until > now { return false }
+        pauses += 1
+        pausedUntil = now + delays.random(in: (pauseBound / 2)...pauseBound)
+        probeNotBefore = now
+        return true
+    }
+
+    private mutating func endPause(at now: Duration) {
+        pausedUntil = nil
+        pauses = 0
+        probeNotBefore = now
+    }
+
+    // MARK: Probes
+
+    /// Begins a test of the destination if a pause has not ended with a success yet.
+    ///
+    /// - Returns: whether the next claim is a test and may ask for one item only.
+    mutating func beginProbe(at now: Duration) -> Bool {
+        guard pausedUntil != nil else { return false }
+        probeNotBefore = now + pauseBound
+        return true
+    }
+
+    /// Allows the next test at once, because the claim for the last one returned no item.
+    mutating func probeFoundNoItem(at now: Duration) { probeNotBefore = now }
+
+    // MARK: Preparations
+
+    mutating func preparationSucceeded() { cutShortInRow = 0 }
+
+    /// Postpones the repetition of interrupted preparations, longer with each interruption in a row.
+    mutating func preparationCutShort(at now: Duration, _ delays: inout RandomDelays) {
+        cutShortInRow = min(cutShortInRow + 1, 16)
+        prepareNotBefore = now + delays.afterFailures(cutShortInRow)
+    }
+
+    mutating func allowPreparations(at now: Duration) { prepareNotBefore = now }
+}

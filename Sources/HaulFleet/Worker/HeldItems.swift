@@ -1,0 +1,145 @@
+/// Items that a worker holds: their stages, the lines in which they wait, and the destination's work on them.
+struct HeldItems: Sendable, Equatable {
+    enum DestinationAnswer: Sendable {
+        case expected
+        /// The worker has given the item up. Its bytes may be discarded now.
+        case abandoned
+        case unexpected
+    }
+
+    private var items: [LeaseKey: HeldItem] = [:]
+    /// Staged files that wait for their preparation.
+    private var awaitingPreparation: [LeaseKey] = []
+    /// Prepared files that wait for the gate, in the order of their arrival.
+    private var awaitingGate: [LeaseKey] = []
+    /// Items that the destination is preparing or publishing.
+    private var inDestination: Set<LeaseKey> = []
+    /// Items of `inDestination` that the worker has given up.
+    private var abandoned: Set<LeaseKey> = []
+
+    var count: Int { items.count }
+    var isEmpty: Bool { items.isEmpty }
+    subscript(key: LeaseKey) -> HeldItem? { items[key] }
+
+    var sortedKeys: [LeaseKey] { items.keys.sorted() }
+    var isAnyPublishing: Bool { items.values.contains(where: \.stage.isPublishing) }
+
+    /// Adds an item that waits for its download.
+    mutating func add(_ lease: Lease) { items[lease.key] = HeldItem(lease: lease, stage: .waiting) }
+
+    /// - Returns: the lease of the item; `nil` if the worker does not hold it.
+    mutating func beginDownload(_ key: LeaseKey) -> Lease? {
+        items[key]?.stage = .downloading
+        return items[key]?.lease
+    }
+
+    /// Ends the work on an item, so that only its report remains.
+    ///
+    /// - Returns: `false` if the work had ended or the worker does not hold the item.
+    mutating func finish(_ key: LeaseKey) -> Bool {
+        guard let stage = items[key]?.stage, stage != .reporting else { return false }
+        leaveLine(key, stage)
+        items[key]?.stage = .reporting
+        return true
+    }
+
+    mutating func remove(_ key: LeaseKey) -> HeldItem? {
+        guard let item = items.removeValue(forKey: key) else { return nil }
+        leaveLine(key, item.stage)
+        return item
+    }
+
+    /// - Returns: `false` if no report of this item was due.
+    mutating func removeReported(_ key: LeaseKey) -> Bool {
+        guard items[key]?.stage == .reporting else { return false }
+        items[key] = nil
+        return true
+    }
+
+    /// Removes all items. The destination may still work on some.
+    ///
+    /// - Returns: the removed items in the order of their keys.
+    mutating func removeAll() -> [HeldItem] {
+        let removed = items.values.sorted { $0.lease.key < $1.lease.key }
+        (items, awaitingPreparation, awaitingGate) = ([:], [], [])
+        return removed
+    }
+
+    private mutating func leaveLine(_ key: LeaseKey, _ stage: HeldItem.Stage) {
+        switch stage {
+        case .staged: awaitingPreparation.removeAll { $0 == key }
+        case .prepared: awaitingGate.removeAll { $0 == key }
+        default: break
+        }
+    }
+
+    // MARK: Preparation
+
+    var awaitsPreparation: Bool { !awaitingPreparation.isEmpty }
+
+    mutating func awaitPreparation(_ file: StagedFile) {
+        items[file.key]?.stage = .staged(file)
+        awaitingPreparation.append(file.key)
+    }
+
+    /// Takes the staged files out of their line.
+    mutating func takeStaged() -> [StagedFile] {
+        defer { awaitingPreparation = [] }
+        return awaitingPreparation.compactMap { key in
+            if case .staged(let file) = items[key]?.stage { file } else { nil }
+        }
+    }
+
+    mutating func beginPreparation(_ file: StagedFile) {
+        items[file.key]?.stage = .preparing(file)
+        inDestination.insert(file.key)
+    }
+
+    // MARK: Gate and publication
+
+    var awaitingGateCount: Int { awaitingGate.count }
+
+    mutating func awaitGate(_ key: LeaseKey, _ file: PreparedFile) {
+        items[key]?.stage = .prepared(file)
+        awaitingGate.append(key)
+    }
+
+    /// Takes up to `limit` items out of the line for the gate.
+    mutating func takeForGate(_ limit: Int) -> [LeaseKey] {
+        let keys = Array(awaitingGate.prefix(limit))
+        awaitingGate.removeFirst(keys.count)
+        return keys
+    }
+
+    /// Puts items back at the head of the line for the gate, unless their work has ended meanwhile.
+    mutating func returnToGate(_ keys: [LeaseKey]) {
+        awaitingGate = keys.filter { items[$0]?.stage.isPrepared == true } + awaitingGate
+    }
+
+    /// - Returns: the prepared file; `nil` if the item is not prepared.
+    mutating func beginPublication(_ key: LeaseKey) -> PreparedFile? {
+        guard case .prepared(let file) = items[key]?.stage else { return nil }
+        items[key]?.stage = .publishing(file.file)
+        inDestination.insert(key)
+        return file
+    }
+
+    // MARK: Work of the destination
+
+    func isInDestination(_ key: LeaseKey) -> Bool { inDestination.contains(key) }
+
+    /// Ends the destination's work on an item.
+    mutating func destinationAnswered(_ key: LeaseKey) -> DestinationAnswer {
+        guard inDestination.remove(key) != nil else { return .unexpected }
+        return abandoned.remove(key) == nil ? .expected : .abandoned
+    }
+
+    /// Gives an item up.
+    ///
+    /// - Returns: whether its bytes may be discarded now. If not, ``destinationAnswered(_:)`` says when.
+    mutating func abandon(_ key: LeaseKey) -> Bool {
+        guard inDestination.contains(key) else { return true }
+        abandoned.insert(key)
+        return false
+    }
+}

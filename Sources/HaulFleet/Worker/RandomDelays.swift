@@ -1,0 +1,22 @@
+internal import HaulKit
+
+/// Random delays of a worker. They keep the workers of a fleet apart.
+struct RandomDelays: Sendable, Equatable {
+    private var generator: SplitMix64
+
+    init(seed: UInt64) { generator = SplitMix64(seed: seed) }
+
+    /// Returns a uniform random number in `0..<1`.
+    mutating func fraction() -> Double { Double(generator.next() >> 11) * 0x1p-53 }
+
+    /// Returns a uniform random delay.
+    mutating func random(in range: ClosedRange<Duration>) -> Duration {
+        range.lowerBound + (range.upperBound - range.lowerBound) * fraction()
+    }
+
+    /// Returns a random delay between 0.1 s and a bound that doubles with each failure, up to `limit`.
+    mutating func afterFailures(_ count: Int, limit: Duration = .seconds(30)) -> Duration {
+        let bound = Duration.milliseconds(100) * (1 << min(count, 9))
+        return random(in: .milliseconds(100)...max(.milliseconds(100), min(bound, limit)))
+    }
+}
