@@ -43,7 +43,7 @@ extension ItemDownloads {
                 continue
             }
             await suspendNow(item.lease.key)
-            endless.insert(item.lease.key.item)
+            leftovers.markEndless(item.lease.key.item)
             let failure = Failure("contentChanged", "The server sends more than the \(size) bytes that the list names.")
             end(item.lease.key, .failed(failure, isRetryable: true, retryAfter: nil))
         }

@@ -16,48 +16,39 @@ extension ItemDownloads {
             }
         }
         let snapshot = item.download.snapshot
-        let isEndless = endless.remove(key.item) != nil
+        let isEndless = leftovers.takeEndlessMark(key.item)
         if keepsBytes, !isEndless, snapshot.receivedBytes > 0, snapshot.state != .completed {
             await attempt { () throws(DownloadError) in try await item.download.pause() }
-            kept.append((key.item, item.download.id))
-            removeOldestKept()
+            leftovers.keep(key.item, item.download.id)
+            leftovers.giveUpOldest()
         } else {
-            unwanted.append((key.item, item.download.id, item.stagedPath))
+            leftovers.giveUp(key.item, item.download.id, stagedPath: item.stagedPath)
         }
-        if unwanted.count >= Self.removedTogether { return await removeUnwanted() }
+        if leftovers.isRemovalDue { return await removeUnwanted() }
         removeSoon()
     }
 
     private func removeSoon() {
-        guard !removesSoon else { return }
-        removesSoon = true
+        guard leftovers.planRemoval() else { return }
         Task {
             // Nothing cancels this task, so the sleep does not end early.
             try? await Task.sleep(for: .seconds(1))
-            removesSoon = false
+            leftovers.plannedRemovalBegan()
             inbox.yield(.removeUnwanted)
         }
     }
 
-    private static let removedTogether = 256
     /// Seconds for which the partial file of an item is kept in case this worker gets the item again. The first
     /// registration after that removes the file.
     private static let longestKept: Double = 86_400
 
-    private func removeOldestKept() {
-        while kept.count > mostKept {
-            let oldest = kept.removeFirst()
-            unwanted.append((oldest.item, oldest.id, nil))
-        }
-    }
-
     func removeUnwanted() async {
-        guard !unwanted.isEmpty else { return }
+        guard leftovers.hasUnwanted else { return }
         // Without the folder, only the rows could be removed. The files would be back with their file system, and no
         // row would name them.
         guard await hasStagingFolder() else { return removeSoon() }
+        let unwanted = leftovers.takeUnwanted()
         let (complete, others) = (unwanted.filter { $0.stagedPath != nil }, unwanted.filter { $0.stagedPath == nil })
-        unwanted = []
         if !complete.isEmpty {
             let paths = complete.compactMap(\.stagedPath)
             // Files come first: the next start removes a row without its file, but never a file without a row.
@@ -86,26 +77,26 @@ extension ItemDownloads {
                 else { continue }
                 let isOld = snapshot.addedAt < Date(timeIntervalSinceNow: -Self.longestKept)
                 if snapshot.state == .completed || snapshot.receivedBytes == 0 || isOld || !isSameQueue {
-                    unwanted.append((item, snapshot.id, nil))
-                } else if !kept.contains(where: { $0.id == snapshot.id }) {
-                    kept.append((item, snapshot.id))
+                    leftovers.giveUp(item, snapshot.id)
+                } else if !leftovers.isKept(snapshot.id) {
+                    leftovers.keep(item, snapshot.id)
                 }
             }
-            removeOldestKept()
+            leftovers.giveUpOldest()
             await removeUnwanted()
-            let needed = Set(leases.map(\.key.item)).union(items.keys).union(kept.map(\.item))
+            let needed = Set(leases.map(\.key.item)).union(items.keys).union(leftovers.keptItems)
             let folder = stagingFolder
             await BlockingExecutor.system.run { StagingFolder.removeAll(in: folder, besides: needed) }
         }
     }
 
     func forgetFinishedNow() async {
+        let kept = leftovers.keptItems
         guard !kept.isEmpty else { return }
         do throws(FleetError) {
-            let finished = try await queue.finished(kept.map(\.item))
+            let finished = try await queue.finished(kept)
             guard !finished.isEmpty else { return }
-            for (item, id) in kept where finished.contains(item) { unwanted.append((item, id, nil)) }
-            kept.removeAll { finished.contains($0.item) }
+            leftovers.giveUp(finished: finished)
             await removeUnwanted()
         } catch { logger.debug("fleet: partial files of items that are over stay for now: \(error)") }
     }

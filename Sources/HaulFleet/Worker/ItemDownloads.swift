@@ -34,26 +34,17 @@ actor ItemDownloads {
     let queue: any LeaseQueue
     let logger: Logger
     private let events: AsyncStream<WorkerEvent>.Continuation
-    private let commands: AsyncStream<Command>
     nonisolated let inbox: AsyncStream<Command>.Continuation
     var items: [Int64: Item] = [:]
-    /// Partial files of items that the worker does not hold, oldest first.
-    var kept: [(item: Int64, id: DownloadID)] = []
-    let mostKept: Int
-    /// Downloads to remove. A `stagedPath` marks a complete download that consists of that file only.
-    var unwanted: [(item: Int64, id: DownloadID, stagedPath: String?)] = []
-    var removesSoon = false
-    /// Items whose bytes are never kept.
-    var endless: Set<Int64> = []
-    private var unhashed: [(lease: Lease, file: CompletedDownload)] = []
-    private var isHashing = false
+    var leftovers: Leftovers
+    private var unhashed = HashQueue()
+    private var warnings = DiskWarnings()
+    /// Carries out the commands.
     private var lane: Task<Void, Never>?
+    /// Check the running downloads until they are cancelled.
+    private var regularChecks: [Task<Void, Never>] = []
     /// Partial files of other workers; `nil` if the destination is not a folder.
     let partials: SharedPartials?
-    private var partialsKeeper: Task<Void, Never>?
-    private var watcher: Task<Void, Never>?
-    /// Time of the last warning about each kind of trouble with this machine's disk.
-    private var toldAt: [DownloadError.Code: ContinuousClock.Instant] = [:]
 
     /// - Throws: ``FleetError/Code/disk`` if the downloader cannot be opened.
     init(
@@ -65,9 +56,10 @@ actor ItemDownloads {
         logger: Logger,
         events: AsyncStream<WorkerEvent>.Continuation
     ) async throws(FleetError) {
-        (commands, inbox) = AsyncStream.makeStream()
+        let (commands, inbox) = AsyncStream<Command>.makeStream()
+        self.inbox = inbox
         (self.stagingFolder, self.queue, self.logger, self.events) = (stagingFolder, queue, logger, events)
-        mostKept = options.keptPartialFiles
+        leftovers = Leftovers(mostKept: options.keptPartialFiles)
         partials = sharesStaging ? SharedPartials(stagingFolder: stagingFolder) : nil
         pacer = HostPacer(
             .init(
@@ -80,7 +72,7 @@ actor ItemDownloads {
                         }
                     }
                 },
-                onBlocked: { [inbox] id, duration in
+                onBlocked: { id, duration in
                     if duration > Self.longestWait { inbox.yield(.returnWaiting(hostID: id)) }
                 }
             )
@@ -101,14 +93,16 @@ actor ItemDownloads {
         do throws(DownloadError) { downloader = try await Downloader(configuration) } catch {
             throw FleetError(.disk, error.description)
         }
-        lane = Task { await self.carryOut() }
-        if partials != nil { partialsKeeper = Task { await self.keepPartials() } }
-        watcher = Task { [inbox] in
-            while true {
-                do { try await Task.sleep(for: .seconds(1)) } catch { return }
-                inbox.yield(.watch)
+        lane = Task { await self.carryOut(commands) }
+        if partials != nil { regularChecks.append(Task { await self.keepPartials() }) }
+        regularChecks.append(
+            Task {
+                while true {
+                    do { try await Task.sleep(for: .seconds(1)) } catch { return }
+                    inbox.yield(.watch)
+                }
             }
-        }
+        )
     }
 
     /// Items of a host that is blocked for longer are given back, because they would keep other items from starting.
@@ -132,8 +126,7 @@ actor ItemDownloads {
 
     /// Ends the downloader and keeps the received bytes.
     func shutDown() async {
-        partialsKeeper?.cancel()
-        watcher?.cancel()
+        for check in regularChecks { check.cancel() }
         inbox.finish()
         await lane?.value
         await removeUnwanted()
@@ -142,7 +135,7 @@ actor ItemDownloads {
 
     // MARK: Carrying out
 
-    private func carryOut() async {
+    private func carryOut(_ commands: AsyncStream<Command>) async {
         for await command in commands {
             switch command {
             case .keepOnly(let leases, let isSameQueue): await keepOnlyNow(leases, isSameQueue)
@@ -179,7 +172,7 @@ actor ItemDownloads {
     private func beginNow(_ leases: [Lease]) async {
         // The remains of an item must be removed before the item begins again under the same key.
         let begun = Set(leases.map(\.key.item))
-        if unwanted.contains(where: { begun.contains($0.item) }) { await removeUnwanted() }
+        if leftovers.hasUnwanted(of: begun) { await removeUnwanted() }
         // Without the folder no download can begin, so all items go back.
         guard await hasStagingFolder() else {
             logger.warning(
@@ -202,7 +195,7 @@ actor ItemDownloads {
             switch result {
             case .success(let download):
                 items[lease.key.item] = Item(lease: lease, download: download)
-                kept.removeAll { $0.id == download.id }
+                leftovers.reuse(download.id)
                 follow(download, lease)
             case .failure(let error):
                 pacer.release(lease)
@@ -231,7 +224,7 @@ actor ItemDownloads {
         case .completed(let file): await completed(lease, file)
         case .failed(let error) where error.code == .diskFull:
             if await doesNotFit(download.snapshot, lease) {
-                endless.insert(lease.key.item)
+                leftovers.markEndless(lease.key.item)
                 end(lease.key, .failed(error.failure, isRetryable: true, retryAfter: nil))
             } else {
                 noteTrouble(error)
@@ -247,12 +240,7 @@ actor ItemDownloads {
 
     /// Warns a person about trouble of the disk while the worker waits.
     private func noteTrouble(_ error: DownloadError) {
-        switch error.code {
-        case .diskFull, .readOnly, .permissionDenied, .diskFailed, .tooManyOpenFiles, .storeFailed: break
-        default: return
-        }
-        if let told = toldAt[error.code], told.duration(to: .now) < .seconds(60) { return }
-        toldAt[error.code] = .now
+        guard warnings.isDue(error.code) else { return }
         logger.warning("\(error.message) Items go back until this is mended.")
     }
 
@@ -277,13 +265,8 @@ actor ItemDownloads {
             } catch { end(lease.key, error.ending(retryAfter: nil)) }
             return
         }
-        unhashed.append((lease, file))
-        guard !isHashing else { return }
-        isHashing = true
-        // Files that arrive meanwhile form the next group, so that each group needs one thread change.
-        while !unhashed.isEmpty {
-            let group = unhashed
-            unhashed = []
+        guard unhashed.append(lease, file) else { return }
+        while let group = unhashed.nextGroup() {
             let digests = await BlockingExecutor.system.run {
                 group.map { SmallFileDigest.of($0.file.path, $0.file.bytes) }
             }
@@ -294,7 +277,6 @@ actor ItemDownloads {
                 }
             }
         }
-        isHashing = false
     }
 
     /// Maximum size in bytes of the files that are hashed in groups.
