@@ -154,6 +154,7 @@ let tests: [Target] = [
         dependencies: [
             "CHaulSystem", "CommandWords", "HaulKit", "HaulDesktop", "HaulServer", "HaulAria2", "HaulTesting", "haul",
             "CourseDownloader", "ListMirror", "OwnTransport",
+            .product(name: "ArgumentParser", package: "swift-argument-parser"),
             .product(name: "NIOCore", package: "swift-nio"),
         ],
         swiftSettings: settings

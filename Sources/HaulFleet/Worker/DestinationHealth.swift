@@ -1,3 +1,5 @@
+internal import HaulKit
+
 /// Failures of the destination or of this machine's disk, and the pauses of claims that follow from them.
 struct DestinationHealth: Sendable, Equatable {
     /// Number of failures in a row after which the destination counts as the cause.
@@ -22,8 +24,7 @@ struct DestinationHealth: Sendable, Equatable {
     /// Earliest time of the next claim.
     var claimNotBefore: Duration { max(pausedUntil ?? .zero, probeNotBefore) }
 
-    /// Upper bound of the current pause: 8 s for the first, doubled with each further pause, up to 300 s.
-    private var pauseBound: Duration { min(.seconds(300), .seconds(1 << min(pauses + 2, 9))) }
+    private static let pauseBackoff = Backoff(base: .seconds(8), cap: .seconds(300), jitter: .part(2))
 
     mutating func failed() { failures += 1 }
 
@@ -43,7 +44,7 @@ struct DestinationHealth: Sendable, Equatable {
     mutating func pauseClaims(at now: Duration, _ delays: inout RandomDelays) -> Bool {
         if let until = pausedUntil, until > now { return false }
         pauses += 1
-        pausedUntil = now + delays.random(in: (pauseBound / 2)...pauseBound)
+        pausedUntil = now + delays.next(Self.pauseBackoff, failures: pauses)
         probeNotBefore = now
         return true
     }
@@ -61,7 +62,7 @@ struct DestinationHealth: Sendable, Equatable {
     /// - Returns: whether the next claim is a test and may ask for one item only.
     mutating func beginProbe(at now: Duration) -> Bool {
         guard pausedUntil != nil else { return false }
-        probeNotBefore = now + pauseBound
+        probeNotBefore = now + Self.pauseBackoff.bound(failures: pauses)
         return true
     }
 

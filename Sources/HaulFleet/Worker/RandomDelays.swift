@@ -14,9 +14,13 @@ struct RandomDelays: Sendable, Equatable {
         range.lowerBound + (range.upperBound - range.lowerBound) * fraction()
     }
 
+    /// Returns the delay after `failures` failures in a row.
+    mutating func next(_ backoff: Backoff, failures: Int) -> Duration {
+        backoff.delay(failures: failures, fraction: fraction())
+    }
+
     /// Returns a random delay between 0.1 s and a bound that doubles with each failure, up to `limit`.
     mutating func afterFailures(_ count: Int, limit: Duration = .seconds(30)) -> Duration {
-        let bound = Duration.milliseconds(100) * (1 << min(count, 9))
-        return random(in: .milliseconds(100)...max(.milliseconds(100), min(bound, limit)))
+        next(Backoff(base: .milliseconds(200), cap: limit, jitter: .above(.milliseconds(100))), failures: count)
     }
 }

@@ -35,10 +35,9 @@ extension WorkerMachine {
         }
         if answer.isDrained, settings.endsWhenDrained, items.isEmpty { stop.requestDrain() }
         claims.foundNothing()
-        let idle =
-            answer.isPaused
-            ? settings.idleClaimLimit : .milliseconds(200) * (1 << min(claims.emptyInRow - 1, 10))
-        let delay = delayUntilDue(min(idle, settings.idleClaimLimit), answer.isPaused ? nil : answer.nextDue)
+        let backoff = Backoff(base: .milliseconds(200), cap: settings.idleClaimLimit)
+        let idle = answer.isPaused ? settings.idleClaimLimit : backoff.bound(failures: claims.emptyInRow)
+        let delay = delayUntilDue(idle, answer.isPaused ? nil : answer.nextDue)
         calls.wait(.claim, until: now + delay)
         destination.probeFoundNoItem(at: now)
         if !answer.isDrained { hurryMaintenance() }

@@ -1,3 +1,5 @@
+internal import HaulKit
+
 /// Ends of downloads, and the preparation of complete files by the destination.
 extension WorkerMachine {
     mutating func downloadEnded(_ key: LeaseKey, _ ending: DownloadEnding) {
@@ -28,9 +30,9 @@ extension WorkerMachine {
 
     /// Returns the longer one of the server's delay and a random delay below a bound that doubles with each attempt.
     private mutating func retryDelay(_ attempt: Int, _ retryAfter: Duration?) -> Duration {
-        let bound = min(settings.retryDelayLimit, .seconds(1 << min(max(attempt, 0), 20)))
+        let backoff = Backoff(base: .seconds(2), cap: settings.retryDelayLimit)
         let asked = (retryAfter ?? .zero).clamped(.zero, settings.retryAfterLimit)
-        return max(asked, delays.random(in: .zero...bound))
+        return max(asked, delays.next(backoff, failures: attempt))
     }
 
     // MARK: Preparation

@@ -30,7 +30,7 @@ extension WorkerMachine {
     mutating func hurryMaintenance() {
         guard calls[.maintain].failures == 0 else { return }
         guard maintenance.hasBegun else { return calls.wait(.maintain, until: now) }
-        let pause = delays.random(in: (maintenance.pause / 2)...maintenance.pause)
+        let pause = maintenance.pause(&delays)
         calls.advance(.maintain, to: max(now, calls[.maintain].lastSent + pause))
     }
 }

@@ -22,7 +22,8 @@ struct AuthenticationsTests {
         let wantsDigest = known.learn(challenge("n1"), key, sent: nil, isFirst: true, clientNonce: "c")
         #expect(wantsDigest)
         for count in 1...3 {
-            let said = try #require(known.authorization(key, target: "/"))
+            let authorization = known.authorization(key, target: "/")
+            let said = try #require(authorization)
             #expect(said.nonce == "n1" && said.field.contains("nc=0000000\(count)"))
             #expect(said.field.contains("cnonce=\"c\""))
         }

@@ -1,4 +1,6 @@
+import ArgumentParser
 import Foundation
+import HaulTesting
 import Testing
 
 @testable import HaulServer
