@@ -203,7 +203,9 @@ final class Scheduler {
         guard isAtRest(task), task.record.hold == nil || mayEvictHeld(task) else { return }
         // Keeps a paused download whose row does not record the pause, or may belong to another process now. Without
         // its task, nothing would resume the download, or it would go on by itself.
-        if task.machine.state == .paused, !task.standing.isOwned || task.standing.isPauseUnrecorded || services.store.hasMetOthers {
+        if task.machine.state == .paused,
+            !task.standing.isOwned || task.standing.isPauseUnrecorded || services.store.hasMetOthers
+        {
             return
         }
         catalog.remove(task)

@@ -7,7 +7,7 @@ struct SourceAsk {
     let work: Task<Void, Never>
     let limit: Task<Void, Never>
 
-    func cancel() {
+    func withdraw() {
         work.cancel()
         limit.cancel()
     }
@@ -28,7 +28,7 @@ extension DownloadTask {
         _ reason: SourceQuery.Reason,
         _ onAnswer: @escaping @Sendable (SourceAnswer) async -> Bool
     ) {
-        sourceAsk?.cancel()
+        sourceAsk?.withdraw()
         // The machine waits for an answer, even if the provider was removed from the configuration since.
         let provider = environment.configuration.sources.provider ?? { _ in throw Self.hasNoProvider }
         let query = SourceQuery(
@@ -79,7 +79,7 @@ extension DownloadTask {
 
     private func sourceAnswered(_ id: DownloadMachine.AskID, _ answer: SourceAnswer) {
         guard sourceAsk?.id == id else { return }
-        sourceAsk?.cancel()
+        sourceAsk?.withdraw()
         sourceAsk = nil
         let event = event(id, answer)
         send(event)
@@ -107,7 +107,7 @@ extension DownloadTask {
 
     func cancelSource(_ id: DownloadMachine.AskID) {
         guard sourceAsk?.id == id else { return }
-        sourceAsk?.cancel()
+        sourceAsk?.withdraw()
         sourceAsk = nil
     }
 

@@ -68,12 +68,11 @@ final class LifeRunner: Sendable {
             while true {
                 let number = begun.add(1, ordering: .relaxed).oldValue
                 guard number < count, failures.withLock({ $0.count }) < mostFailures else { return }
-                let life = Life(seed: first &+ UInt64(number), stores: stores, isTraced: ProcessInfo.processInfo.environment["TRACE"].flatMap { UInt64($0) } == first &+ UInt64(number))
+                let life = Life(seed: first &+ UInt64(number), stores: stores)
                 life.run()
                 steps.add(life.world.steps, ordering: .relaxed)
                 guard !life.violations.isEmpty else { continue }
                 let failure = Failure(seed: life.seed, violations: life.violations)
-                if !life.world.traces.isEmpty { print(life.world.traces.joined(separator: "\n")) }
                 failures.withLock { $0.append(failure) }
                 onFailure(failure)
             }

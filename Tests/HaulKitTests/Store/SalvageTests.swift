@@ -126,10 +126,10 @@ struct SalvageTests {
     @Test func salvagesAStoreWithAnotherColumnReferenceOrEncoding() async throws {
         let records = try await fill()
         let before = try bytes()
-        let column = try #require(Data(before).range(of: Data("\"proof\"".utf8)))
-        let reference = try #require(Data(before).range(of: Data("REFERENCES \"download\"".utf8)))
+        let column = try #require(Data(before).range(of: Data("proof TEXT".utf8)))
+        let reference = try #require(Data(before).range(of: Data("REFERENCES download".utf8)))
         let changes = [
-            (column.lowerBound + 1, UInt8(ascii: "q")), (reference.upperBound - 3, 0xAA), (59, 0), (59, 0x81),
+            (column.lowerBound, UInt8(ascii: "q")), (reference.upperBound - 2, 0xAA), (59, 0), (59, 0x81),
         ]
         for (place, byte) in changes {
             var bytes = before
