@@ -1,4 +1,4 @@
-/// What an exchange does with an answer, judged by the head of the answer.
+/// Next action of an exchange, judged by the head of an answer.
 package enum AnswerJudgement: Sendable, Equatable {
     /// Passes the answer to the receiver.
     case deliver

@@ -65,11 +65,8 @@ package struct RequestFields: Sendable {
         if let field = cookies(headers["Cookie"]) { headers.replaceOrAdd(name: "Cookie", value: field) }
         if !headers.contains(name: "User-Agent") { headers.add(name: "User-Agent", value: userAgent) }
         if !headers.contains(name: "Accept") { headers.add(name: "Accept", value: "*/*") }
-        // Ranges count bytes after content coding, so only uncoded bytes can be resumed and verified.
-        headers.add(name: "Accept-Encoding", value: "identity")
-        if firstByte > 0 || end != nil {
-            headers.add(name: "Range", value: RangeRequest.rangeValue(from: firstByte, to: end))
-            if let (name, value) = condition.field { headers.add(name: name, value: value) }
+        for (name, value) in RangeRequest.fields(from: firstByte, to: end, condition) {
+            headers.add(name: name, value: value)
         }
         var body: Data?
         if redirects.keepsMethod, case .post(let bytes, let type) = method {

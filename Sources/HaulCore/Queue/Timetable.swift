@@ -19,7 +19,7 @@ public import Foundation
 /// Times are local wall-clock times. When clocks go forward, an entry in the skipped hour applies from the moment of
 /// the change. When clocks go back, the entries of the repeated hour apply twice.
 public struct Timetable: Sendable, Hashable {
-    /// What the timetable prescribes for a period.
+    /// Rule of the timetable for a period.
     public enum Rule: Sendable, Hashable {
         /// Nothing runs.
         case closed

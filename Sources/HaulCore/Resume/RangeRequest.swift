@@ -74,19 +74,22 @@ public struct RangeRequest: Sendable, Equatable, Codable {
     /// The header fields that the request needs beside those of the application: `Accept-Encoding: identity`, because
     /// ranges count bytes after content coding (RFC 9110 §8.4, §14.2), then `Range` and its condition, if any.
     public var headerFields: [HeaderField] {
-        var fields = [("Accept-Encoding", "identity")]
-        if sendsRange {
-            fields.append(("Range", Self.rangeValue(from: first, to: end)))
-            if let field = condition.field { fields.append((field.name, field.value)) }
-        }
-        return fields.compactMap { HeaderField($0.0, $0.1) }
+        Self.fields(from: first, to: end, condition).compactMap { HeaderField($0.name, $0.value) }
     }
 
-    /// Returns the value of a `Range` field.
+    /// Returns the fields of ``headerFields`` for a range.
     ///
     /// - Parameter end: position behind the last wanted byte; `nil` for all bytes that follow.
-    package static func rangeValue(from first: Int64, to end: Int64?) -> String {
-        "bytes=\(first)-\(end.map { "\($0 - 1)" } ?? "")"
+    package static func fields(
+        from first: Int64,
+        to end: Int64?,
+        _ condition: Condition
+    ) -> [(name: String, value: String)] {
+        var fields = [(name: "Accept-Encoding", value: "identity")]
+        guard first > 0 || end != nil else { return fields }
+        fields.append((name: "Range", value: "bytes=\(first)-\(end.map { "\($0 - 1)" } ?? "")"))
+        if let (name, value) = condition.field { fields.append((name: name, value: value)) }
+        return fields
     }
 
     /// The validator ladder: returns the request that continues `resource` at `offset`.

@@ -1,4 +1,4 @@
-/// What a worker remembers of its last claims and of the claimed items.
+/// Results of a worker's last claims and of the claimed items.
 struct ClaimHistory: Sendable, Equatable {
     /// Whether the last claim returned as many items as it asked for.
     private(set) var wasFull = true

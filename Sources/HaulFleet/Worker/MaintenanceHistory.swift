@@ -1,6 +1,6 @@
 internal import HaulKit
 
-/// What a worker remembers of its maintenance calls.
+/// Results of a worker's last maintenance calls.
 struct MaintenanceHistory: Sendable, Equatable {
     private(set) var hasBegun = false
     /// Number of rounds in a row that had nothing to do.

@@ -138,11 +138,13 @@ extension DownloadTask {
     /// Keeps a locked partial file open, and tracks the ranges that are written to it.
     func hold(_ file: any DiskFile, _ persisted: PersistedRanges) {
         marks.forgetNote()
-        let isInMemory = file.isInMemory
-        // The partial file calls it from any thread when enough bytes have arrived.
-        let onMark = environment.spawner.signal(self) { task, _ in task.recordProgress() }
-        part = PartFile(file, persisted: persisted, executor: services.executor) {
-            if !isInMemory { onMark() }
+        // The partial file calls it from any thread when enough bytes have arrived. Bytes in memory are not recorded.
+        let onMark: @Sendable () -> Void
+        if file.isInMemory {
+            onMark = {}
+        } else {
+            onMark = environment.spawner.signal(self) { task, _ in task.recordProgress() }
         }
+        part = PartFile(file, persisted: persisted, executor: services.executor, onMilestone: onMark)
     }
 }
