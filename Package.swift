@@ -55,7 +55,7 @@ let tools: [Target] = [
     ),
     tool(
         "HaulFuzz",
-        ["Fuzz"],
+        ["Doubles/JSONEncoder+Secrets.swift", "Fuzz", "Rigs/ControlFileBytes.swift"],
         [
             .product(name: "NIOCore", package: "swift-nio"),
             .product(name: "NIOEmbedded", package: "swift-nio"),
