@@ -35,7 +35,8 @@ enum ExitStatus: Int32 {
         case .invalidURL, .unsupportedScheme, .invalidMetalink, .invalidChecksum, .invalidHeader,
             .invalidDestination:
             self = .usage
-        case .refusedByServer, .unexpectedWebPage: self = .refusedByServer
+        case .refusedByServer, .unexpectedWebPage, .invalidStream, .protectedStream, .incompleteStream:
+            self = .refusedByServer
         case .nameNotResolved, .connectionFailed, .connectionLost, .timedOut, .tlsFailed, .proxyFailed,
             .addressDenied, .tooManyRedirects, .insecureRedirect, .malformedResponse:
             self = .network
@@ -44,7 +45,8 @@ enum ExitStatus: Int32 {
         case .fileExists: self = .fileExists
         case .inUse, .alreadyAdded: self = .inUse
         case .shutDown, .cancelled, .waitCancelled: self = .interrupted
-        case .contentChanged, .sourceFailed, .storeFailed, .notFound, .internalFault: self = .otherFailure
+        case .contentChanged, .sourceFailed, .storeFailed, .notFound, .programMissing, .internalFault:
+            self = .otherFailure
         }
     }
 

@@ -51,7 +51,8 @@ package enum Aria2ExitStatus: Int, Sendable, Codable, CaseIterable {
             case .connectionLost: .network
             case .timedOut: .timeout
             case .tooManyRedirects, .insecureRedirect: .tooManyRedirects
-            case .malformedResponse, .unexpectedWebPage: .badResponse
+            case .malformedResponse, .unexpectedWebPage, .invalidStream, .protectedStream: .badResponse
+            case .incompleteStream: .notFound
             case .contentChanged: .cannotResume
             case .diskFull: .diskFull
             case .diskFailed: .fileInputOutput
@@ -60,7 +61,7 @@ package enum Aria2ExitStatus: Int, Sendable, Codable, CaseIterable {
             case .inUse, .alreadyAdded: .sameFile
             case .checksumMismatch: .checksum
             case .cancelled, .waitCancelled, .shutDown: .unfinished
-            case .notFound, .storeFailed, .internalFault: .unknown
+            case .notFound, .storeFailed, .programMissing, .internalFault: .unknown
             }
     }
 

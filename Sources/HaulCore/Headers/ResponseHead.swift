@@ -10,6 +10,8 @@ package struct ResponseHead: Sendable, Equatable {
     package var requested: URL
     /// Source of the request's credentials; `nil` if the request had none.
     package var credentials: CredentialSource?
+    /// Whether the body is the log of a stream, which a reader makes from a playlist and its segments.
+    package var isStreamLog = false
 
     package init(status: Int, headers: HeaderFields, url: URL, requested: URL, credentials: CredentialSource? = nil) {
         self.status = status

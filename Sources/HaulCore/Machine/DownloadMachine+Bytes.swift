@@ -78,7 +78,7 @@ extension DownloadMachine {
                 // The answer announced bytes that it did not bring, so the file has more bytes.
                 return retry(transportVerdict(TransportError(.connectionLost, "the body ended early")), at: now)
             }
-            if countAtOpen > 0, persisted.count > countAtOpen { return open(at: now) }
+            if countAtOpen > 0, persisted.count > countAtOpen, !isStreamLog { return open(at: now) }
             resource?.total = persisted.count
             if let size = settings.size, size != persisted.count {
                 let refusal = RangeResponse.Refusal.otherSize(expected: size, actual: persisted.count)

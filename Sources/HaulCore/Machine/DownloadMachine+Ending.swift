@@ -96,7 +96,19 @@ extension DownloadMachine {
 
     package mutating func verify() -> [Action] {
         state = .verifying
-        return link.stopAsking() + transfer.closeAll() + [.verify(settings.checksum ?? resource?.digest), .report]
+        let next = isStreamLog ? Action.assemble : .verify(settings.checksum ?? resource?.digest)
+        return link.stopAsking() + transfer.closeAll() + [next, .report]
+    }
+
+    /// Whether the partial file is the log of a stream, from which the file is still to be put together.
+    var isStreamLog: Bool { resource?.isStreamLog == true }
+
+    /// Continues with the file that was put together from the log of a stream.
+    mutating func assembled(_ file: Resource, _ persisted: PersistedRanges) -> [Action] {
+        guard state == .verifying, isStreamLog else { return [] }
+        resource = file
+        self.persisted = persisted
+        return [.verify(settings.checksum)]
     }
 
     package mutating func verified(_ decision: Decision, at now: Instant) -> [Action] {

@@ -43,6 +43,7 @@ extension DownloadMachine {
         case .sourceFailed(let id, let error): return sourceFailed(id, error, at: now)
         case .sourceReplaced(let link): return sourceReplaced(link, at: now)
         case .timerFired(let id): return timerFired(id, at: now)
+        case .assembled(let file, let persisted): return assembled(file, persisted)
         case .verified(let decision): return verified(decision, at: now)
         case .published(let path): return published(path)
         case .renamed(let path):

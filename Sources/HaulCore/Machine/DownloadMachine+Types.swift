@@ -112,6 +112,8 @@ extension DownloadMachine {
         /// Another download needs a connection to one of these hosts.
         case connectionWanted(Set<Origin>)
         case timerFired(TimerID)
+        /// The file of a stream was put together from its log, and has taken the place of the log.
+        case assembled(Resource, PersistedRanges)
         case verified(Decision)
         case published(path: String)
         /// The finished file was renamed.
@@ -190,6 +192,8 @@ extension DownloadMachine {
         case checkpoint
         case startTimer(TimerID, after: Duration)
         case cancelTimer(TimerID)
+        /// Put the file of a stream together from its log, the partial file.
+        case assemble
         case verify(DownloadRequest.Checksum?)
         case cancelVerification
         case publish

@@ -24,7 +24,9 @@ extension DownloadError: LocalizedError {
         case .inUse: "Wait until the other download or process has finished."
         case .checksumMismatch: "Check the expected checksum, or download the file from another source."
         case .addressDenied: "Allow the address in the settings, or use another server."
-        case .invalidHeader, .invalidMetalink, .tlsFailed, .tooManyRedirects, .insecureRedirect, .malformedResponse,
+        case .incompleteStream: "Resume the download later: only what is missing is fetched."
+        case .programMissing: "Install the program, then resume the download."
+        case .invalidHeader, .invalidMetalink, .invalidStream, .protectedStream, .tlsFailed, .tooManyRedirects, .insecureRedirect, .malformedResponse,
             .sourceFailed,
             .diskFailed, .alreadyAdded, .storeFailed, .notFound, .cancelled, .waitCancelled, .shutDown, .internalFault:
             nil

@@ -24,6 +24,10 @@ public struct DownloadError: Error, Sendable, Hashable, Codable {
         /// The server did not send the file. `refusedByServer`: an error status (``DownloadError/status``).
         /// `unexpectedWebPage`: a web page in place of the file. `contentChanged`: a file of another version or length.
         case refusedByServer, unexpectedWebPage, contentChanged
+        /// The stream cannot be a file. `invalidStream`: a playlist that cannot be used, or no such variant or track.
+        /// `protectedStream`: the playlist asks for a player with its own protection, which Haul gets round in no case.
+        /// `incompleteStream`: a segment is missing. `programMissing`: the file needs a program that is not installed.
+        case invalidStream, protectedStream, incompleteStream, programMissing
         /// The ``SourceProvider`` returned no usable URL.
         case sourceFailed
         /// The system refused a file. `diskFull`: no space or quota is left. `diskFailed`: an error of the disk.

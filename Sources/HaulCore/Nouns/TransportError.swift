@@ -28,6 +28,8 @@ package struct TransportError: Error, Sendable, Hashable, Codable {
     package let detail: String
     /// The source reader's own error, which ends the download; `nil` if ``kind`` decides.
     package let report: DownloadError?
+    /// Whether another attempt may succeed in spite of ``report``.
+    package private(set) var isReportPassing = false
     /// The host that failed, if redirects led to another host than that of the request; `nil` otherwise.
     package private(set) var host: String?
     /// The proxy that failed, as ``ProxySettings/Proxy/description`` names it; `nil` if no proxy failed.
@@ -44,6 +46,12 @@ package struct TransportError: Error, Sendable, Hashable, Codable {
         kind = .connectionFailed
         detail = ""
         report = error
+    }
+
+    /// Makes a failure with an error of its own after which another attempt may succeed.
+    package init(retrying error: DownloadError) {
+        self.init(reporting: error)
+        isReportPassing = true
     }
 
     /// Whether a host may fail a connection like this when it has as many connections as it allows.

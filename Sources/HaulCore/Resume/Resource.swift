@@ -29,6 +29,9 @@ public struct Resource: Sendable, Hashable, Codable {
     /// Whether a mirror announced the digest, for its own file. It then proves nothing about bytes of another source.
     /// `nil` means `false`.
     var isDigestOfMirror: Bool?
+    /// Whether the bytes are the log of a stream (``StreamLog``), which ends where its reader says so; `nil` means
+    /// `false`.
+    package var isStreamLog: Bool?
     /// The mirror that these facts come from; `nil` if they come from the download's own URL.
     package var mirror: URL?
     /// The URL that these facts come from, without query and user info. Set if the application names links; `nil` if it
@@ -54,6 +57,7 @@ public struct Resource: Sendable, Hashable, Codable {
         isFramed = length != nil || head.isFramed
         digest = head.digest
         redirectedTo = head.redirectedTo
+        if head.isStreamLog { isStreamLog = true }
     }
 
     /// Returns the resource of a file that another program has begun.

@@ -15,7 +15,7 @@ extension DownloadError {
             .failed(failure, isRetryable: Self.isTemporary(status), retryAfter: retryAfter)
         case .invalidURL, .unsupportedScheme, .invalidMetalink, .invalidChecksum, .invalidHeader, .invalidDestination,
             .addressDenied, .tooManyRedirects, .insecureRedirect, .unexpectedWebPage, .nameTooLong, .fileExists,
-            .alreadyAdded,
+            .alreadyAdded, .invalidStream, .protectedStream, .incompleteStream, .programMissing,
             .notFound:
             .failed(failure, isRetryable: false, retryAfter: nil)
         }

@@ -64,6 +64,7 @@ extension TraceMask {
         case .renamed: .renamed(path: Self.path)
         case .skipped: .skipped(path: Self.path)
         case .stepFailed(let error): .stepFailed(masked(error))
+        case .assembled(let file, let persisted): .assembled(masked(file) ?? file, persisted)
         case .slotGranted, .hostKnown, .slotWithdrawn, .pauseRequested, .resumeRequested, .cancelRequested, .held,
             .holdEnded, .blocksChosen, .prepared, .bytesLanded, .pieceChecked, .connectionWanted, .timerFired,
             .verified:
@@ -76,7 +77,7 @@ extension TraceMask {
         case .open(let id, let request): .open(id, masked(request))
         case .prepare(let id, let preparation): .prepare(id, masked(preparation))
         case .recover, .askForSource, .cancelSource, .chooseBlocks, .startBody, .shorten, .close, .checkPiece, .forget,
-            .learnLimit, .learnWorth, .checkpoint, .startTimer, .cancelTimer, .verify, .cancelVerification, .publish,
+            .learnLimit, .learnWorth, .checkpoint, .startTimer, .cancelTimer, .assemble, .verify, .cancelVerification, .publish,
             .setAside,
             .discardPartial, .releaseFile, .report:
             action

@@ -1,0 +1,67 @@
+extension DownloadRequest {
+    /// What becomes of a URL that leads to a playlist of HTTP Live Streaming (RFC 8216).
+    ///
+    /// The segments are fetched and put together to one file, which gets its name only when it is whole. Files that are
+    /// no playlists are not affected. Each text is checked when the request is added.
+    public struct Stream: Sendable, Hashable, Codable {
+        /// The container of the finished file.
+        public enum Container: String, Sendable, Hashable, Codable, CaseIterable {
+            /// MP4 if the segments are fragments of MP4 or ffmpeg is installed, else an MPEG transport stream.
+            case automatic = "auto"
+            case transportStream = "ts"
+            case mp4
+            /// Needs ffmpeg.
+            case matroska = "mkv"
+        }
+
+        /// Where the recording of a live stream begins.
+        public enum LiveStart: String, Sendable, Hashable, Codable, CaseIterable {
+            /// The first segment that the server still has.
+            case start
+            /// Where a player would begin.
+            case now
+        }
+
+        /// Whether the playlist itself is the file, and no segment is fetched. Default: `false`.
+        public var keepsPlaylist = false
+        /// The variant: `best`, `smallest`, a height (`720p`), a bandwidth in bits per second (`4M`), a codec (`hevc`),
+        /// or a number in the playlist, from 1. Default: `nil`, which means `best`.
+        public var variant: String?
+        /// The sound: a language (`de`) or the name of a rendition, `all` or `none`. Default: `nil`, that which the
+        /// playlist prefers.
+        public var audio: String?
+        /// The subtitles: a language, a name or `all`. They need ffmpeg. Default: `nil`, none.
+        public var subtitles: String?
+        /// The container of the finished file. Default: ``Container/automatic``.
+        public var container = Container.automatic
+        /// Whether a film with segments that are missing for good counts as complete. With `false`, the default, it ends
+        /// with ``DownloadError/Code/incompleteStream``, and everything else is kept.
+        public var allowsGaps = false
+        /// Length in seconds after which the recording of a live stream ends. Default: `nil`, no limit.
+        public var liveSeconds: Double?
+        /// Where the recording of a live stream begins. Default: `nil`: ``LiveStart/start`` for an event, whose playlist
+        /// only grows, and ``LiveStart/now`` for all others.
+        public var liveStart: LiveStart?
+
+        /// The defaults.
+        public init() {}
+
+        /// Checks the texts.
+        ///
+        /// - Throws: ``DownloadError`` with code ``DownloadError/Code/invalidStream``.
+        package func check() throws(DownloadError) {
+            if let variant, VariantChoice(variant) == nil {
+                throw DownloadError(
+                    .invalidStream,
+                    "\(variant) is no variant of a stream. Write best, smallest, a height (720p), a bandwidth (4M), a codec (hevc) or a number."
+                )
+            }
+            for (text, what) in [(audio, "sound"), (subtitles, "subtitles")] where text?.isEmpty == true {
+                throw DownloadError(.invalidStream, "The \(what) of a stream cannot be empty. Write a language or a name.")
+            }
+            if let liveSeconds, !(liveSeconds > 0 && liveSeconds < 1e9) {
+                throw DownloadError(.invalidStream, "The length of a recording has to be more than 0 seconds.")
+            }
+        }
+    }
+}

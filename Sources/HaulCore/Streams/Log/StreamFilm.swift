@@ -1,0 +1,67 @@
+package import Foundation
+
+/// What a stream log is a log of: written once, at its beginning.
+package struct StreamFilm: Sendable, Hashable, Codable {
+    /// One rendition that the film consists of.
+    package struct Track: Sendable, Hashable, Codable {
+        package enum Role: String, Sendable, Hashable, Codable {
+            /// The variant: pictures, and sound if no other track has it.
+            case main
+            case audio
+            case subtitles
+        }
+
+        package var role: Role
+        /// Language tag (RFC 5646); `nil` if the playlist names none.
+        package var language: String?
+        package var name: String?
+
+        package init(_ role: Role, language: String? = nil, name: String? = nil) {
+            (self.role, self.language, self.name) = (role, language, name)
+        }
+    }
+
+    package var tracks: [Track]
+    /// Name of the version: equal only for the same segments of the same playlist.
+    package var version: String
+    /// Whether the playlist grew while the film was recorded, so that later lists may begin later.
+    package var isLive: Bool
+    /// How the finished file is made.
+    package enum Container: String, Sendable, Hashable, Codable {
+        /// The segments one behind another.
+        case transportStream = "ts"
+        /// The tracks merged to one fragmented MP4.
+        case mp4
+        /// The same containers, and Matroska, made by ffmpeg.
+        case transportStreamByProgram = "ts by ffmpeg"
+        case mp4ByProgram = "mp4 by ffmpeg"
+        case matroska = "mkv by ffmpeg"
+
+        /// Extension of the file, without a dot.
+        package var ending: String { String(rawValue.prefix { $0 != " " }) }
+        package var isByProgram: Bool { rawValue.hasSuffix("ffmpeg") }
+    }
+
+    package var container: Container
+    /// Whether gaps are left out of the finished file instead of being an error.
+    package var allowsGaps: Bool
+
+    package init(tracks: [Track], version: String, isLive: Bool, container: Container, allowsGaps: Bool) {
+        (self.tracks, self.version, self.isLive) = (tracks, version, isLive)
+        (self.container, self.allowsGaps) = (container, allowsGaps)
+    }
+
+    /// The entity tag of the film for the validator ladder.
+    package var entityTag: String { "\"haul-stream-\(version)\"" }
+}
+
+extension StreamFilm {
+    /// - Returns: `nil` for bytes that are no film.
+    package init?(json: [UInt8]) {
+        // The reason of the failure is of no use: the log is then begun anew.
+        guard let film = try? JSONDecoder().decode(StreamFilm.self, from: Data(json)) else { return nil }
+        self = film
+    }
+
+    package func json() throws -> [UInt8] { Array(try JSONEncoder().encode(self)) }
+}

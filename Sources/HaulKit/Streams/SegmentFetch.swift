@@ -1,0 +1,230 @@
+internal import Crypto
+internal import CryptoExtras
+internal import Foundation
+internal import NIOCore
+internal import Synchronization
+
+/// Receives one segment: judges the answer, cuts the range out, decrypts, checks the kind of media, and passes the
+/// bytes on in pieces.
+///
+/// The exchange calls it on one event loop; the lock only tells the compiler so.
+final class SegmentFetch: ResponseReceiver {
+    /// Decryption of one segment: AES-128 in CBC mode with PKCS#7 padding.
+    struct Cipher: Sendable {
+        let key: SymmetricKey
+        /// The vector of the next block: first that of the segment, then the last block that was decrypted.
+        var vector: [UInt8]
+    }
+
+    /// Passes bytes on. The future is the back-pressure.
+    typealias Pass = @Sendable (ByteBuffer) -> EventLoopFuture<Void>
+
+    private struct State {
+        var exchange: (any Exchange)?
+        var continuation: CheckedContinuation<Result<Int64, SegmentFailure>, Never>?
+        var isCancelled = false
+        var failure: SegmentFailure?
+        /// Bytes of the body before the wanted ones, which are skipped.
+        var skipped: Int64 = 0
+        /// Wanted bytes of the body that are still to come; `nil` if the end of the body is the end of the segment.
+        var missing: Int64?
+        var cipher: Cipher?
+        /// Bytes that have not been decrypted.
+        var encrypted = ByteBuffer()
+        /// Bytes that have not been passed on.
+        var gathered = ByteBuffer()
+        var passed: Int64 = 0
+        var watch: SegmentMedia.Watch?
+    }
+    private struct Enough: Error {}
+
+    private let range: ByteRange?
+    private let pass: Pass
+    private let state: Mutex<State>
+
+    /// Pieces have at least this length, but for the last one.
+    private static let pieceLength = 256 << 10
+    /// Most bytes that are skipped in an answer without the range that was asked for.
+    private static let mostSkipped: Int64 = 16 << 20
+
+    /// - Parameters:
+    ///   - range: the range that the request asks for; `nil` for everything.
+    ///   - watch: checks that the bytes are media; `nil` for no check.
+    init(range: ByteRange?, cipher: Cipher?, watch: SegmentMedia.Watch?, pass: @escaping Pass) {
+        self.range = range
+        self.pass = pass
+        state = Mutex(State(missing: range?.count, cipher: cipher, watch: watch))
+    }
+
+    /// Sends the request.
+    ///
+    /// - Returns: the number of bytes that were passed on, when the exchange has ended.
+    func fetch(_ request: TransportRequest, over readers: SourceReaders) async -> Result<Int64, SegmentFailure> {
+        await withTaskCancellationHandler {
+            await withCheckedContinuation { continuation in
+                state.withLock { $0.continuation = continuation }
+                let exchange = readers.open(request, receiver: self)
+                let isCancelled = state.withLock { state in
+                    // An exchange that has already ended is not kept.
+                    if state.continuation != nil { state.exchange = exchange }
+                    return state.isCancelled
+                }
+                if isCancelled { exchange.cancel() }
+            }
+        } onCancel: {
+            state.withLock { state in
+                state.isCancelled = true
+                return state.exchange
+            }?.cancel()
+        }
+    }
+
+    // MARK: ResponseReceiver
+
+    func headReceived(_ head: ResponseHead, on eventLoop: any EventLoop) -> EventLoopFuture<Void> {
+        let isGood = state.withLock { state in
+            state.failure = judge(head, &state)
+            return state.failure == nil
+        }
+        return isGood ? eventLoop.makeSucceededVoidFuture() : eventLoop.makeFailedFuture(Enough())
+    }
+
+    /// Judges an answer (RFC 9110 §14): a range needs exactly that 206, or it is cut out of a 200.
+    private func judge(_ head: ResponseHead, _ state: inout State) -> SegmentFailure? {
+        guard head.status == 200 || head.status == 206 && range != nil else { return SegmentFailure(refusedBy: head) }
+        if let coding = head.contentCoding { return Self.malformed("it sent a content coding (\(coding))", head) }
+        if head.isWebPage {
+            let error = DownloadError(.unexpectedWebPage, "A web page came instead of a segment of the stream.")
+            return SegmentFailure(error, isWorthRetrying: true)
+        }
+        guard let range else { return nil }
+        if head.status == 206 {
+            guard case .satisfied(let sent, _)? = head.contentRange, sent == range else {
+                return Self.malformed("it sent another range than the one that was asked for", head)
+            }
+            return nil
+        }
+        guard range.lower <= Self.mostSkipped else {
+            let error = DownloadError(
+                .incompleteStream,
+                "The segments of this stream are ranges of one file, and \(head.url.host ?? "the server") sends no ranges."
+            )
+            return SegmentFailure(error, isWorthRetrying: false)
+        }
+        state.skipped = range.lower
+        return nil
+    }
+
+    private static func malformed(_ detail: String, _ head: ResponseHead) -> SegmentFailure {
+        SegmentFailure(TransportError(.malformedResponse, detail), host: head.url.host ?? "")
+    }
+
+    func bodyReceived(_ bytes: ByteBuffer, on eventLoop: any EventLoop) -> EventLoopFuture<Void>? {
+        var bytes = bytes
+        let (piece, isEnough): (ByteBuffer?, Bool) = state.withLock { state in
+            guard state.failure == nil else { return (nil, true) }
+            let skipping = min(Int64(bytes.readableBytes), state.skipped)
+            bytes.moveReaderIndex(forwardBy: Int(skipping))
+            state.skipped -= skipping
+            if let missing = state.missing {
+                let wanted = Int(min(Int64(bytes.readableBytes), missing))
+                bytes = bytes.getSlice(at: bytes.readerIndex, length: wanted) ?? ByteBuffer()
+                state.missing = missing - Int64(wanted)
+            }
+            take(&bytes, &state, isLast: false)
+            let isEnough = state.failure != nil || state.missing == 0
+            guard state.gathered.readableBytes >= Self.pieceLength else { return (nil, isEnough) }
+            return (takePiece(&state), isEnough)
+        }
+        if isEnough, piece == nil { return eventLoop.makeFailedFuture(Enough()) }
+        guard let piece else { return nil }
+        let passed = pass(piece).hop(to: eventLoop)
+        return isEnough ? passed.flatMapThrowing { throw Enough() } : passed
+    }
+
+    func ended(_ failure: TransportError?) {
+        let (continuation, last, result): (_, ByteBuffer?, Result<Int64, SegmentFailure>) = state.withLock { state in
+            state.exchange = nil
+            defer { state.continuation = nil }
+            var last: ByteBuffer?
+            if state.failure == nil {
+                // An exchange that had brought all of its range was ended here.
+                let isWhole = failure == nil || state.missing == 0
+                if !isWhole, let failure { state.failure = SegmentFailure(failure, host: "the server") }
+                if isWhole, let missing = state.missing, missing > 0 {
+                    state.failure = SegmentFailure(TransportError(.connectionLost, "the range ended early"), host: "the server")
+                }
+            }
+            if state.failure == nil {
+                var none = ByteBuffer()
+                take(&none, &state, isLast: true)
+                state.failure = state.failure ?? notMedia(state.watch?.finish())
+            }
+            if state.failure == nil, state.gathered.readableBytes > 0 { last = takePiece(&state) }
+            return (state.continuation, last, state.failure.map { .failure($0) } ?? .success(state.passed))
+        }
+        guard let last else { return continuation?.resume(returning: result) ?? () }
+        pass(last).whenComplete { _ in continuation?.resume(returning: result) }
+    }
+
+    // MARK: Bytes
+
+    private func takePiece(_ state: inout State) -> ByteBuffer {
+        defer { state.gathered = ByteBuffer() }
+        state.passed += Int64(state.gathered.readableBytes)
+        return state.gathered
+    }
+
+    /// Decrypts bytes, checks and gathers them.
+    private func take(_ bytes: inout ByteBuffer, _ state: inout State, isLast: Bool) {
+        guard state.cipher != nil else { return gather(bytes, &state) }
+        state.encrypted.writeBuffer(&bytes)
+        let count = state.encrypted.readableBytes
+        if isLast, count == 0 || count % 16 != 0 {
+            state.failure = Self.undecipherable("its length is no multiple of 16")
+            return
+        }
+        // The last block has the padding, and any block may be the last.
+        let length = isLast ? count : max(0, count - 1) / 16 * 16
+        guard length > 0, isLast || length >= Self.pieceLength / 4,
+            let encrypted = state.encrypted.readBytes(length: length), let cipher = state.cipher
+        else { return }
+        do {
+            let plain = try AES._CBC.decrypt(
+                encrypted,
+                using: cipher.key,
+                iv: AES._CBC.IV(ivBytes: cipher.vector),
+                noPadding: !isLast
+            )
+            state.cipher?.vector = Array(encrypted.suffix(16))
+            if !isLast { state.encrypted.discardReadBytes() }
+            gather(ByteBuffer(bytes: plain), &state)
+        } catch {
+            // The library tells no more than that the padding is wrong.
+            state.failure = Self.undecipherable("its padding is wrong: the key is not that of the segment, or bytes are wrong")
+        }
+    }
+
+    /// Decrypts a whole body.
+    static func decrypted(_ bytes: [UInt8], _ cipher: Cipher) throws(SegmentFailure) -> [UInt8] {
+        guard !bytes.isEmpty, bytes.count % 16 == 0 else { throw undecipherable("its length is no multiple of 16") }
+        do { return Array(try AES._CBC.decrypt(bytes, using: cipher.key, iv: AES._CBC.IV(ivBytes: cipher.vector))) } catch {
+            throw undecipherable("its padding is wrong: the key is not that of the segment, or bytes are wrong")
+        }
+    }
+
+    private static func undecipherable(_ reason: String) -> SegmentFailure {
+        SegmentFailure(DownloadError(.incompleteStream, "A segment cannot be decrypted: \(reason)."), isWorthRetrying: true)
+    }
+
+    private func gather(_ bytes: ByteBuffer, _ state: inout State) {
+        state.failure = state.failure ?? notMedia(state.watch?.take(bytes.readableBytesView))
+        if state.gathered.readableBytes == 0 { state.gathered = bytes } else { state.gathered.writeImmutableBuffer(bytes) }
+    }
+
+    private func notMedia(_ reason: String?) -> SegmentFailure? {
+        reason.map {
+            SegmentFailure(DownloadError(.incompleteStream, "A segment is no media: \($0)."), isWorthRetrying: true)
+        }
+    }
+}

@@ -1,0 +1,63 @@
+/// Reads a stream log from a file, in windows.
+struct StreamLogReader {
+    typealias Read = @Sendable (_ offset: Int64, _ count: Int) async throws(DiskError) -> [UInt8]
+
+    /// The log up to its last whole record, and the bytes that complete a record which a crash cut off.
+    struct Result: Sendable {
+        var log: StreamLog
+        var completion: Completion
+    }
+
+    /// How a cut-off record is completed.
+    struct Completion: Sendable, Equatable {
+        var head: [UInt8] = []
+        /// Zeros behind the head.
+        var zeros: Int64 = 0
+    }
+
+    private static let window = 64 << 10
+    /// Longest payload that is read, so that a broken log takes no memory.
+    private static let mostPayload = 32 << 20
+
+    /// Reads the first `length` bytes of a log.
+    ///
+    /// - Returns: `nil` if they are no log.
+    static func read(_ length: Int64, with read: Read) async throws(DiskError) -> Result? {
+        var log = StreamLog()
+        var (window, start) = ([UInt8](), Int64(0))
+        func bytes(at offset: Int64, _ count: Int) async throws(DiskError) -> ArraySlice<UInt8> {
+            if offset < start || offset + Int64(count) > start + Int64(window.count) {
+                start = offset
+                window = try await read(offset, max(count, Int(clamping: min(Int64(Self.window), length - offset))))
+            }
+            let first = min(Int(offset - start), window.count)
+            return window[first..<min(first + count, window.count)]
+        }
+        while log.end < length {
+            let left = length - log.end
+            guard left >= StreamRecord.headLength else {
+                let front = try await bytes(at: log.end, Int(left))
+                return completed(log, head: Array(front))
+            }
+            guard let record = StreamRecord(head: try await bytes(at: log.end, StreamRecord.headLength)) else {
+                return nil
+            }
+            let missing = Int64(StreamRecord.headLength) + Int64(record.length) - left
+            if missing > 0 { return log.film == nil ? nil : Result(log: log, completion: .init(zeros: missing)) }
+            var payload: [UInt8]?
+            if record.kind.isChecked {
+                guard record.length <= mostPayload else { return nil }
+                payload = Array(try await bytes(at: log.end + Int64(StreamRecord.headLength), Int(record.length)))
+            }
+            guard log.take(record, payload) else { return nil }
+        }
+        return log.film == nil ? nil : Result(log: log, completion: .init())
+    }
+
+    private static func completed(_ log: StreamLog, head front: [UInt8]) -> Result? {
+        guard log.film != nil else { return nil }
+        let rest = StreamRecord.completing(front)
+        let length = StreamRecord(head: (front + rest)[...]).map { Int64($0.length) } ?? 0
+        return Result(log: log, completion: .init(head: rest, zeros: length))
+    }
+}

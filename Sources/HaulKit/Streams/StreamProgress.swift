@@ -1,0 +1,64 @@
+internal import Synchronization
+
+/// How much of a film is there: counted by its reader, read by the snapshots of its download.
+final class StreamProgress: Sendable {
+    struct Counts: Sendable, Hashable {
+        var segments = 0
+        var receivedSegments = 0
+        /// Duration in seconds of all segments, and of those that are there.
+        var seconds = 0.0
+        var receivedSeconds = 0.0
+        /// Bytes of the segments that are there.
+        var receivedBytes: Int64 = 0
+        /// Whether more segments may be listed.
+        var isLive = false
+
+        /// Estimate of the film's length in bytes: that of the part that is there, continued. `nil` without a part.
+        var estimatedBytes: Int64? {
+            guard receivedSeconds > 0, seconds >= receivedSeconds, !isLive else { return nil }
+            let bytes = Double(receivedBytes) / receivedSeconds * seconds
+            return bytes < 1e18 ? Int64(bytes) : nil
+        }
+    }
+
+    private let state = Mutex(Counts())
+    private let finishing = Mutex(false)
+
+    var counts: Counts { state.withLock(\.self) }
+
+    func set(_ counts: Counts) { state.withLock { $0 = counts } }
+
+    func listed(_ segments: Int, seconds: Double) {
+        state.withLock { state in
+            state.segments += segments
+            state.seconds += seconds
+        }
+    }
+
+    /// - Parameter countsTime: whether the segment is of the track whose time is that of the film.
+    func received(_ end: StreamSegmentEnd, countsTime: Bool) {
+        state.withLock { state in
+            state.receivedSegments += 1
+            if countsTime { state.receivedSeconds += end.seconds }
+            state.receivedBytes += end.length
+        }
+    }
+
+    // MARK: The end of a recording
+
+    /// Whether a live recording is to end with what is there.
+    var isFinishing: Bool { finishing.withLock(\.self) }
+
+    func finish() { finishing.withLock { $0 = true } }
+
+    /// Returns after a time, or soon after ``finish()``.
+    func waitForFinish(atMost time: Duration, _ sleep: @Sendable (Duration) async throws -> Void) async {
+        var left = time
+        while left > .zero, !isFinishing, !Task.isCancelled {
+            let step = min(left, .milliseconds(200))
+            // A cancelled wait is over.
+            try? await sleep(step)
+            left -= step
+        }
+    }
+}

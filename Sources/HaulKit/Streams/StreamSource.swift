@@ -1,0 +1,174 @@
+internal import Foundation
+
+/// The playlists that a film is made of, as they were read for one attempt.
+struct StreamSource: Sendable {
+    struct Track: Sendable {
+        let track: StreamTrack
+        let description: StreamFilm.Track
+        let url: HTTPURL
+        let imports: [String: String]
+        var playlist: MediaPlaylist
+    }
+
+    var tracks: [Track]
+    /// The chosen variant, for people; `nil` if the playlist had no variants.
+    let choice: String?
+    /// Answer to the request for the playlist.
+    let head: ResponseHead
+
+    /// Reads the playlists of a film.
+    ///
+    /// - Parameters:
+    ///   - head: answer to the request for the first playlist.
+    ///   - body: that playlist.
+    init(_ head: ResponseHead, _ body: [UInt8], _ options: DownloadRequest.Stream, _ requests: StreamRequests)
+        async throws(SegmentFailure)
+    {
+        self.head = head
+        guard let url = HTTPURL(head.url) else { throw SegmentFailure(TransportError(.invalidURL), host: "") }
+        switch try Self.parse(body, url, [:]) {
+        case .media(let playlist):
+            choice = nil
+            tracks = [.init(track: .main, description: .init(.main), url: url, imports: [:], playlist: playlist)]
+        case .multivariant(let list):
+            let selection = try options.select(from: list)
+            choice = selection.description
+            tracks = []
+            for (track, description, url) in Self.tracks(of: selection) {
+                let playlist = try await Self.playlist(url, list.variables, requests)
+                tracks.append(
+                    .init(track: track, description: description, url: url, imports: list.variables, playlist: playlist)
+                )
+            }
+        }
+        for track in tracks {
+            do throws(StreamError) { try track.playlist.checkFetchable() } catch {
+                throw SegmentFailure(DownloadError(error), isWorthRetrying: false)
+            }
+        }
+    }
+
+    private static func tracks(of selection: StreamSelection) -> [(StreamTrack, StreamFilm.Track, HTTPURL)] {
+        var tracks = [(StreamTrack.main, StreamFilm.Track(.main), selection.variant.url)]
+        for (index, rendition) in selection.separateAudio.enumerated() {
+            guard let url = rendition.url else { continue }
+            let description = StreamFilm.Track(.audio, language: rendition.language, name: rendition.name)
+            // A variant of sound alone may name its own playlist as its sound.
+            if url != selection.variant.url { tracks.append((.audio(index), description, url)) }
+        }
+        for (index, rendition) in selection.subtitles.enumerated() {
+            guard let url = rendition.url else { continue }
+            let description = StreamFilm.Track(.subtitles, language: rendition.language, name: rendition.name)
+            tracks.append((.subtitles(index), description, url))
+        }
+        return tracks
+    }
+
+    /// Reads one media playlist.
+    static func playlist(_ url: HTTPURL, _ imports: [String: String], _ requests: StreamRequests)
+        async throws(SegmentFailure) -> MediaPlaylist
+    {
+        let limit = StreamLimits().playlistBytes
+        let (head, bytes) = try await requests.body(url, mostBytes: limit, what: "The playlist")
+        guard let address = HTTPURL(head.url) else { throw SegmentFailure(TransportError(.invalidURL), host: "") }
+        guard case .media(let playlist) = try parse(bytes, address, imports) else {
+            let error = DownloadError(.invalidStream, "A variant of this playlist is a list of variants itself.")
+            throw SegmentFailure(error, isWorthRetrying: false)
+        }
+        return playlist
+    }
+
+    private static func parse(_ bytes: [UInt8], _ url: HTTPURL, _ imports: [String: String]) throws(SegmentFailure)
+        -> StreamPlaylist
+    {
+        do throws(StreamError) { return try StreamPlaylist.parse(bytes, url: url, imports: imports) } catch {
+            // A page in place of a playlist may be that of a network that asks people to sign in.
+            let isPage = error == .notAPlaylist(.webPage)
+            let failure = isPage ? DownloadError(.unexpectedWebPage, error.message) : DownloadError(error)
+            throw SegmentFailure(failure, isWorthRetrying: isPage)
+        }
+    }
+
+    // MARK: What it makes
+
+    /// Whether more segments may be listed.
+    var isLive: Bool { tracks.contains { !$0.playlist.isEnded } }
+
+    /// Seconds of the longest track.
+    var seconds: Double { tracks.map(\.playlist.seconds).max() ?? 0 }
+
+    /// Whether the segments are fragments of MP4.
+    private var isFragmented: Bool { tracks.first?.playlist.segments.contains { $0.map != nil } == true }
+
+    /// Whether a track goes on with other parameters somewhere.
+    private var hasSeams: Bool {
+        tracks.contains { track in
+            let first = track.playlist.segments.first
+            return track.playlist.segments.contains {
+                $0.map != first?.map || $0.discontinuityNumber != first?.discontinuityNumber
+            }
+        }
+    }
+
+    /// Returns the container of the finished file.
+    ///
+    /// - Throws: an error that names ffmpeg if the film needs it and it is not there.
+    func container(_ options: DownloadRequest.Stream, ffmpeg: String?) throws(SegmentFailure) -> StreamFilm.Container {
+        let isPlain = tracks.count == 1 && !hasSeams
+        let wanted = options.container
+        // Whether Haul puts the file together itself.
+        let isOwn =
+            switch wanted {
+            case .automatic: isFragmented ? !hasSeams && !hasSubtitles : isPlain
+            case .transportStream: isPlain && !isFragmented
+            case .mp4: isFragmented && !hasSeams && !hasSubtitles
+            case .matroska: false
+            }
+        if isOwn { return isFragmented ? .mp4 : wanted == .automatic && ffmpeg != nil ? .mp4ByProgram : .transportStream }
+        guard ffmpeg != nil else {
+            throw SegmentFailure(
+                DownloadError(
+                    .programMissing,
+                    "This stream \(reason(wanted)), which needs ffmpeg. Install the package ffmpeg, and run the same command again."
+                ),
+                isWorthRetrying: false
+            )
+        }
+        return switch wanted {
+        case .automatic, .mp4: .mp4ByProgram
+        case .matroska: .matroska
+        case .transportStream: .transportStreamByProgram
+        }
+    }
+
+    private var hasSubtitles: Bool { tracks.contains { $0.description.role == .subtitles } }
+
+    private func reason(_ wanted: DownloadRequest.Stream.Container) -> String {
+        if hasSubtitles { return "has subtitles to be put into the film" }
+        if hasSeams { return "changes its parameters in the middle" }
+        if tracks.count > 1 { return "has its sound apart from its pictures" }
+        return "is to become a file of another container (\(wanted.rawValue))"
+    }
+
+    /// Name of the film's version for the validator ladder: equal only for the same segments.
+    func version() throws(SegmentFailure) -> String {
+        if isLive { return "live" }
+        do throws(StreamError) {
+            let plan = try StreamPlan(media: tracks.map { ($0.track, $0.playlist) })
+            return plan.fingerprint.tracks.map { "\($0.track.rawValue)-\($0.count)-\($0.digest)" }.joined(separator: ".")
+        } catch { throw SegmentFailure(DownloadError(error), isWorthRetrying: false) }
+    }
+}
+
+extension DownloadRequest.Stream {
+    /// Chooses the variant and its tracks.
+    func select(from list: MultivariantPlaylist) throws(SegmentFailure) -> StreamSelection {
+        do throws(StreamError) {
+            return try list.select(
+                variant: variant.flatMap(VariantChoice.init) ?? .best,
+                audio: audio.flatMap(TrackChoice.init) ?? .automatic,
+                subtitles: subtitles.flatMap(TrackChoice.init) ?? .none
+            )
+        } catch { throw SegmentFailure(DownloadError(error), isWorthRetrying: false) }
+    }
+}
