@@ -1,0 +1,216 @@
+/// The decisions about one track of a live stream: which segments are new, when the playlist is read again, and when
+/// the stream is over (rfc8216bis §6.3.4). Memory stays bounded by the size of one playlist.
+package struct LivePlan: Sendable, Hashable {
+    package enum Beginning: String, Sendable, Hashable, Codable {
+        /// The first segment that the server still has.
+        case start
+        /// Three target durations before the end, or where `EXT-X-START` says.
+        case now
+    }
+
+    package enum Event: Sendable, Hashable {
+        case playlist(MediaPlaylist, at: Instant)
+        /// A reload failed. `status` is `nil` if no answer came.
+        case reloadFailed(status: Int?, at: Instant)
+        /// The user ends the recording.
+        case stop
+    }
+
+    package enum Next: Sendable, Hashable {
+        /// Read the playlist again after this time, counted from the event.
+        case reload(after: Duration)
+        case ended(Ending)
+    }
+
+    package enum Ending: String, Sendable, Hashable, Codable {
+        case endList, limit, user
+    }
+
+    package struct Step: Sendable, Hashable {
+        /// To be fetched, in their order. None is a gap.
+        package internal(set) var segments: [MediaSegment] = []
+        /// The gaps that this event revealed.
+        package internal(set) var gaps: [StreamGap] = []
+        package internal(set) var next: Next
+    }
+
+    package let track: StreamTrack
+    package let beginning: Beginning
+    /// Most seconds of the recording; `nil` for no limit.
+    package let limit: Double?
+    /// Seconds from the first segment to the last one so far, with the gaps.
+    package private(set) var seconds = 0.0
+    package private(set) var ending: Ending?
+
+    /// The number that the next new segment has; `nil` before the first playlist.
+    private var expected: Int64?
+    /// The places of the segments in the last playlist that is not behind an earlier one.
+    private var window: [Int64: SegmentPlace] = [:]
+    private var windowStart: Int64 = 0
+    private var targetDuration = 0.0
+    private var began: Instant?
+    private var lastSuccess: Instant?
+    private var staleReloads = 0
+
+    package init(track: StreamTrack = .main, from beginning: Beginning, limit: Double? = nil) {
+        self.track = track
+        self.beginning = beginning
+        self.limit = limit
+    }
+
+    /// - Throws: ``StreamError`` if the recording cannot go on. The segments so far remain.
+    package mutating func handle(_ event: Event) throws(StreamError) -> Step {
+        if let ending { return Step(next: .ended(ending)) }
+        switch event {
+        case .playlist(let playlist, let instant): return try take(playlist, instant)
+        case .reloadFailed(let status, let instant): return try retry(status, instant)
+        case .stop: return end(.user, Step(next: .ended(.user)))
+        }
+    }
+
+    private mutating func end(_ ending: Ending, _ step: Step) -> Step {
+        self.ending = ending
+        var step = step
+        step.next = .ended(ending)
+        return step
+    }
+}
+
+// MARK: - Playlists
+
+extension LivePlan {
+    /// A server may answer with an older copy now and then. More in sequence than this are no accident.
+    private static let mostStaleReloads = 10
+
+    private mutating func take(_ playlist: MediaPlaylist, _ instant: Instant) throws(StreamError) -> Step {
+        try playlist.checkFetchable()
+        lastSuccess = instant
+        began = began ?? instant
+        targetDuration = max(playlist.targetDuration, 0)
+        try compare(playlist)
+        let first = expected ?? firstNumber(playlist)
+        var step = Step(next: .reload(after: reloadDelay(hasChanged: false)))
+        guard let last = playlist.segments.last, last.number >= first || expected == nil else {
+            return try finish(step, playlist, hasChanged: false, instant)
+        }
+        if let missed = missed(from: first, playlist) {
+            seconds += missed.seconds
+            step.gaps.append(missed)
+        }
+        for segment in playlist.segments where segment.number >= first {
+            if let limit, seconds >= limit { return end(.limit, step) }
+            seconds += segment.duration
+            if segment.isGap { note(segment, &step) } else { step.segments.append(segment) }
+        }
+        expected = max(last.number + 1, first)
+        return try finish(step, playlist, hasChanged: true, instant)
+    }
+
+    private mutating func finish(
+        _ step: Step,
+        _ playlist: MediaPlaylist,
+        hasChanged: Bool,
+        _ instant: Instant
+    ) throws(StreamError) -> Step {
+        var step = step
+        if playlist.isEnded && staleReloads == 0 { return end(.endList, step) }
+        // The second condition ends a stream that stands still.
+        if let limit, let began, seconds >= limit || (instant - began).seconds >= limit { return end(.limit, step) }
+        step.next = .reload(after: reloadDelay(hasChanged: hasChanged))
+        return step
+    }
+
+    private func note(_ segment: MediaSegment, _ step: inout Step) {
+        let gap = StreamGap(declared: segment, track: track)
+        if let joined = step.gaps.last?.joined(with: gap) {
+            step.gaps[step.gaps.count - 1] = joined
+        } else {
+            step.gaps.append(gap)
+        }
+    }
+
+    /// Returns the segments that left the playlist before they were seen, with an estimate of their length.
+    private func missed(from number: Int64, _ playlist: MediaPlaylist) -> StreamGap? {
+        guard let first = playlist.segments.first?.number, first > number else { return nil }
+        let average = playlist.seconds / Double(playlist.segments.count)
+        return StreamGap(
+            track: track,
+            numbers: number...(first - 1),
+            seconds: average * Double(first - number),
+            reason: .missed
+        )
+    }
+
+    /// Refuses a playlist that has another segment under a known number. Remembers the places of its segments, unless
+    /// it is an older copy.
+    private mutating func compare(_ playlist: MediaPlaylist) throws(StreamError) {
+        guard let first = playlist.segments.first, let last = playlist.segments.last else { return }
+        for segment in playlist.segments {
+            if let known = window[segment.number], known != SegmentPlace(segment) {
+                throw .contradiction(number: segment.number)
+            }
+        }
+        if !window.isEmpty && last.number < windowStart {
+            staleReloads += 1
+            guard staleReloads <= Self.mostStaleReloads else { throw .wentBack(to: last.number) }
+            return
+        }
+        guard first.number >= windowStart || window.isEmpty else { return }
+        staleReloads = 0
+        windowStart = first.number
+        window = Dictionary(
+            playlist.segments.map { ($0.number, SegmentPlace($0)) },
+            uniquingKeysWith: { first, _ in first }
+        )
+    }
+
+    /// Returns the number of the segment with which the recording begins.
+    private func firstNumber(_ playlist: MediaPlaylist) -> Int64 {
+        guard beginning == .now, !playlist.isEnded else { return playlist.mediaSequence }
+        let total = playlist.seconds
+        let fromEnd = 3 * targetDuration
+        var offset = total - fromEnd
+        if let start = playlist.start { offset = start.offset < 0 ? total + start.offset : start.offset }
+        var before = 0.0
+        var number = playlist.mediaSequence
+        for segment in playlist.segments where before <= offset {
+            number = segment.number
+            before += segment.duration
+        }
+        return number
+    }
+}
+
+// MARK: - Reloads
+
+extension LivePlan {
+    /// One target duration after a change, half of it after none; at least half a second and at most five minutes.
+    private func reloadDelay(hasChanged: Bool) -> Duration {
+        let seconds = hasChanged ? targetDuration : targetDuration / 2
+        return .milliseconds(Int(min(max(seconds, 0.5), 300) * 1000))
+    }
+
+    /// Tries again until no playlist came for a minute or ten target durations, whichever is longer.
+    private mutating func retry(_ status: Int?, _ instant: Instant) throws(StreamError) -> Step {
+        let since = lastSuccess ?? instant
+        lastSuccess = since
+        let silence = (instant - since).seconds
+        if let limit, let began, (instant - began).seconds >= limit { return end(.limit, Step(next: .ended(.limit))) }
+        guard silence < max(60, min(10 * targetDuration, 3600)) else {
+            throw .reloadsFailed(status: status, seconds: Int(min(silence, 1e9)))
+        }
+        return Step(next: .reload(after: reloadDelay(hasChanged: false)))
+    }
+}
+
+/// The marks that a segment of a live stream keeps under its number.
+private struct SegmentPlace: Sendable, Hashable {
+    let path: String
+    let range: ByteRange?
+
+    init(_ segment: MediaSegment) {
+        let identity = SegmentIdentity(segment)
+        path = identity.path
+        range = identity.range
+    }
+}

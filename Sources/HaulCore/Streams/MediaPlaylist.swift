@@ -1,0 +1,64 @@
+package import Foundation
+
+/// The segments of one track, in their order.
+package struct MediaPlaylist: Sendable, Hashable {
+    package enum Kind: String, Sendable, Hashable {
+        case vod = "VOD"
+        case event = "EVENT"
+    }
+
+    /// A place to begin (`EXT-X-START`), in seconds from the beginning, or from the end if negative.
+    package struct Start: Sendable, Hashable {
+        package let offset: Double
+        package let isPrecise: Bool
+    }
+
+    package internal(set) var version = 1
+    /// No segment is much longer; the unit of reloads. In seconds.
+    package internal(set) var targetDuration = 0.0
+    /// The number of the first segment.
+    package internal(set) var mediaSequence: Int64 = 0
+    package internal(set) var discontinuitySequence: Int64 = 0
+    /// Whether no segment will be added.
+    package internal(set) var isEnded = false
+    /// `nil` if segments may disappear from the front.
+    package internal(set) var kind: Kind?
+    package internal(set) var isIFramesOnly = false
+    package internal(set) var segments: [MediaSegment] = []
+    package internal(set) var start: Start?
+    /// The variables that the playlist defines.
+    package internal(set) var variables: [String: String] = [:]
+    /// The first encryption of a segment or initialization section that Haul does not remove.
+    package internal(set) var protection: StreamProtection?
+
+    /// Length of all segments, in seconds.
+    package var seconds: Double { segments.reduce(0) { $0 + $1.duration } }
+
+    /// Refuses a playlist whose segments must not be asked for.
+    package func checkFetchable() throws(StreamError) {
+        if let protection { throw .protected(protection) }
+        if isIFramesOnly { throw .unsupported("the playlist lists single pictures for winding, not a film") }
+    }
+}
+
+/// A piece of a track with its own request.
+package struct MediaSegment: Sendable, Hashable {
+    /// The sequence number: that of the playlist plus the number of segments before. It never changes.
+    package let number: Int64
+    package let url: HTTPURL
+    /// `nil` for the whole resource. With ``key``, a range of the encrypted bytes.
+    package let range: ByteRange?
+    /// In seconds; 0 is possible.
+    package let duration: Double
+    /// Segments of one number share encoding and time line. Renditions are matched by it.
+    package let discontinuityNumber: Int64
+    package let key: SegmentKey?
+    /// The bytes that must precede the segment; `nil` for formats that need none.
+    package let map: InitializationSection?
+    /// Whether the server says that the segment is missing. It is not asked for.
+    package let isGap: Bool
+    /// The date of the first sample, if a tag states it.
+    package let programDate: Date?
+    /// Approximate bits per second, if a tag states them.
+    package let bitrate: Int64?
+}

@@ -1,0 +1,131 @@
+/// One of the playlists that a film consists of. Written as `main`, `audio0`, `subtitles2`.
+package enum StreamTrack: Sendable, Hashable, Codable, RawRepresentable {
+    /// The variant, or the only media playlist.
+    case main
+    /// A rendition, counted from 0 in the order of the selection.
+    case audio(Int), subtitles(Int)
+
+    package init?(rawValue: String) {
+        func number(after prefix: String) -> Int? {
+            guard rawValue.hasPrefix(prefix) else { return nil }
+            return Int(rawValue.dropFirst(prefix.count)).flatMap { $0 < 0 ? nil : $0 }
+        }
+        if rawValue == "main" {
+            self = .main
+        } else if let number = number(after: "audio") {
+            self = .audio(number)
+        } else if let number = number(after: "subtitles") {
+            self = .subtitles(number)
+        } else {
+            return nil
+        }
+    }
+
+    package var rawValue: String {
+        switch self {
+        case .main: "main"
+        case .audio(let number): "audio\(number)"
+        case .subtitles(let number): "subtitles\(number)"
+        }
+    }
+}
+
+/// The resources of a film in the order of need, as one reading of its playlists lists them.
+package struct StreamPlan: Sendable, Hashable {
+    package let tracks: [TrackPlan]
+
+    /// - Parameter media: the tracks with their playlists, the main one first.
+    /// - Throws: ``StreamError`` for a protected stream, an I-frame playlist, and a track without segments.
+    package init(media: [(track: StreamTrack, playlist: MediaPlaylist)]) throws(StreamError) {
+        var tracks: [TrackPlan] = []
+        for (track, playlist) in media { tracks.append(try TrackPlan(track, playlist)) }
+        self.tracks = tracks
+    }
+
+    package init(_ playlist: MediaPlaylist) throws(StreamError) { try self.init(media: [(.main, playlist)]) }
+
+    /// Length of the longest track without its gaps, in seconds.
+    package var seconds: Double { tracks.map(\.seconds).max() ?? 0 }
+    package var gaps: [StreamGap] { tracks.flatMap(\.gaps) }
+
+    /// The parts of all tracks, matched by discontinuity number (rfc8216bis §4.4.4.3, §6.2.4), in the order of the first
+    /// track.
+    package var spans: [StreamSpan] {
+        guard let first = tracks.first else { return [] }
+        let byNumber = tracks.map { track in
+            Dictionary(grouping: track.parts.indices) { track.parts[$0].discontinuityNumber }
+        }
+        var seen: Set<Int64> = []
+        return first.parts.map(\.discontinuityNumber).filter { seen.insert($0).inserted }.map { number in
+            StreamSpan(discontinuityNumber: number, parts: byNumber.map { $0[number] ?? [] })
+        }
+    }
+}
+
+/// The parts of all tracks that share a time line.
+package struct StreamSpan: Sendable, Hashable {
+    package let discontinuityNumber: Int64
+    /// For each track of the plan the indexes of its parts; empty if the track has none of this number.
+    package let parts: [[Int]]
+
+    /// Whether every track has a part of this number.
+    package var isComplete: Bool { parts.allSatisfy { !$0.isEmpty } }
+}
+
+/// A stretch of a track in which bytes follow bytes: one initialization section, no discontinuity.
+package struct StreamPart: Sendable, Hashable {
+    package let discontinuityNumber: Int64
+    /// The index of the initialization section in the track's resources. Parts may share one.
+    package let initialization: Int?
+    /// The indexes of the segments in the track's resources.
+    package internal(set) var segments: [Int]
+}
+
+/// Segments that are not asked for or not there any more.
+package struct StreamGap: Sendable, Hashable, Codable {
+    package enum Reason: String, Sendable, Hashable, Codable {
+        /// The playlist marks the segments as missing.
+        case declared
+        /// The live playlist moved on before they were seen.
+        case missed
+    }
+
+    package let track: StreamTrack
+    package let numbers: ClosedRange<Int64>
+    /// Length, in seconds; an estimate if the segments were missed.
+    package let seconds: Double
+    package let reason: Reason
+}
+
+/// One request of a track.
+package struct StreamResource: Sendable, Hashable {
+    package let identity: SegmentIdentity
+    package let url: HTTPURL
+    /// `nil` for the whole resource. With ``key``, a range of the encrypted bytes.
+    package let range: ByteRange?
+    package let key: SegmentKey?
+    /// The 16 octets with which decryption begins; `nil` for a plain resource.
+    package let vector: [UInt8]?
+    /// 0 for an initialization section.
+    package let seconds: Double
+
+    package var isInitialization: Bool { identity.number == nil }
+
+    package init(_ segment: MediaSegment) {
+        identity = SegmentIdentity(segment)
+        url = segment.url
+        range = segment.range
+        key = segment.key
+        vector = segment.key?.initializationVector(segment.number)
+        seconds = segment.duration
+    }
+
+    package init(_ section: InitializationSection) {
+        identity = SegmentIdentity(section)
+        url = section.url
+        range = section.range
+        key = section.key
+        vector = section.key?.statedVector
+        seconds = 0
+    }
+}
