@@ -1,0 +1,122 @@
+extension SegmentMedia {
+    /// Checks that the bytes of a segment are media while they arrive: its first bytes by ``SegmentMedia/judge(_:length:as:)``,
+    /// then each packet of a transport stream and each box of a fragment up to the last one.
+    package struct Watch: Sendable {
+        private var front: [UInt8] = []
+        private var kind: SegmentMedia?
+        private var length: Int64 = 0
+        /// Offset of the next packet or box.
+        private var next: Int64 = 0
+        /// The head of a box that has arrived in part.
+        private var head: [UInt8] = []
+
+        package init() {}
+
+        private static let examined = 16 << 10
+        private static let packet: Int64 = 188
+
+        /// Takes the next bytes.
+        ///
+        /// - Returns: the reason why the bytes are no media, as a clause; `nil` if they may be.
+        package mutating func take(_ bytes: some RandomAccessCollection<UInt8>) -> String? {
+            let start = length
+            length += Int64(bytes.count)
+            if kind == nil {
+                front += bytes.prefix(max(0, Self.examined - front.count))
+                guard front.count >= Self.examined, let reason = judge(length: .max) else {
+                    return follow(bytes, from: start)
+                }
+                return reason
+            }
+            return follow(bytes, from: start)
+        }
+
+        /// Takes the end of the segment.
+        ///
+        /// - Returns: as ``take(_:)``.
+        package mutating func finish() -> String? {
+            if kind == nil, let reason = judge(length: length) { return reason }
+            switch kind {
+            case .transportStream? where front.first == 0x47 && length % Self.packet != 0:
+                return "its transport stream ends within a packet"
+            case .fragmentedMP4? where next != length: return "its last box is not whole"
+            default: return nil
+            }
+        }
+
+        private mutating func judge(length: Int64) -> String? {
+            do throws(Refusal) {
+                kind = try SegmentMedia.judge(front, length: length)
+                front = Array(front.prefix(1))
+                return nil
+            } catch { return error.description }
+        }
+
+        /// Follows packets and boxes from the first byte on, also before the kind is known.
+        private mutating func follow(_ bytes: some RandomAccessCollection<UInt8>, from start: Int64) -> String? {
+            switch (kind, front.first) {
+            case (.transportStream?, 0x47), (nil, 0x47): return followPackets(bytes, from: start)
+            case (.fragmentedMP4?, _): return followBoxes(bytes, from: start)
+            // Of a segment whose kind is not known yet only boxes can matter; anything else has no box at its front.
+            case (nil, _): return followBoxes(bytes, from: start) == nil ? nil : nil
+            default: return nil
+            }
+        }
+
+        private mutating func followPackets(_ bytes: some RandomAccessCollection<UInt8>, from start: Int64) -> String? {
+            let end = start + Int64(bytes.count)
+            while next < end {
+                let place = next - start
+                if place >= 0, bytes[bytes.index(bytes.startIndex, offsetBy: Int(place))] != 0x47 {
+                    return kind == nil ? nil : "its transport stream breaks off at byte \(next)"
+                }
+                next += Self.packet
+            }
+            return nil
+        }
+
+        private mutating func followBoxes(_ bytes: some RandomAccessCollection<UInt8>, from start: Int64) -> String? {
+            let end = start + Int64(bytes.count)
+            while next < end {
+                let place = next + Int64(head.count) - start
+                guard place >= 0 else { return nil }
+                let rest = bytes.dropFirst(Int(place))
+                guard let needed = head.count < 8 ? 8 - head.count : missing else { return "its box at byte \(next) has no size" }
+                if needed > 0 {
+                    guard !rest.isEmpty else { return nil }
+                    head += rest.prefix(needed)
+                    continue
+                }
+                let size = self.size
+                if size == 0 {
+                    // The box extends to the end of the segment.
+                    next = .max
+                    head = []
+                    return nil
+                }
+                guard size >= Int64(head.count), size < .max - next else { return "its box at byte \(next) has an impossible size" }
+                next += size
+                head = []
+            }
+            return nil
+        }
+
+        /// Number of bytes of the head that are still to come; `nil` for a head that cannot be.
+        private var missing: Int? { number(0..<4) == 1 ? 16 - head.count : 0 }
+
+        private var size: Int64 {
+            let short = number(0..<4)
+            return short == 1 ? Int64(clamping: number(8..<16)) : Int64(short)
+        }
+
+        private func number(_ range: Range<Int>) -> UInt64 { head[range].reduce(0) { $0 << 8 | UInt64($1) } }
+    }
+}
+
+extension SegmentIdentity {
+    /// FNV-1a over 64 bits of all marks: differs for another segment. Finds changes, not forgeries.
+    package var digest: UInt64 {
+        let text = "\(number ?? -1) \(range?.lower ?? -1) \(range?.upper ?? -1) \(keyPath ?? "-") \(vector ?? "-") \(path)"
+        return text.utf8.reduce(14_695_981_039_346_656_037) { ($0 ^ UInt64($1)) &* 1_099_511_628_211 }
+    }
+}

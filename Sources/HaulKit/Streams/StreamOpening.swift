@@ -1,0 +1,142 @@
+internal import Foundation
+internal import NIOCore
+internal import Synchronization
+
+/// A request whose answer may be a playlist. Passes the answer on as it is, or makes a film of it.
+///
+/// A playlist is recognized by its type or its path, and by its first line: see ``StreamPlaylist``.
+final class StreamOpening: ResponseReceiver, Exchange {
+    private enum Stage {
+        case asking
+        /// The answer is no playlist.
+        case passing
+        /// The answer may be a playlist; its body is kept.
+        case collecting(ResponseHead, [UInt8], any EventLoop)
+        case running(Task<Void, Never>)
+        case ended
+    }
+    private struct State {
+        var stage = Stage.asking
+        var exchange: (any Exchange)?
+        var isCancelled = false
+    }
+    private struct Enough: Error {}
+
+    private let request: TransportRequest
+    private let terms: StreamTerms
+    private let requests: StreamRequests
+    private let receiver: any ResponseReceiver
+    private let state = Mutex(State())
+
+    private init(
+        _ request: TransportRequest,
+        _ terms: StreamTerms,
+        _ readers: SourceReaders,
+        _ receiver: any ResponseReceiver
+    ) {
+        self.request = request
+        self.terms = terms
+        self.receiver = receiver
+        requests = StreamRequests(request, readers)
+    }
+
+    /// Sends a request for everything, or for the rest of a film; see ``SourceReaders/open(_:receiver:)``.
+    static func open(
+        _ request: TransportRequest,
+        _ terms: StreamTerms,
+        over readers: SourceReaders,
+        receiver: any ResponseReceiver
+    ) -> any Exchange {
+        let opening = StreamOpening(request, terms, readers, receiver)
+        let exchange = readers.open(opening.requests.first, receiver: opening)
+        let isCancelled = opening.state.withLock { state in
+            switch state.stage {
+            // The exchange has ended already. Keeping it would make a cycle of references.
+            case .running, .ended: break
+            case .asking, .passing, .collecting: state.exchange = exchange
+            }
+            return state.isCancelled
+        }
+        if isCancelled { exchange.cancel() }
+        return opening
+    }
+
+    func cancel() {
+        let (exchange, task) = state.withLock { state in
+            state.isCancelled = true
+            if case .running(let task) = state.stage { return (state.exchange, task) }
+            return (state.exchange, nil as Task<Void, Never>?)
+        }
+        exchange?.cancel()
+        task?.cancel()
+    }
+
+    // MARK: ResponseReceiver
+
+    func headReceived(_ head: ResponseHead, on eventLoop: any EventLoop) -> EventLoopFuture<Void> {
+        let mayBePlaylist =
+            (head.status == 200 || head.status == 203)
+            && StreamPlaylist.isPlaylist(mediaType: head.mediaType, path: head.url.path)
+        guard mayBePlaylist else {
+            state.withLock { $0.stage = .passing }
+            return receiver.headReceived(head, on: eventLoop)
+        }
+        state.withLock { $0.stage = .collecting(head, [], eventLoop) }
+        return eventLoop.makeSucceededVoidFuture()
+    }
+
+    func bodyReceived(_ bytes: ByteBuffer, on eventLoop: any EventLoop) -> EventLoopFuture<Void>? {
+        let (isPassing, isTooLong) = state.withLock { state in
+            guard case .collecting(let head, var body, let loop) = state.stage else { return (true, false) }
+            // Without this the array would be copied with each read.
+            state.stage = .asking
+            body += bytes.readableBytesView
+            state.stage = .collecting(head, body, loop)
+            return (false, body.count > StreamLimits().playlistBytes)
+        }
+        if isPassing { return receiver.bodyReceived(bytes, on: eventLoop) }
+        return isTooLong ? eventLoop.makeFailedFuture(Enough()) : nil
+    }
+
+    func ended(_ failure: TransportError?) {
+        let stage = state.withLock { state in
+            state.exchange = nil
+            defer { state.stage = .ended }
+            return state.stage
+        }
+        guard case .collecting(let head, let body, let loop) = stage else { return receiver.ended(failure) }
+        if body.count > StreamLimits().playlistBytes {
+            let error = DownloadError(.invalidStream, "This playlist is longer than 16 MiB.")
+            return receiver.ended(TransportError(reporting: error))
+        }
+        if let failure { return receiver.ended(failure) }
+        if StreamPlaylist.isPlainList(body) { return pass(head, body, on: loop) }
+        let run = StreamRun(requests, terms, receiver, on: loop)
+        let request = request
+        state.withLock { state in
+            let task = Task { await run.run(request, head, body) }
+            state.stage = .running(task)
+            if state.isCancelled { task.cancel() }
+        }
+    }
+
+    /// Passes on an answer that was kept: a list of files without a tag of HLS, which is a file.
+    private func pass(_ head: ResponseHead, _ body: [UInt8], on loop: any EventLoop) {
+        let receiver = receiver
+        loop.execute {
+            receiver.headReceived(head, on: loop).flatMap {
+                receiver.bodyReceived(ByteBuffer(bytes: body), on: loop) ?? loop.makeSucceededVoidFuture()
+            }.whenComplete { result in
+                if case .failure = result { receiver.ended(TransportError(.connectionLost, "stopped by us")) } else { receiver.ended(nil) }
+            }
+        }
+    }
+}
+
+extension StreamPlaylist {
+    /// Whether a body is a list of files in the older format, without a tag of HLS.
+    fileprivate static func isPlainList(_ body: [UInt8]) -> Bool {
+        guard isPlaylist(firstBytes: body) else { return false }
+        return !body.split(separator: 0x0A).contains { $0.starts(with: "#EXT-X-".utf8) }
+    }
+}
