@@ -95,12 +95,6 @@ extension Aria2Session {
         }
     }
 
-    /// Removes an ended download from the list. Its file stays.
-    func forget(_ id: DownloadID) async throws(Aria2Error) {
-        let downloader = downloader
-        try await engine { () throws(DownloadError) in try await downloader.remove(id) }
-    }
-
     private static func numbered(_ path: String, _ number: Int) -> String {
         let start = path.lastIndex(of: "/").map { path.index(after: $0) } ?? path.startIndex
         let name = path[start...]

@@ -30,12 +30,6 @@ extension Aria2Session {
         Aria2Error(.unknown, "GID#\(gid) cannot be \(verb) now")
     }
 
-    /// Returns the GID of a text, for messages about removed downloads.
-    static func gid(_ text: String) throws(Aria2Error) -> GID {
-        guard let gid = GID(text) else { throw notFound(text) }
-        return gid
-    }
-
     func pauseAll() async throws(Aria2Error) -> Aria2Value {
         let downloader = downloader
         try await engine { () throws(DownloadError) in _ = try await downloader.pause(.all) }
@@ -103,6 +97,12 @@ extension Aria2Session {
         }
         configuration.onResultsRemoved(nil)
         return "OK"
+    }
+
+    /// Removes an ended download from the list. Its file stays.
+    func forget(_ id: DownloadID) async throws(Aria2Error) {
+        let downloader = downloader
+        try await engine { () throws(DownloadError) in try await downloader.remove(id) }
     }
 
     // MARK: The queue

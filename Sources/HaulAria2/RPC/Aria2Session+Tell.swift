@@ -7,12 +7,6 @@ extension Aria2Session {
     /// Maximum number of downloads in one answer. aria2 has no limit; its clients ask for 1,000.
     private static let mostRows = 10_000
 
-    func record(of snapshot: DownloadSnapshot) -> Aria2Record {
-        var record = Aria2Record(snapshot.metadata)
-        if let uris = changedURIs[snapshot.id] { record.uris = uris }
-        return record
-    }
-
     private func status(_ snapshot: DownloadSnapshot, _ keys: Set<String>) async -> Aria2Status {
         var status = Aria2Status(
             snapshot: snapshot,
