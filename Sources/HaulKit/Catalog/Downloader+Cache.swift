@@ -99,7 +99,7 @@ extension Downloader {
             let (rows, count) = try await downloader.store.page(downloader.engine.reader.condition(filter))
             var page = CacheRemoval()
             for found in await downloader.engine.files.look(at: rows) {
-                await downloader.take(found, deletingFiles, &page)
+                await downloader.removeFile(of: found, deletingFiles, &page)
             }
             let completed = StoreCondition.ids(page.removed.map(\.id)).only([.completed])
             let removed = try await downloader.store.removeRows(completed, isListed: downloader.broadcast.isHeard)
@@ -114,7 +114,13 @@ extension Downloader {
         return count >= Self.filesAtOnce
     }
 
-    private func take(_ found: FinishedFiles.Found, _ deletingFiles: Bool, _ page: inout CacheRemoval) async {
+    /// Adds the file to the removed files of `page` or to those that are left. Deletes an unchanged file if
+    /// `deletingFiles` is set.
+    private func removeFile(
+        of found: FinishedFiles.Found,
+        _ deletingFiles: Bool,
+        _ page: inout CacheRemoval
+    ) async {
         let file = found.file
         guard deletingFiles else { return page.removed.append(file) }
         if let error = found.error { return page.left.append(.init(file: file, reason: .failed(error))) }
