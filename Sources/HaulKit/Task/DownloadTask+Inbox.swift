@@ -10,7 +10,7 @@ extension DownloadTask {
         while let next = steps.next() {
             if handle(next) { hasActed = true }
         }
-        if wasTransferring, !machine.isTransferring { noteLast() }
+        if wasTransferring, !machine.isTransferring { run(noteAtEnd()) }
         if hasActed { environment.delegate?.taskDidAct(self) }
     }
 
@@ -54,6 +54,31 @@ extension DownloadTask {
 
     /// Work on the file or the record, on the actor of the downloader.
     typealias Step = @Sendable (DownloadTask, isolated Downloader) async -> DownloadMachine.Event?
+
+    /// Rest of an action. The function that performs the action returns the rest, and ``run(_:)`` does it. Calls thus
+    /// go from the inbox to the other files of the task only.
+    enum Work {
+        case nothing
+        /// Event for the machine, sent now.
+        case event(DownloadMachine.Event)
+        /// Work after all earlier steps.
+        case step(Step)
+        /// Work that does not wait for the steps.
+        case beside(Step)
+    }
+
+    /// Does the rest of an action.
+    func run(_ work: Work) {
+        switch work {
+        case .nothing: break
+        case .event(let event): send(event)
+        case .step(let work): step(work)
+        case .beside(let work):
+            environment.spawner.start(self) { task, downloader in
+                if let event = await work(task, downloader) { task.send(event) }
+            }
+        }
+    }
 
     /// Returns when no step is running any more.
     func settled(isolation: isolated (any Actor)? = #isolation) async {

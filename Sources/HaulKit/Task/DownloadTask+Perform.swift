@@ -33,7 +33,7 @@ extension DownloadTask {
         case .cancelTimer:
             timer?.cancel()
             timer = nil
-        case .verify(let checksum): verify(checksum)
+        case .verify(let checksum): run(verify(checksum))
         case .cancelVerification: pieces.cancelComparison()
         case .publish:
             if environment.delegate?.taskPublishesWithOthers(self) != true { step { task, _ in await task.publish() } }
@@ -51,6 +51,40 @@ extension DownloadTask {
         _ work: @escaping Step
     ) {
         if let event { send(event) } else { step(work) }
+    }
+
+    /// Compares complete pieces with their digests one after another.
+    private func checkPieces() {
+        guard let part, pieces.begin() else { return }
+        if let digests = machine.settings.pieces, let total = machine.resource?.total {
+            part.keepPieces(digests, total: total)
+        }
+        environment.spawner.start(self) { task, _ in
+            while task.part === part, let index = task.pieces.next() {
+                if let event = await task.check(index, of: part) { task.send(event) }
+            }
+            task.pieces.end()
+            // The file may have been closed and opened again in the meantime.
+            task.checkPieces()
+        }
+    }
+
+    // MARK: Links
+
+    /// Returns a function that passes the answer of the application on to the machine.
+    private func sourceReceiver(_ id: DownloadMachine.AskID) -> @Sendable (SourceAnswer) async -> Bool {
+        environment.spawner.receiver(self) { (task, answer: SourceAnswer, _) in
+            task.sourceAnswered(id, answer)
+            return true
+        }
+    }
+
+    private func sourceAnswered(_ id: DownloadMachine.AskID, _ answer: SourceAnswer) {
+        guard sourceAsk?.id == id else { return }
+        cancelSource(id)
+        let event = event(id, answer)
+        send(event)
+        if case .sourceFound = event { run(recordLink()) }
     }
 
     // MARK: Waiting

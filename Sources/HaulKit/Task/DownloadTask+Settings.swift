@@ -13,6 +13,16 @@ extension DownloadTask {
         record.position = position
     }
 
+    /// Continues from another URL of the same file. Returns when the URL is recorded.
+    func replaceSource(with source: DownloadSource, isolation: isolated (any Actor)? = #isolation) async {
+        // The machine makes the next attempt at once.
+        _ = regainSlot()
+        send(.sourceReplaced(takeLink(source)))
+        run(recordLink())
+        hub.progressed(present())
+        await settled()
+    }
+
     /// Merges a new request for the same download. The received bytes stay.
     ///
     /// - Parameters:

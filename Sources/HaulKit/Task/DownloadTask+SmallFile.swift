@@ -115,20 +115,25 @@ extension DownloadTask {
         smallFile.hasNoDiskState = false
     }
 
-    func endPublication(_ made: BufferedFilePlacement.Made, _ ending: BufferedFilePlacement.Ending) {
+    /// Takes the result of the batch into the record.
+    ///
+    /// - Returns: the event for the machine; `nil` if the file must be published alone.
+    func endPublication(_ made: BufferedFilePlacement.Made, _ ending: BufferedFilePlacement.Ending)
+        -> DownloadMachine.Event?
+    {
         let count = Int64(made.job.bytes.readableBytes)
         switch ending {
         case .published(let status):
             part = nil
             record.partPath = nil
             record.finished = status
-            send(.published(path: made.name))
+            return .published(path: made.name)
         case .nameTaken(let file):
             hold(file, PersistedRanges(written: count, synced: count))
-            step { task, _ in await task.publish() }
+            return nil
         case .failed(let error, let file, let isSynced):
             hold(file, isSynced ? PersistedRanges(written: count, synced: count) : .zero)
-            send(.stepFailed(DownloadError(error)))
+            return .stepFailed(DownloadError(error))
         }
     }
 

@@ -70,39 +70,6 @@ extension DownloadTask {
         )
     }
 
-    func sourceReceiver(_ id: DownloadMachine.AskID) -> @Sendable (SourceAnswer) async -> Bool {
-        environment.spawner.receiver(self) { (task, answer: SourceAnswer, _) in
-            task.sourceAnswered(id, answer)
-            return true
-        }
-    }
-
-    private func sourceAnswered(_ id: DownloadMachine.AskID, _ answer: SourceAnswer) {
-        guard sourceAsk?.id == id else { return }
-        sourceAsk?.withdraw()
-        sourceAsk = nil
-        let event = event(id, answer)
-        send(event)
-        if case .sourceFound = event { recordLink() }
-    }
-
-    /// Continues from another URL of the same file. Returns when the URL is recorded.
-    func replaceSource(with source: DownloadSource, isolation: isolated (any Actor)? = #isolation) async {
-        // The machine makes the next attempt at once.
-        _ = regainSlot()
-        send(.sourceReplaced(takeLink(source)))
-        recordLink()
-        hub.progressed(present())
-        await settled()
-    }
-
-    /// Records the new link. Makes it durable if bytes of the download are on the disk.
-    private func recordLink() {
-        guard standing.isOwned, machine.state != .cancelled else { return }
-        if smallFile.hasNoDiskState { return environment.services.store.note(record) }
-        step { task, _ in await task.commitLink() }
-    }
-
     private static let hasNoProvider = DownloadError(.sourceFailed, "There is no source provider any more.")
 
     func cancelSource(_ id: DownloadMachine.AskID) {
@@ -140,12 +107,19 @@ extension DownloadTask {
         )
     }
 
-    /// Makes a new link durable before bytes come from it.
-    func commitLink(isolation: isolated (any Actor)? = #isolation) async -> DownloadMachine.Event? {
-        do throws(DownloadError) {
-            try await services.store.commit(record, nil, durably: true)
-        } catch { services.logger.debug("store: \(error)") }
-        return nil
+    /// Records the new link. Makes it durable before bytes come from it, unless nothing of the download is on the disk.
+    func recordLink() -> Work {
+        guard standing.isOwned, machine.state != .cancelled else { return .nothing }
+        if smallFile.hasNoDiskState {
+            services.store.note(record)
+            return .nothing
+        }
+        return .step { task, _ in
+            do throws(DownloadError) {
+                try await task.services.store.commit(task.record, nil, durably: true)
+            } catch { task.services.logger.debug("store: \(error)") }
+            return nil
+        }
     }
 
     /// Expiry of the current link as an `Instant`, which counts from the start of this process; `nil` if unknown or

@@ -4,6 +4,53 @@ internal import Logging
 extension DownloadTask {
     private var services: EngineServices { environment.services }
 
+    // MARK: Notes
+
+    /// Notes the ranges in the store if they have changed since the last note. Bytes of a file in memory cannot be
+    /// claimed.
+    func note(_ part: PartFile) {
+        guard !part.file.isInMemory else { return }
+        let persisted = part.persisted
+        if marks.note(persisted) { services.store.note(persisted, of: record.id) }
+    }
+
+    /// Notes the ranges once more at the end of a transfer, because the next transfer may begin only minutes later.
+    /// Waits for the writes that are under way.
+    func noteAtEnd() -> Work {
+        guard let part, isBetweenTransfers else { return .nothing }
+        if part.file.isInMemory {
+            // A complete file is about to be published in a batch.
+            return machine.isComplete ? .nothing : bringToDisk()
+        }
+        return .beside { task, _ in
+            await part.drain()
+            if task.part === part, task.isBetweenTransfers { task.note(part) }
+            return nil
+        }
+    }
+
+    /// Writes the buffered bytes of a small file to the disk and claims them.
+    func bringToDisk() -> Work {
+        .step { task, _ in
+            // If the disk refuses the bytes, publishing reports the error.
+            if await task.tryToMoveToDisk(), let part = task.part { task.note(part) }
+            return nil
+        }
+    }
+
+    /// Whether the next request is about to be made, or a complete file waits for the disk.
+    ///
+    /// While the file is being prepared for an answer, its bytes may be forgotten. A step that ends a run records the
+    /// ranges itself.
+    private var isBetweenTransfers: Bool {
+        switch machine.state {
+        case .awaitingURL, .choosing, .comparing, .connecting, .backingOff: true
+        default: machine.isComplete
+        }
+    }
+
+    // MARK: Commits
+
     /// Syncs a file during a transfer, and records its claim durably.
     ///
     /// - Returns: the error if the disk is not reliable.

@@ -1,31 +1,14 @@
 /// Compares the bytes on the disk with digests.
 extension DownloadTask {
-    func verify(_ checksum: DownloadRequest.Checksum?) {
+    /// Returns the comparison of the whole file, which ends with the event `verified`.
+    func verify(_ checksum: DownloadRequest.Checksum?) -> Work {
         guard let checksum, let part else {
             proof = machine.resource?.isFramed == true ? .length : .none
-            if steps.isEmpty { send(.verified(.unchecked)) } else { step { _, _ in .verified(.unchecked) } }
-            return
+            if steps.isEmpty { return .event(.verified(.unchecked)) }
+            return .step { _, _ in .verified(.unchecked) }
         }
         let flag = pieces.beginComparison()
-        environment.spawner.start(self) { task, _ in
-            if let event = await task.compare(part, with: checksum, unless: flag) { task.send(event) }
-        }
-    }
-
-    /// Compares complete pieces with their digests one after another.
-    func checkPieces() {
-        guard let part, pieces.begin() else { return }
-        if let digests = machine.settings.pieces, let total = machine.resource?.total {
-            part.keepPieces(digests, total: total)
-        }
-        environment.spawner.start(self) { task, _ in
-            while task.part === part, let index = task.pieces.next() {
-                if let event = await task.check(index, of: part) { task.send(event) }
-            }
-            task.pieces.end()
-            // The file may have been closed and opened again in the meantime.
-            task.checkPieces()
-        }
+        return .beside { task, _ in await task.compare(part, with: checksum, unless: flag) }
     }
 
     /// Forgets bytes that failed a comparison.
@@ -59,9 +42,8 @@ extension DownloadTask {
     /// Compares a complete piece with its digest.
     ///
     /// - Returns: `nil` if the file holds another version by now.
-    private func check(_ index: Int, of part: PartFile, isolation: isolated (any Actor)? = #isolation) async
-        -> DownloadMachine
-        .Event?
+    func check(_ index: Int, of part: PartFile, isolation: isolated (any Actor)? = #isolation) async
+        -> DownloadMachine.Event?
     {
         let version = part.version
         do throws(DiskError) {

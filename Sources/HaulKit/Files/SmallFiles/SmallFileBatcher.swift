@@ -121,7 +121,11 @@ final class SmallFileBatcher {
         let endings = await services.runBlocking { work.publish(remaining) }
         for ((task, file), ending) in zip(made, endings) {
             leave(task)
-            task.endPublication(file, ending)
+            if let event = task.endPublication(file, ending) {
+                task.send(event)
+            } else {
+                task.step { task, _ in await task.publish() }
+            }
             // No later step would evict the task.
             if case .published = ending { scheduler.evict(task) }
         }
