@@ -1,5 +1,15 @@
-/// Opens the connections of all downloads within the limits of each host. A first connection that finds no free slot
-/// waits for one, and the download with the most connections is asked to give one up.
+/// Answer to a task that asks for a connection slot.
+enum SlotAnswer {
+    /// The task has the slot and connects now.
+    case granted
+    /// No slot is free. The broker calls ``DownloadTask/connect(_:_:_:)`` when the task has one.
+    case waits
+    /// No slot is free, and an additional connection does not wait for one.
+    case refused
+}
+
+/// Gives the connection slots of each host to the downloads. A first connection that finds no free slot waits for one,
+/// and the download with the most connections is asked to give one up.
 ///
 /// Confined to the actor of its downloader.
 final class ConnectionBroker {
@@ -15,21 +25,18 @@ final class ConnectionBroker {
         self.scheduler = scheduler
     }
 
-    /// Starts to take in what arrives on the event loops. The downloader has to be attached before this call.
+    /// Starts to take in the reports of the workers. The downloader has to be attached before this call.
     func listen() { pool.onArrival = environment.spawner.signal(self) { broker, _ in broker.takeIn() } }
 
-    func open(_ id: ConnectionID, _ request: RangeRequest, _ task: DownloadTask) {
-        let host = task.source(of: request).origin
-        if case .connecting = task.machine.state { pool.beginning(host) }
-        if pool.reserve(host) {
-            task.connect(id, request, host)
-        } else if case .connecting = task.machine.state {
-            pool.wait(id, request, of: task.id, for: host)
-            requestSlot(host)
-        } else {
-            // Sent in a new task, because the machine has not finished its present event.
-            environment.spawner.start(task) { task, _ in task.send(.connectionEnded(id, .noConnectionSlot)) }
-        }
+    /// Takes a slot of `host` for a connection of a task. Keeps the request if the task waits.
+    func takeSlot(_ host: Origin, _ task: DownloadTask, for id: ConnectionID, _ request: RangeRequest) -> SlotAnswer {
+        let isFirst = if case .connecting = task.machine.state { true } else { false }
+        if isFirst { pool.beginning(host) }
+        if pool.reserve(host) { return .granted }
+        guard isFirst else { return .refused }
+        pool.wait(id, request, of: task.id, for: host)
+        requestSlot(host)
+        return .waits
     }
 
     /// Asks the download with the most connections to `host` to give one up. If the total over all hosts is reached,
@@ -49,13 +56,18 @@ final class ConnectionBroker {
 
     private func takeIn() {
         for arrival in pool.takeArrivals() {
-            switch arrival {
-            case .event(let event, let id):
-                guard let task = tasks[id], !waitsForTurn(task, after: event) else { continue }
-                task.receive(event)
-            case .connectionGone(let host): gone(host)
+            let (id, download) = (arrival.connection, arrival.download)
+            switch arrival.report {
+            case .head(let head, let retryAfter): pass(.headReceived(id, head, retryAfter: retryAfter), to: download)
+            case .ended(let end): pass(.connectionEnded(id, end), to: download)
+            case .gone: gone(arrival.host)
             }
         }
+    }
+
+    private func pass(_ event: DownloadMachine.Event, to download: DownloadID) {
+        guard let task = tasks[download], !waitsForTurn(task, after: event) else { return }
+        task.receive(event)
     }
 
     /// Releases the slot of an ended connection and offers it to the downloads that wait for one.
@@ -110,7 +122,7 @@ final class ConnectionBroker {
             guard let task = tasks[waiter.download], case .connecting(waiter.connection, _) = task.machine.state else {
                 continue
             }
-            open(waiter.connection, waiter.question, task)
+            task.run(task.open(waiter.connection, waiter.question))
         }
     }
 

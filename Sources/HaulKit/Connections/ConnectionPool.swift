@@ -24,7 +24,7 @@ final class ConnectionPool {
     private var lastReleaseWaiter = 0
     private let workers = WorkerRegistry()
     private let mailbox = EventMailbox()
-    /// Called on an event loop when the mailbox is no longer empty; see ``takeArrivals()``.
+    /// Called on any thread when the mailbox is no longer empty; see ``takeArrivals()``.
     var onArrival: @Sendable () -> Void = {}
 
     init(_ services: EngineServices, _ limiter: ConnectionLimiter, hosts: [Origin: KnownHost]) {
@@ -153,25 +153,17 @@ final class ConnectionPool {
     ///
     /// - Parameter host: host that the slot is for. The source may have moved to another host since.
     func start(_ id: ConnectionID, _ call: TransportRequest, _ host: Origin, of download: DownloadID) -> SegmentWorker {
-        let (date, mailbox, onArrival) = (services.time.date, mailbox, onArrival)
-        let worker = SegmentWorker(
-            id,
-            headEvent: { id, head in
-                .headReceived(id, head, retryAfter: head.headers.retryAfter(now: date()))
-            },
-            send: { event in
-                if mailbox.put(.event(event, of: download)) { onArrival() }
-            },
-            onGone: {
-                if mailbox.put(.connectionGone(host)) { onArrival() }
-            }
-        )
+        let (mailbox, onArrival) = (mailbox, onArrival)
+        let worker = SegmentWorker(id, date: services.time.date) { report in
+            let arrival = EventMailbox.Arrival(report: report, connection: id, download: download, host: host)
+            if mailbox.put(arrival) { onArrival() }
+        }
         workers.add(worker, of: download)
         worker.start(call, over: services.readers)
         return worker
     }
 
-    /// Removes and returns everything that has arrived on the event loops, in order.
+    /// Removes and returns all reports of the workers, in the order of arrival.
     func takeArrivals() -> [EventMailbox.Arrival] { mailbox.take() }
 
     /// Removes the worker of a connection that has ended or was closed.

@@ -1,12 +1,15 @@
 internal import Synchronization
 
-/// Gathers events of the event loops until the actor of the downloader takes them. One task takes all of them, however
-/// many connections there are.
+/// Gathers the reports of all workers until the actor of the downloader takes them. One task takes all of them, however
+/// many connections there are. ``WorkerReport`` describes their whole way.
 final class EventMailbox: Sendable {
-    enum Arrival: Sendable {
-        case event(DownloadMachine.Event, of: DownloadID)
-        /// A connection to this host has ended.
-        case connectionGone(Origin)
+    /// A report with the connection, the download and the host that it is about.
+    struct Arrival: Sendable {
+        let report: WorkerReport
+        let connection: DownloadMachine.ConnectionID
+        let download: DownloadID
+        /// Host of the connection's slot.
+        let host: Origin
     }
 
     private let waiting = Mutex<[Arrival]>([])

@@ -67,8 +67,13 @@ extension Engine: DownloadTaskDelegate {
     func taskWaitsForSpace(_ task: DownloadTask) { holds.startPolling() }
     func taskStartsBody(_ task: DownloadTask) { ticker.start() }
 
-    func task(_ task: DownloadTask, opens id: DownloadMachine.ConnectionID, _ request: RangeRequest) {
-        broker.open(id, request, task)
+    func task(
+        _ task: DownloadTask,
+        asksForSlotOf host: Origin,
+        for id: DownloadMachine.ConnectionID,
+        _ request: RangeRequest
+    ) -> SlotAnswer {
+        broker.takeSlot(host, task, for: id, request)
     }
 
     func taskPublishesWithOthers(_ task: DownloadTask) -> Bool { batcher.publish(task) }

@@ -15,6 +15,19 @@ extension DownloadTask {
     /// Whether one of the sources is on `host`.
     func uses(_ host: Origin) -> Bool { machine.sources.sources.contains { $0.origin == host } }
 
+    /// Opens a connection. Asks the engine for a connection slot of the host, and sends the request if it is granted.
+    func open(_ id: ConnectionID, _ request: RangeRequest) -> Work {
+        let host = source(of: request).origin
+        switch environment.delegate?.task(self, asksForSlotOf: host, for: id, request) {
+        case .granted?:
+            connect(id, request, host)
+            return .nothing
+        case .waits?, nil: return .nothing
+        // Sent in a new task, because the machine has not finished its present event.
+        case .refused?: return .beside { _, _ in .connectionEnded(id, .noConnectionSlot) }
+        }
+    }
+
     /// Sends a request over a connection that has its slot.
     ///
     /// - Parameter host: the host of the slot. The source may have moved to another host since.

@@ -6,7 +6,7 @@ extension DownloadTask {
     func perform(_ action: DownloadMachine.Action) {
         switch action {
         case .recover: sendOrStep(recoverAtOnce()) { task, _ in await task.recover() }
-        case .open(let id, let request): environment.delegate?.task(self, opens: id, request)
+        case .open(let id, let request): run(open(id, request))
         case .askForSource(let id, let reason): askForSource(id, reason, sourceReceiver(id))
         case .cancelSource(let id): cancelSource(id)
         case .chooseBlocks(let id, let plan): step { task, _ in await task.chooseBlocks(id, plan) }

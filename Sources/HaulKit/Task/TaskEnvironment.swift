@@ -76,9 +76,13 @@ protocol DownloadTaskDelegate: AnyObject {
     func taskWaitsForSpace(_ task: DownloadTask)
     /// The task is about to receive bytes.
     func taskStartsBody(_ task: DownloadTask)
-    /// Opens a connection when its host may have one. The task learns of it by ``DownloadTask/connect(_:_:_:)`` or by
-    /// an event.
-    func task(_ task: DownloadTask, opens id: DownloadMachine.ConnectionID, _ request: RangeRequest)
+    /// The task opens a connection and needs a connection slot of `host` for it.
+    func task(
+        _ task: DownloadTask,
+        asksForSlotOf host: Origin,
+        for id: DownloadMachine.ConnectionID,
+        _ request: RangeRequest
+    ) -> SlotAnswer
     /// Publishes a complete small file together with others.
     ///
     /// - Returns: `false` if the file must be published alone.

@@ -1,10 +1,10 @@
+internal import Foundation
 internal import NIOCore
 internal import Synchronization
 
 /// Runs one request of one download: sends the head to the machine, gathers the front of the body until the machine
 /// admits it, then passes the body to a sink.
 final class SegmentWorker: ResponseReceiver {
-    typealias Event = DownloadMachine.Event
     typealias ConnectionID = DownloadMachine.ConnectionID
 
     private enum Stage {
@@ -61,23 +61,21 @@ final class SegmentWorker: ResponseReceiver {
     private enum Ending { case enough, overlapDiffers, diskFailed }
 
     let id: ConnectionID
-    private let send: @Sendable (Event) -> Void
     private let state = Mutex(State())
-    /// Called when the exchange is over, however it ended. Until then its connection counts for the host.
-    private let onGone: @Sendable () -> Void
-    /// Makes the event of a head. The date clock is needed, because `Retry-After` may be a date.
-    private let headEvent: @Sendable (ConnectionID, ResponseHead) -> Event
+    private let date: @Sendable () -> Date
+    private let report: @Sendable (WorkerReport) -> Void
 
+    /// - Parameters:
+    ///   - date: the clock for a `Retry-After` that is a date.
+    ///   - report: called on any thread.
     init(
         _ id: ConnectionID,
-        headEvent: @escaping @Sendable (ConnectionID, ResponseHead) -> Event,
-        send: @escaping @Sendable (Event) -> Void,
-        onGone: @escaping @Sendable () -> Void
+        date: @escaping @Sendable () -> Date,
+        report: @escaping @Sendable (WorkerReport) -> Void
     ) {
         self.id = id
-        self.onGone = onGone
-        self.headEvent = headEvent
-        self.send = send
+        self.date = date
+        self.report = report
     }
 
     func start(_ request: TransportRequest, over readers: SourceReaders) {
@@ -175,7 +173,7 @@ final class SegmentWorker: ResponseReceiver {
             return true
         }
         guard isWanted else { return eventLoop.makeFailedFuture(TransportError(.connectionLost, "closed")) }
-        send(headEvent(id, head))
+        report(.head(head, retryAfter: head.headers.retryAfter(now: date())))
         return eventLoop.makeSucceededVoidFuture()
     }
 
@@ -211,8 +209,7 @@ final class SegmentWorker: ResponseReceiver {
     }
 
     func ended(_ failure: TransportError?) {
-        // `onGone` comes first, because a request that begins after this end may need the connection.
-        onGone()
+        report(.gone)
         bodyEnded(failure)
     }
 
@@ -236,7 +233,7 @@ final class SegmentWorker: ResponseReceiver {
         case .closed, .draining: return
         case .gathering(let gathered): gathered.drained?.fail(failure ?? TransportError(.connectionLost))
         case .requesting:
-            send(.connectionEnded(id, .failed(failure ?? TransportError(.malformedResponse, "no answer"), nil)))
+            report(.ended(.failed(failure ?? TransportError(.malformedResponse, "no answer"), nil)))
         case .flowing(let sink, let part):
             // The arrived bytes are written however the body ended. Their extent is known only after that.
             sink.finish(keepsLimit: ending == nil) { [self] diskFailure in
@@ -246,7 +243,7 @@ final class SegmentWorker: ResponseReceiver {
                     return false
                 }
                 if isClosed { return }
-                send(.connectionEnded(id, end(failure, ending, diskFailure, sink, part)))
+                report(.ended(end(failure, ending, diskFailure, sink, part)))
             }
         }
     }
