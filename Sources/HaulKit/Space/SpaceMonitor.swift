@@ -74,7 +74,7 @@ final class SpaceMonitor {
     {
         // A file in memory needs space only when it is written to the disk.
         guard !part.file.isInMemory else { return nil }
-        let here = max(try await allocatedBytes(of: part.file), part.persisted.count)
+        let here = max(try await services.status(of: part.file).allocated, part.persisted.count)
         if let refusal = try await refusal(total, here: here, task) { return refusal }
         guard let total, total > here else { return nil }
         do throws(DiskError) {
@@ -92,14 +92,6 @@ final class SpaceMonitor {
         do throws(DiskError) {
             try await part.onWriteThread { () throws(DiskError) in try part.file.truncate(part.file.status().size) }
         } catch { logger.debug("truncate: \(error.sentence)") }
-    }
-
-    private func allocatedBytes(of file: any DiskFile, isolation: isolated (any Actor)? = #isolation)
-        async throws(DownloadError) -> Int64
-    {
-        do {
-            return try await executor.run { () throws(DiskError) in try file.status().allocated }
-        } catch { throw DownloadError(error) }
     }
 
     /// Checks whether the rest of a file fits into the quota and on the disk. Reserves nothing on the disk.
@@ -199,7 +191,7 @@ final class SpaceMonitor {
             else { continue }
             let total = task.machine.resource?.total
             do throws(DownloadError) {
-                let allocated = try await allocatedBytes(of: part.file)
+                let allocated = try await services.status(of: part.file).allocated
                 // A file whose bytes are all allocated takes no more.
                 if let total, allocated >= total { continue }
             } catch { logger.debug("\(error)") }
