@@ -101,7 +101,7 @@ extension DownloadMachine {
     }
 
     /// Whether the partial file is the log of a stream, from which the file is still to be put together.
-    var isStreamLog: Bool { resource?.isStreamLog == true }
+    var isStreamLog: Bool { resource?.stream?.isLog == true }
 
     /// Continues with the file that was put together from the log of a stream.
     mutating func assembled(_ file: Resource, _ persisted: PersistedRanges) -> [Action] {

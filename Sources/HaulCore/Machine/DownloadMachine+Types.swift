@@ -243,7 +243,7 @@ extension DownloadMachine {
         }
 
         /// The limits of connections, where values of the request replace those of the configuration.
-        var effectiveLimits: Transfer.Limits {
+        package var effectiveLimits: Transfer.Limits {
             var limits = limits
             if let most = request.maxConnections { limits.connections = min(max(most, 1), Self.mostConnections) }
             if let initial = request.initialConnections { limits.start = min(max(initial, 1), Self.mostConnections) }

@@ -1,5 +1,18 @@
 package import Foundation
 
+/// How far a film is that is made from a stream.
+package enum StreamStage: String, Sendable, Hashable, Codable {
+    /// The partial file is a log (``StreamLog``), which ends where its reader says so.
+    case log
+    /// The film is being put together beside the log, or was when a run ended.
+    case assembling
+    /// The partial file is the film.
+    case film
+
+    /// Whether the partial file is a log.
+    package var isLog: Bool { self != .film }
+}
+
 /// Facts about the representation that is being downloaded, from the answers so far: the version that the bytes on disk
 /// belong to.
 ///
@@ -29,9 +42,8 @@ public struct Resource: Sendable, Hashable, Codable {
     /// Whether a mirror announced the digest, for its own file. It then proves nothing about bytes of another source.
     /// `nil` means `false`.
     var isDigestOfMirror: Bool?
-    /// Whether the bytes are the log of a stream (``StreamLog``), which ends where its reader says so; `nil` means
-    /// `false`.
-    package var isStreamLog: Bool?
+    /// How far a film from a stream is; `nil` for a file that is no film.
+    package var stream: StreamStage?
     /// The mirror that these facts come from; `nil` if they come from the download's own URL.
     package var mirror: URL?
     /// The URL that these facts come from, without query and user info. Set if the application names links; `nil` if it
@@ -57,7 +69,7 @@ public struct Resource: Sendable, Hashable, Codable {
         isFramed = length != nil || head.isFramed
         digest = head.digest
         redirectedTo = head.redirectedTo
-        if head.isStreamLog { isStreamLog = true }
+        if head.isStreamLog { stream = .log }
     }
 
     /// Returns the resource of a file that another program has begun.

@@ -25,6 +25,16 @@ final class ConnectionBroker {
         self.scheduler = scheduler
     }
 
+    /// Connection slots for the segments of films. A film asks for its additional connections one by one, so that they
+    /// are taken only while nobody waits for the host.
+    private(set) lazy var segmentSlots = StreamSlots(
+        take: environment.spawner.receiver(self) { broker, host, _ in broker.pool.reserve(host) },
+        give: environment.spawner.receiver(self) { broker, host, _ in
+            broker.gone(host)
+            return true
+        }
+    )
+
     /// Starts to take in the reports of the workers. The downloader has to be attached before this call.
     func listen() { pool.onArrival = environment.spawner.signal(self) { broker, _ in broker.takeIn() } }
 

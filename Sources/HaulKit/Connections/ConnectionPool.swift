@@ -152,14 +152,21 @@ final class ConnectionPool {
     /// Sends a request over a connection that has its slot.
     ///
     /// - Parameter host: host that the slot is for. The source may have moved to another host since.
-    func start(_ id: ConnectionID, _ call: TransportRequest, _ host: Origin, of download: DownloadID) -> SegmentWorker {
+    /// - Parameter terms: terms on which a playlist becomes a film; `nil` for a request whose answer is only a file.
+    func start(
+        _ id: ConnectionID,
+        _ call: TransportRequest,
+        _ host: Origin,
+        of download: DownloadID,
+        stream terms: StreamTerms? = nil
+    ) -> SegmentWorker {
         let (mailbox, onArrival) = (mailbox, onArrival)
         let worker = SegmentWorker(id, date: services.time.date) { report in
             let arrival = EventMailbox.Arrival(report: report, connection: id, download: download, host: host)
             if mailbox.put(arrival) { onArrival() }
         }
         workers.add(worker, of: download)
-        worker.start(call, over: services.readers)
+        worker.start(call, over: services.readers, stream: terms)
         return worker
     }
 

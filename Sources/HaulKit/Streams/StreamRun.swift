@@ -86,7 +86,7 @@ actor StreamRun {
 
     /// Compares the film with the log that is there, and makes the list of what is missing.
     private func begin(_ request: TransportRequest, _ source: StreamSource) async throws(SegmentFailure) {
-        let container = try source.container(terms.options, ffmpeg: terms.ffmpeg)
+        let container = try source.container(terms.options, ffmpeg: terms.ffmpeg())
         var film = StreamFilm(
             tracks: source.tracks.map(\.description),
             version: try source.version(),
@@ -272,16 +272,16 @@ actor StreamRun {
     private func lane(isFirst: Bool) async {
         while let item = await next() {
             let origin = Origin(item.segment.url.url)
-            if isFirst {
-                await terms.slots.wait(origin)
-            } else if await !terms.slots.take(origin) {
-                // The first lane goes on; this one asks again when a connection has ended.
+            // The first lane uses the slot that the request for the playlist has.
+            let needsSlot = !isFirst || origin != Origin(requests.first.url)
+            if needsSlot, await !terms.slots.take(origin) {
+                // Other lanes may have a slot meanwhile, also of another host.
                 putBack(item)
-                await pause(.milliseconds(500))
+                await pause(isFirst ? .milliseconds(50) : .milliseconds(500))
                 continue
             }
             let result = await fetch(item)
-            await terms.slots.give(origin)
+            if needsSlot { _ = await terms.slots.give(origin) }
             ended(item, result)
         }
     }

@@ -8,18 +8,17 @@ struct StreamTerms: Sendable {
     /// Connections that the film may have at once.
     let mostConnections: Int
     let time: EngineClock
-    /// Path of ffmpeg; `nil` if it is not installed.
-    let ffmpeg: String?
+    /// Returns the path of ffmpeg; `nil` if it is not installed.
+    let ffmpeg: @Sendable () -> String?
 }
 
 /// Connection slots for the segments of a film, within the limits of each host.
 struct StreamSlots: Sendable {
-    /// Takes a slot of the host if one is free.
+    /// Takes a slot of the host if one is free and nobody waits for the host.
     let take: @Sendable (Origin) async -> Bool
-    /// Waits for a slot of the host, as a first connection does.
-    let wait: @Sendable (Origin) async -> Void
-    let give: @Sendable (Origin) async -> Void
+    /// Gives a slot back.
+    let give: @Sendable (Origin) async -> Bool
 
-    /// Slots without a limit, for tests.
-    static let unlimited = StreamSlots(take: { _ in true }, wait: { _ in }, give: { _ in })
+    /// Slots without a limit.
+    static let unlimited = StreamSlots(take: { _ in true }, give: { _ in true })
 }

@@ -76,6 +76,7 @@ extension Engine: DownloadTaskDelegate {
         broker.takeSlot(host, task, for: id, request)
     }
 
+    var segmentSlots: StreamSlots { broker.segmentSlots }
     func taskPublishesWithOthers(_ task: DownloadTask) -> Bool { batcher.publish(task) }
     var writeBatchBytes: Int { broker.writeBatchBytes }
 }

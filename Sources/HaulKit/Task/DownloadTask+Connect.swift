@@ -48,7 +48,8 @@ extension DownloadTask {
             download: self.id,
             cookies: connections.cookies(from: environment.services.cookieCollection)
         )
-        connections.add(environment.pool.start(id, call, host, of: self.id), as: id)
+        let terms = streamTerms(for: request, call)
+        connections.add(environment.pool.start(id, call, host, of: self.id, stream: terms), as: id)
     }
 
     /// - Returns: `false` if the connection does not exist any more.

@@ -4,6 +4,8 @@ struct TaskConnections {
     private var workers: [DownloadMachine.ConnectionID: SegmentWorker] = [:]
     /// Cookies of the run; `nil` before its first connection.
     private var jar: CookieJar?
+    /// Progress of the film; `nil` before the first request whose answer may be a playlist.
+    private(set) var film: StreamProgress?
 
     init(_ speedLimit: RateLimiter) { self.speedLimit = speedLimit }
 
@@ -21,6 +23,13 @@ struct TaskConnections {
         let jar = jar ?? CookieJar(collection)
         self.jar = jar
         return jar
+    }
+
+    /// Returns the progress of the film, begun anew by each request.
+    mutating func beginFilm() -> StreamProgress {
+        let progress = StreamProgress()
+        film = progress
+        return progress
     }
 
     /// Closes all connections without a report to the machine.

@@ -83,6 +83,8 @@ protocol DownloadTaskDelegate: AnyObject {
         for id: DownloadMachine.ConnectionID,
         _ request: RangeRequest
     ) -> SlotAnswer
+    /// Connection slots for the segments of films.
+    var segmentSlots: StreamSlots { get }
     /// Publishes a complete small file together with others.
     ///
     /// - Returns: `false` if the file must be published alone.

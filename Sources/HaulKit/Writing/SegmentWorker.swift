@@ -78,8 +78,11 @@ final class SegmentWorker: ResponseReceiver {
         self.report = report
     }
 
-    func start(_ request: TransportRequest, over readers: SourceReaders) {
-        let exchange = readers.open(request, receiver: self)
+    /// - Parameter terms: terms on which a playlist becomes a film; `nil` for a request whose answer is only a file.
+    func start(_ request: TransportRequest, over readers: SourceReaders, stream terms: StreamTerms? = nil) {
+        let exchange =
+            terms.map { StreamOpening.open(request, $0, over: readers, receiver: self) }
+            ?? readers.open(request, receiver: self)
         let isClosed = state.withLock { state in
             switch state.stage {
             case .closed: return true

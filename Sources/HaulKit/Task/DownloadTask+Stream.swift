@@ -1,0 +1,131 @@
+internal import Foundation
+
+/// A download whose URL leads to a playlist: the terms on which it becomes a film, and the assembly of the film.
+extension DownloadTask {
+    private var services: EngineServices { environment.services }
+
+    /// Returns the terms for a request; `nil` if its answer is only a file.
+    ///
+    /// The answer to a first request may be a playlist. Later requests read the playlist again if the partial file is
+    /// the log of a stream, and no playlist otherwise.
+    func streamTerms(for request: RangeRequest, _ call: TransportRequest) -> StreamTerms? {
+        let options = record.request.stream ?? DownloadRequest.Stream()
+        let isLog = machine.resource?.stream?.isLog == true
+        guard !options.keepsPlaylist, request.source == 0, call.method == .get, isLog || !call.isForRange,
+            let slots = environment.delegate?.segmentSlots
+        else { return nil }
+        var log: StreamLogReader.Read?
+        if isLog, let part {
+            log = { (offset, count) async throws(DiskError) in try await part.read(at: offset, count: count) }
+        }
+        return StreamTerms(
+            options: options,
+            log: log,
+            progress: connections.beginFilm(),
+            slots: slots,
+            mostConnections: min(machine.settings.effectiveLimits.connections, Self.mostSegmentsAtOnce),
+            time: services.time,
+            ffmpeg: { FFmpeg.find() }
+        )
+    }
+
+    /// Segments of one film that are fetched at once, unless the limit of connections is lower.
+    private static let mostSegmentsAtOnce = 16
+
+    // MARK: Assembly
+
+    /// Puts the film together from the log, and puts it in the place of the log.
+    ///
+    /// The record names the film before it takes the place of the log, so that a crash between both loses neither: see
+    /// ``finishSwap()``.
+    func assemble(isolation: isolated (any Actor)? = #isolation) async -> DownloadMachine.Event? {
+        do throws(DownloadError) {
+            guard let part, let resource = machine.resource, resource.stream?.isLog == true else {
+                throw DownloadError(.internalFault, "The log of the stream is gone.")
+            }
+            let assembly = try await assembly(of: part)
+            if let refusal = try await environment.space.refusal(assembly.length, here: 0, self) { return refusal }
+            let target = Self.filmPath(part.path)
+            try await claim(target)
+            let flag = pieces.beginComparison()
+            let film = try await assembly.write(to: target, services, unless: flag)
+            guard let film else { return nil }
+            return try await swap(film, for: part, resource)
+        } catch {
+            return .stepFailed(error)
+        }
+    }
+
+    /// Path of a film that is being put together, beside its log.
+    static func filmPath(_ part: String) -> String { part + ".film" }
+
+    private func assembly(of part: PartFile, isolation: isolated (any Actor)? = #isolation) async throws(DownloadError)
+        -> StreamAssembly
+    {
+        let length = machine.persisted.prefix
+        let found: StreamLogReader.Result?
+        do throws(DiskError) {
+            found = try await StreamLogReader.read(length) { (offset, count) async throws(DiskError) in
+                try await part.read(at: offset, count: count)
+            }
+        } catch { throw DownloadError(error) }
+        guard let found, let assembly = try StreamAssembly(found.log, of: part) else {
+            throw DownloadError(.incompleteStream, "The received part of the stream cannot be read. Remove the download and add it again.")
+        }
+        return assembly
+    }
+
+    /// Makes the path of the film this download's own, durably. A file that is there before belongs to somebody else.
+    private func claim(_ target: String, isolation: isolated (any Actor)? = #isolation) async throws(DownloadError) {
+        let disk = services.disk
+        guard record.resource?.stream != .assembling else { return }
+        let isTaken = try await services.onDisk { () throws(DiskError) in try disk.status(target) != nil }
+        if isTaken { throw FilePlacement.exists(target) }
+        record.resource?.stream = .assembling
+        try await services.store.commit(record, machine.persisted, durably: true)
+    }
+
+    private func swap(
+        _ film: any DiskFile,
+        for part: PartFile,
+        _ resource: Resource,
+        isolation: isolated (any Actor)? = #isolation
+    ) async throws(DownloadError) -> DownloadMachine.Event {
+        let status = try await services.status(of: film)
+        let persisted = PersistedRanges(written: status.size, synced: status.size)
+        var resource = resource
+        (resource.stream, resource.total) = (.film, status.size)
+        record.resource = resource
+        record.total = status.size
+        record.part = status
+        try await services.store.commit(record, persisted, durably: true)
+        try await finishSwap()
+        part.file.unlock()
+        guard let path = record.partPath, let file = try await reopenPart(path) else {
+            throw DownloadError(.internalFault, "The film is gone.")
+        }
+        hold(file, persisted)
+        return .assembled(resource, persisted)
+    }
+
+    /// Puts a film that the record names in the place of its log, unless it is there.
+    func finishSwap(isolation: isolated (any Actor)? = #isolation) async throws(DownloadError) {
+        guard record.resource?.stream == .film, let path = record.partPath, let part = record.part else { return }
+        let disk = services.disk
+        try await services.onDisk { () throws(DiskError) in
+            let film = Self.filmPath(path)
+            guard let found = try disk.status(film), part.isSameFile(as: found) else { return }
+            try disk.rename(film, to: path, replacing: true)
+            try disk.syncFolder(FilePaths.folder(of: path))
+        }
+    }
+
+    /// Removes a film that was not finished.
+    func discardFilm(isolation: isolated (any Actor)? = #isolation) async throws(DownloadError) {
+        guard record.resource?.stream == .assembling, let path = record.partPath else { return }
+        let disk = services.disk
+        try await services.onDisk { () throws(DiskError) in
+            if try disk.status(Self.filmPath(path)) != nil { try disk.remove(Self.filmPath(path)) }
+        }
+    }
+}
