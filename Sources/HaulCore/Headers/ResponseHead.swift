@@ -47,7 +47,7 @@ package struct ResponseHead: Sendable, Equatable {
         }
     }
 
-    var isWebPage: Bool { mediaType == "text/html" || mediaType == "application/xhtml+xml" }
+    package var isWebPage: Bool { mediaType == "text/html" || mediaType == "application/xhtml+xml" }
 
     /// The content codings; `nil` for none or `identity`.
     package var contentCoding: String? {

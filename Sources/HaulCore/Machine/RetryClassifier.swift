@@ -4,6 +4,11 @@ package enum RetryClassifier {
     package struct Decision: Sendable, Equatable {
         package let isWorthRetrying: Bool
         package let error: DownloadError
+
+        package init(isWorthRetrying: Bool, error: DownloadError) {
+            self.isWorthRetrying = isWorthRetrying
+            self.error = error
+        }
     }
 
     package static func decision(on failure: TransportError, host: String) -> Decision {

@@ -73,7 +73,7 @@ package struct TrackPlan: Sendable, Hashable {
 }
 
 extension StreamGap {
-    init(declared segment: MediaSegment, track: StreamTrack) {
+    package init(declared segment: MediaSegment, track: StreamTrack) {
         self.init(
             track: track,
             numbers: segment.number...segment.number,

@@ -1,3 +1,5 @@
+internal import Foundation
+
 /// Reason why a segment, a playlist or a key could not be had.
 struct SegmentFailure: Error {
     let decision: RetryClassifier.Decision

@@ -62,10 +62,10 @@ final class StreamOpening: ResponseReceiver, Exchange {
     }
 
     func cancel() {
-        let (exchange, task) = state.withLock { state in
+        let (exchange, task): ((any Exchange)?, Task<Void, Never>?) = state.withLock { state in
             state.isCancelled = true
             if case .running(let task) = state.stage { return (state.exchange, task) }
-            return (state.exchange, nil as Task<Void, Never>?)
+            return (state.exchange, nil)
         }
         exchange?.cancel()
         task?.cancel()

@@ -131,7 +131,7 @@ actor StreamRun {
             urls: [source.head.requested, source.head.url],
             ending: film.container.ending
         )
-        let escaped = name.utf8.map { $0 < 0x80 && ($0.isLetterOrDigit || [0x2E, 0x2D, 0x5F].contains($0)) ? String(UnicodeScalar($0)) : "%" + [$0].hexadecimal }.joined()
+        let escaped = name.addingPercentEncoding(withAllowedCharacters: .alphanumerics) ?? name
         var fields = [("ETag", film.entityTag), ("Content-Disposition", "attachment; filename*=UTF-8''\(escaped)")]
         // The body ends where this reader says so, as a chunked one does.
         fields.append(("Transfer-Encoding", "chunked"))
@@ -168,7 +168,7 @@ actor StreamRun {
             for segment in source.playlist.segments {
                 note(segment.map, &track)
                 if segment.isGap {
-                    gaps.append((index, StreamGap(segment, of: source.track)))
+                    gaps.append((index, StreamGap(declared: segment, track: source.track)))
                 } else {
                     counts.segments += 1
                     if index == 0 { counts.seconds += segment.duration }
@@ -473,7 +473,7 @@ actor StreamRun {
     private func appendGaps() throws(SegmentFailure) {
         guard let appender, film?.allowsGaps == true, fatal == nil, !Task.isCancelled else { return }
         for (item, failure) in failures where !failure.decision.isWorthRetrying || film?.isLive == true {
-            gaps.append((item.track, StreamGap(item.segment, of: tracks[item.track].source.track)))
+            gaps.append((item.track, StreamGap(declared: item.segment, track: tracks[item.track].source.track)))
             reasons[item.segment.number] = failure.text
         }
         failures.removeAll { !$0.failure.decision.isWorthRetrying || film?.isLive == true }
@@ -539,8 +539,4 @@ actor StreamRun {
             status: failure?.decision.error.status
         )
     }
-}
-
-extension StreamGap {
-    fileprivate init(_ segment: MediaSegment, of track: StreamTrack) { self.init(declared: segment, track: track) }
 }

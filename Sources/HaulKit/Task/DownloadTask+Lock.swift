@@ -14,6 +14,7 @@ extension DownloadTask {
         while isWanted: (DownloadTask) -> Bool = { _ in true },
         isolation: isolated (any Actor)? = #isolation
     ) async throws(DownloadError) -> (any DiskFile)? {
+        try await finishSwap()
         let (placement, record, began) = (services.placement, record, services.time.now())
         while true {
             do throws(DownloadError) {

@@ -33,7 +33,7 @@ extension DownloadTask {
         case .cancelTimer:
             timer?.cancel()
             timer = nil
-        case .assemble: .step { task, _ in await task.assemble() }
+        case .assemble: step { task, _ in await task.assemble() }
         case .verify(let checksum): run(verify(checksum))
         case .cancelVerification: pieces.cancelComparison()
         case .publish:

@@ -55,6 +55,7 @@ final class DownloadTask {
     /// Complete length; `nil` if unknown. Before the first answer, the last recorded or the requested length.
     var total: Int64? {
         guard let resource = machine.resource else { return record.total ?? record.request.size }
+        if resource.stream?.isLog == true, resource.total == nil { return connections.film?.counts.estimatedBytes }
         return resource.total ?? record.request.size
     }
 

@@ -16,6 +16,8 @@ package struct StreamLog: Sendable {
         /// Ranges of the log, by the number of the section.
         package var sections: [Int: Range<Int64>] = [:]
         package var segments: [Int64: Segment] = [:]
+
+        package init() {}
     }
 
     /// An attempt without an end so far.

@@ -1,0 +1,251 @@
+internal import Foundation
+internal import NIOCore
+
+/// Puts a film together from its log.
+struct StreamAssembly: Sendable {
+    /// Segments of a track in their order, with the same parameters.
+    struct Part: Sendable {
+        let discontinuity: Int64
+        /// Range of the initialization section in the log.
+        let section: Range<Int64>?
+        /// Ranges of the log: one element a segment.
+        var segments: [[Range<Int64>]] = []
+
+        /// All ranges, those of the initialization section first.
+        var ranges: [Range<Int64>] { (section.map { [$0] } ?? []) + segments.flatMap(\.self) }
+    }
+
+    struct Track: Sendable {
+        let description: StreamFilm.Track
+        var parts: [Part] = []
+        var seconds = 0.0
+    }
+
+    let film: StreamFilm
+    let tracks: [Track]
+    let part: PartFile
+    /// Length in bytes of all that is put together: about that of the finished file.
+    let length: Int64
+
+    /// - Parameter part: the file of the log.
+    /// - Returns: `nil` for a log without a film.
+    /// - Throws: ``DownloadError`` with code ``DownloadError/Code/incompleteStream`` for a log without a segment.
+    init?(_ log: StreamLog, of part: PartFile) throws(DownloadError) {
+        guard let film = log.film else { return nil }
+        self.film = film
+        self.part = part
+        var tracks: [Track] = []
+        var length: Int64 = 0
+        for (index, description) in film.tracks.enumerated() {
+            var track = Track(description: description)
+            let there = log.tracks[UInt8(clamping: index)] ?? StreamLog.Track()
+            for (_, segment) in there.segments.sorted(by: { $0.key < $1.key }) where !segment.isGap {
+                let section = segment.end.section.flatMap { there.sections[$0] }
+                guard segment.end.section == nil || section != nil else { return nil }
+                let last = track.parts.last
+                if last == nil || last?.section != section || last?.discontinuity != segment.end.discontinuity {
+                    track.parts.append(Part(discontinuity: segment.end.discontinuity, section: section))
+                }
+                track.parts[track.parts.count - 1].segments.append(segment.ranges)
+                track.seconds += segment.end.seconds
+                length += segment.end.length
+            }
+            guard !track.parts.isEmpty else {
+                throw DownloadError(.incompleteStream, "The stream has ended, and not one of its segments could be had.")
+            }
+            tracks.append(track)
+        }
+        self.tracks = tracks
+        self.length = length
+    }
+
+    /// Writes and syncs the film.
+    ///
+    /// - Parameters:
+    ///   - path: where the film is written; a file there is replaced.
+    ///   - flag: ends the work.
+    /// - Returns: `nil` if `flag` was set.
+    func write(
+        to path: String,
+        _ services: EngineServices,
+        unless flag: CancelFlag,
+        isolation: isolated (any Actor)? = #isolation
+    ) async throws(DownloadError) -> (any DiskFile)? {
+        let disk = services.disk
+        if film.container.isByProgram {
+            guard try await FFmpeg.write(self, to: path, services, unless: flag) else { return nil }
+            return try await services.onDisk { () throws(DiskError) in
+                let file = try disk.open(path)
+                try file.sync()
+                return file
+            }
+        }
+        return try await services.runBlocking { () throws(DownloadError) in
+            let file = try write(to: path, on: disk, unless: flag)
+            do throws(DiskError) { try file?.sync() } catch { throw DownloadError(error) }
+            return file
+        }
+    }
+
+    private func write(to path: String, on disk: any Disk, unless flag: CancelFlag) throws(DownloadError)
+        -> (any DiskFile)?
+    {
+        let file: any DiskFile
+        do throws(DiskError) {
+            if try disk.status(path) != nil { try disk.remove(path) }
+            file = try disk.create(path)
+        } catch { throw DownloadError(error) }
+        var writer = Writer(file, log: part.file, flag)
+        do throws(MediaError) {
+            if film.container == .mp4 {
+                try merge(into: &writer)
+            } else {
+                for range in tracks.flatMap({ $0.parts.flatMap(\.ranges) }) { writer.copy(range) }
+            }
+        } catch {
+            throw DownloadError(.invalidStream, "The segments of this stream cannot be one file: \(error).")
+        }
+        do throws(DiskError) { return try writer.finish() ? file : nil } catch { throw DownloadError(error) }
+    }
+
+    // MARK: Fragments of MP4
+
+    /// Merges the tracks to one fragmented MP4.
+    private func merge(into writer: inout Writer) throws(MediaError) {
+        var renditions: [MovieMerge.Rendition] = []
+        let hasSeparateSound = tracks.contains { $0.description.role == .audio }
+        for track in tracks {
+            guard let section = track.parts.first?.section else { throw .missing("moov", in: "initialization section") }
+            renditions.append(
+                MovieMerge.Rendition(
+                    try FragmentedMovie(writer.read(section)),
+                    language: track.description.role == .audio ? track.description.language : nil,
+                    leavesOutSound: hasSeparateSound && track.description.role == .main
+                )
+            )
+        }
+        let segments = tracks.map { $0.parts.flatMap(\.segments) }
+        var merge = try MovieMerge(renditions, fragments: segments.map(\.count).max() ?? 0)
+        var positions = [Int](repeating: 0, count: tracks.count)
+        // The merge counts segments as sources. This is their number in the order of need.
+        var sources: [[Range<Int64>]] = []
+        while let wanted = merge.wanted, !writer.isOver {
+            guard positions[wanted] < segments[wanted].count else {
+                try merge.end(wanted)
+                continue
+            }
+            let ranges = segments[wanted][positions[wanted]]
+            positions[wanted] += 1
+            let length = ranges.reduce(0) { $0 + Int64($1.count) }
+            var scan = SegmentScan(source: sources.count, range: 0..<length)
+            while let range = scan.wanted {
+                try scan.take(ranges.parts(range).flatMap { writer.read($0) })
+                if writer.isOver { return }
+            }
+            sources.append(ranges)
+            try merge.take(scan.fragments, of: wanted)
+            write(merge.output(), sources, &writer)
+        }
+        guard !writer.isOver else { return }
+        let end = try merge.finish()
+        write(end.pieces, sources, &writer)
+        for patch in end.patches { writer.patch(patch) }
+    }
+
+    private func write(_ pieces: [OutputPiece], _ sources: [[Range<Int64>]], _ writer: inout Writer) {
+        for piece in pieces {
+            switch piece {
+            case .bytes(let bytes): writer.append(bytes)
+            case .copy(let source, let range): for part in sources[source].parts(range) { writer.copy(part) }
+            }
+        }
+    }
+}
+
+extension [Range<Int64>] {
+    /// Returns the ranges of the log that hold a range of the segment which these ranges are, one behind another.
+    fileprivate func parts(_ wanted: Range<Int64>) -> [Range<Int64>] {
+        var (parts, start) = ([Range<Int64>](), Int64(0))
+        for range in self {
+            let lower = Swift.max(wanted.lowerBound - start, 0)
+            let upper = Swift.min(wanted.upperBound - start, Int64(range.count))
+            if lower < upper { parts.append(range.lowerBound + lower..<range.lowerBound + upper) }
+            start += Int64(range.count)
+        }
+        return parts
+    }
+}
+
+extension StreamAssembly {
+    /// Writes the film in blocks, and keeps the first failure: nothing is read or written after it.
+    private struct Writer {
+        private let file: any DiskFile
+        private let log: any DiskFile
+        private let flag: CancelFlag
+        private var buffer = ByteBuffer()
+        private var offset: Int64 = 0
+        private var failure: DiskError?
+        private var patches: [OutputPatch] = []
+
+        private static let block = 1 << 20
+
+        init(_ file: any DiskFile, log: any DiskFile, _ flag: CancelFlag) {
+            (self.file, self.log, self.flag) = (file, log, flag)
+        }
+
+        /// Whether nothing is written any more.
+        var isOver: Bool { failure != nil || flag.isSet }
+
+        mutating func append(_ bytes: [UInt8]) {
+            guard !isOver else { return }
+            buffer.writeBytes(bytes)
+            if buffer.readableBytes >= Self.block { flush() }
+        }
+
+        /// Copies a range of the log.
+        mutating func copy(_ range: Range<Int64>) {
+            var position = range.lowerBound
+            while position < range.upperBound, !isOver {
+                let count = Int(min(range.upperBound - position, Int64(Self.block - min(buffer.readableBytes, Self.block - 1))))
+                let bytes = read(position..<position + Int64(count))
+                append(bytes)
+                position += Int64(count)
+            }
+        }
+
+        mutating func read(_ range: Range<Int64>) -> [UInt8] {
+            guard !isOver else { return [] }
+            do throws(DiskError) {
+                let bytes = try log.read(at: range.lowerBound, count: Int(range.count))
+                if bytes.count == range.count { return bytes }
+                failure = DiskError(.cutShort, call: "pread", path: log.path)
+            } catch { failure = error }
+            return []
+        }
+
+        mutating func patch(_ patch: OutputPatch) { patches.append(patch) }
+
+        private mutating func flush() {
+            guard !isOver, buffer.readableBytes > 0 else { return }
+            do throws(DiskError) {
+                try file.write([buffer], at: offset)
+                offset += Int64(buffer.readableBytes)
+                buffer.clear()
+            } catch { failure = error }
+        }
+
+        /// Writes the rest.
+        ///
+        /// - Returns: `false` if the work was to end early.
+        mutating func finish() throws(DiskError) -> Bool {
+            flush()
+            for patch in patches where !isOver {
+                do throws(DiskError) { try file.write([ByteBuffer(bytes: patch.bytes)], at: patch.position) } catch {
+                    failure = error
+                }
+            }
+            if let failure { throw failure }
+            return !flag.isSet
+        }
+    }
+}
