@@ -1,4 +1,3 @@
-internal import Foundation
 package import HaulKit
 package import Logging
 internal import NIOCore
@@ -12,23 +11,13 @@ package actor ChangeFeed {
     private let downloader: Downloader
     private let logger: Logger
     private var rows = ChangedRows(optional: DownloadRow.optional)
-    private var times: [DownloadID: (left: TimeLeft, at: Date)] = [:]
-    private var running: Set<DownloadID> = []
-    /// Latest progress of each download since the last tick.
-    private var progress: [DownloadID: DownloadSnapshot] = [:]
+    private var cachedDelta: (since: UInt64, revision: UInt64, frame: ByteBuffer)?
+    private var running = RunningDownloads()
     private var logs = DownloadLogs()
-    private var listeners: [Int: AsyncStream<Void>.Continuation] = [:]
-    private var lastListener = 0
-    /// Listeners whose answer has not begun. An answer whose client has left never begins.
-    private var unbegun: Set<Int> = []
+    private var listeners = FeedListeners()
+    private var totals = FeedTotals()
     private var isFlushing = false
     private var isTicking = false
-    private(set) var isEnding = false
-    private var cachedDelta: (since: UInt64, revision: UInt64, frame: ByteBuffer)?
-    private(set) var totals: Totals?
-    private var totalsFrame: (revision: UInt64, frame: ByteBuffer)?
-    private var totalsRevision: UInt64 = 1
-    private var areTotalsOutdated = true
     private let folder: String
 
     package init(_ downloader: Downloader, folder: String, logger: Logger) {
@@ -42,7 +31,7 @@ package actor ChangeFeed {
     }
 
     private func take(_ event: DownloaderEvent) {
-        areTotalsOutdated = true
+        totals.markOutdated()
         switch event {
         case .added(let snapshot):
             logs.add(.info, "Added.", snapshot.id)
@@ -51,7 +40,7 @@ package actor ChangeFeed {
             logs.record(snapshot)
             apply(snapshot)
         case .progressed(let snapshot):
-            progress[snapshot.id] = snapshot
+            running.noteProgress(snapshot)
             tickSoon()
             return
         case .ended(let snapshot, let outcome):
@@ -68,47 +57,25 @@ package actor ChangeFeed {
     }
 
     private func remove(_ id: DownloadID) {
-        progress[id] = nil
-        times[id] = nil
         running.remove(id)
         logs.remove(id)
         rows.remove(id)
     }
 
     private func apply(_ snapshot: DownloadSnapshot) {
-        progress[snapshot.id] = nil
-        switch snapshot.state {
-        case .connecting, .transferring, .verifying: running.insert(snapshot.id)
-        default:
-            running.remove(snapshot.id)
-            times[snapshot.id] = nil
-        }
-        rows.update(snapshot.id, smoothed(snapshot).fields)
-    }
-
-    /// Returns the row of a snapshot, with the smoothed time left.
-    private func smoothed(_ snapshot: DownloadSnapshot) -> DownloadRow {
-        var row = DownloadRow(snapshot)
-        guard snapshot.state == .transferring else { return row }
-        let now = Date()
-        var time = times[snapshot.id] ?? (TimeLeft(), now)
-        let estimate = snapshot.timeLeft.map { Double($0.components.seconds) }
-        row.secondsLeft = time.left.next(estimate, elapsed: now.timeIntervalSince(time.at))
-        time.at = now
-        times[snapshot.id] = time
-        return row
+        rows.update(snapshot.id, running.update(snapshot).fields)
     }
 
     /// Marks all lists as outdated after a change without a downloader event: the order of the queue, a priority.
     package func markStale() {
-        areTotalsOutdated = true
+        totals.markOutdated()
         rows.markStale()
         flushSoon()
     }
 
     /// Updates one row after a change without a downloader event.
     package func changed(_ snapshot: DownloadSnapshot) {
-        areTotalsOutdated = true
+        totals.markOutdated()
         apply(snapshot)
         flushSoon()
     }
@@ -123,7 +90,7 @@ package actor ChangeFeed {
         Task {
             do { try await Task.sleep(for: .milliseconds(100)) } catch { logger.debug("cancelled: \(error)") }
             isFlushing = false
-            wakeListeners()
+            listeners.wake()
             tickSoon()
         }
     }
@@ -140,25 +107,18 @@ package actor ChangeFeed {
     }
 
     private func tick() async {
-        let latest = progress
-        progress = [:]
-        for snapshot in latest.values { rows.update(snapshot.id, smoothed(snapshot).fields) }
-        if areTotalsOutdated || !latest.isEmpty, !listeners.isEmpty { await readTotals() }
-        wakeListeners()
+        let progress = running.takeProgress()
+        for (id, row) in progress { rows.update(id, row.fields) }
+        if totals.isOutdated || !progress.isEmpty, !listeners.isEmpty { await readTotals() }
+        listeners.wake()
     }
 
     private func readTotals() async {
-        areTotalsOutdated = false
+        totals.noteReading()
         do throws(DownloadError) {
             let next = try await Totals(downloader, folder: folder)
-            guard next != totals else { return }
-            totals = next
-            totalsRevision += 1
+            totals.update(next)
         } catch { logger.debug("totals: \(error)") }
-    }
-
-    private func wakeListeners() {
-        for listener in listeners.values { listener.yield() }
     }
 
     // MARK: Listeners
@@ -167,36 +127,27 @@ package actor ChangeFeed {
     ///
     /// - Returns: `nil` if `limit` listeners exist, or if the feed is ending.
     package func listen(limit: Int) -> (number: Int, wakes: AsyncStream<Void>)? {
-        guard listeners.count < limit, !isEnding else { return nil }
-        lastListener += 1
-        let (stream, continuation) = AsyncStream.makeStream(of: Void.self, bufferingPolicy: .bufferingNewest(1))
-        listeners[lastListener] = continuation
-        if listeners.count == 1 { areTotalsOutdated = true }
-        let number = lastListener
-        unbegun.insert(number)
+        guard let (number, wakes) = listeners.add(limit: limit) else { return nil }
+        if listeners.count == 1 { totals.markOutdated() }
         Task {
             do { try await Task.sleep(for: .seconds(10)) } catch { logger.debug("cancelled: \(error)") }
-            if unbegun.remove(number) != nil { stopListening(number) }
+            listeners.removeUnbegun(number)
         }
         tickSoon()
-        return (number, stream)
+        return (number, wakes)
     }
 
     /// Notes that the answer to a listener has begun. Otherwise the listener is removed after 10 s.
-    func began(_ number: Int) { unbegun.remove(number) }
+    func began(_ number: Int) { listeners.noteBegun(number) }
 
-    package func stopListening(_ number: Int) {
-        listeners.removeValue(forKey: number)?.finish()
-    }
+    package func stopListening(_ number: Int) { listeners.remove(number) }
 
     package var listenerCount: Int { listeners.count }
 
+    var isEnding: Bool { listeners.isEnding }
+
     /// Ends all streams.
-    package func end() {
-        isEnding = true
-        for listener in listeners.values { listener.finish() }
-        listeners = [:]
-    }
+    package func end() { listeners.end() }
 
     package var revision: UInt64 { rows.revision }
 
@@ -227,11 +178,5 @@ package actor ChangeFeed {
     }
 
     /// Returns the totals if they changed after their revision `since`.
-    func totals(since: UInt64) -> (frame: ByteBuffer, revision: UInt64)? {
-        guard totalsRevision > since, let totals else { return nil }
-        if let cached = totalsFrame, cached.revision == totalsRevision { return (cached.frame, totalsRevision) }
-        let frame = EventFrame.frame("stats", totals)
-        totalsFrame = (totalsRevision, frame)
-        return (frame, totalsRevision)
-    }
+    func totals(since: UInt64) -> (frame: ByteBuffer, revision: UInt64)? { totals.frame(since: since) }
 }
