@@ -10,13 +10,13 @@ internal import Synchronization
 /// HTTP/1.1 over AsyncHTTPClient's delegate interface, where body bytes stay on their event loop.
 final class HTTPTransport: SourceReading {
     struct Options: Sendable {
-        var connectTimeout: Duration
+        var connectTimeout = Downloader.Configuration.Connections().connectTimeout
         /// Longest silence before the head and within the body. Time in which Haul holds the server back does not
         /// count.
-        var stallTimeout: Duration
-        var proxies: ProxySettings
+        var stallTimeout = Downloader.Configuration.Connections().stallTimeout
+        var proxies = ProxySettings.direct
         var netrc: Netrc?
-        var userAgent: String
+        var userAgent = Downloader.Configuration.Network().userAgent
         /// Provides the local addresses of connections; see ``NetworkBinding``.
         var binding: NetworkBinding?
         /// Servers at these addresses are refused. Proxies and webhooks are exempt, because the user has set them.
@@ -28,6 +28,17 @@ final class HTTPTransport: SourceReading {
         var isTight = false
         let authenticator = Authenticator()
         var names = NameResolver()
+
+        /// Takes over the settings that apply to requests sent after a change.
+        mutating func take(_ configuration: Downloader.Configuration) {
+            connectTimeout = configuration.connections.connectTimeout
+            stallTimeout = configuration.connections.stallTimeout
+            proxies = configuration.network.proxies
+            netrc = configuration.network.netrc
+            userAgent = configuration.network.userAgent
+            binding = configuration.network.binding
+            deniedAddresses = configuration.network.deniedAddresses
+        }
     }
 
     let schemes = HTTPURL.schemes
@@ -60,35 +71,19 @@ final class HTTPTransport: SourceReading {
 
     /// - Throws: as ``init(_:certificateAuthorities:)``.
     convenience init(_ configuration: Downloader.Configuration, isTight: Bool) throws(DownloadError) {
-        let options = Options(
-            connectTimeout: configuration.connections.connectTimeout,
-            stallTimeout: configuration.connections.stallTimeout,
-            proxies: configuration.network.proxies,
-            netrc: configuration.network.netrc,
-            userAgent: configuration.network.userAgent,
-            binding: configuration.network.binding,
-            deniedAddresses: configuration.network.deniedAddresses,
+        var options = Options(
             admission: configuration.network.admission,
             idleTimeout: configuration.network.idleTimeout,
             isTight: isTight,
             names: NameResolver(limits: isTight ? .tight : .init())
         )
+        options.take(configuration)
         try self.init(options, certificateAuthorities: configuration.network.certificateAuthorities)
     }
 
     func check(_ url: URL) throws(DownloadError) { try HTTPURL.check(url) }
 
-    func take(_ configuration: Downloader.Configuration) {
-        present.withLock { options in
-            options.connectTimeout = configuration.connections.connectTimeout
-            options.stallTimeout = configuration.connections.stallTimeout
-            options.proxies = configuration.network.proxies
-            options.netrc = configuration.network.netrc
-            options.userAgent = configuration.network.userAgent
-            options.binding = configuration.network.binding
-            options.deniedAddresses = configuration.network.deniedAddresses
-        }
-    }
+    func take(_ configuration: Downloader.Configuration) { present.withLock { $0.take(configuration) } }
 
     func open(_ request: TransportRequest, receiver: any ResponseReceiver) -> any Exchange {
         let exchange = HTTPExchange(request, options, receiver)
