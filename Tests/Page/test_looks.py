@@ -51,6 +51,11 @@ def test_settings_change_the_daemon_and_the_theme(page, api):
     page.open()
     page.find("#open-settings").click()
     until(lambda: page.all("#set-speedLimit"), "settings")
+    # A setting of the start has no control.
+    settings = api("GET", "configuration")["settings"]
+    for name, setting in settings.items():
+        assert len(page.all("#set-" + name)) == (1 if setting["live"] else 0), name
+    assert "undefined" not in page.find("dialog").get_attribute("textContent")
     page.find("#set-speedLimit").send_keys("2.5" + Keys.TAB)
     until(lambda: api("GET", "configuration")["settings"]["speedLimit"]["value"] == 2_500_000, "limit")
     page.find("input[value=dark]").click()

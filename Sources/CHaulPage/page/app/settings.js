@@ -1,9 +1,8 @@
-// Settings: those of this browser, and those of the daemon with where each value comes from.
+// Settings: those of this browser, and those of the daemon.
 import { api } from "./api.js";
 import { openDialog } from "./dialog.js";
 import { button, el } from "./dom.js";
 import { failureText, tellFailure } from "./failure.js";
-import { chooseFolder } from "./folders.js";
 import { visible } from "./format.js";
 import { canNotify, notifies, setNotifies } from "./notify.js";
 import { applyTheme, preference, setPreference } from "./preferences.js";
@@ -11,7 +10,7 @@ import { has, language, languages, t } from "./text.js";
 import { readTotals } from "./totals.js";
 import { toast } from "./toast.js";
 
-const ORDER = ["folder", "maxConcurrentDownloads", "connectionsPerDownload", "connectionsPerHost", "speedLimit", "allowsMetered", "timetable"];
+const ORDER = ["maxConcurrentDownloads", "connectionsPerDownload", "connectionsPerHost", "speedLimit", "allowsMetered", "timetable", "folder"];
 
 export async function openSettings({ signedOut, showKeys }) {
     const daemon = el("section", { class: "settings-daemon" }, el("p", { class: "muted", text: t("loading") }));
@@ -81,7 +80,7 @@ function showDaemon(box, settings) {
     box.replaceChildren(
         el("h3", { text: t("daemon") }),
         ...live.map((name) => liveSetting(name, settings[name])),
-        ...(fixed.length > 0 ? [el("details", { class: "advanced" }, el("summary", { text: t("setAtStart", fixed.length) }), el("p", { class: "muted", text: t("setAtStartHint") }), el("dl", { class: "facts" }, fixed.map((name) => el("div", {}, el("dt", {}, el("code", { text: name })), el("dd", {}, el("span", { class: "wrap", text: shown(settings[name].value) }), " ", source(settings[name]), el("span", { class: "muted block", lang: "en", text: settings[name].description })))))) ] : []),
+        ...(fixed.length > 0 ? [el("details", { class: "advanced" }, el("summary", { text: t("setAtStart", fixed.length) }), el("p", { class: "muted", text: t("setAtStartHint") }), el("dl", { class: "facts" }, fixed.map((name) => el("div", {}, el("dt", {}, el("code", { text: name })), el("dd", {}, el("span", { class: "wrap", text: shown(settings[name].value) }), el("span", { class: "muted block", lang: "en", text: settings[name].description })))))) ] : []),
     );
 }
 
@@ -92,19 +91,13 @@ function shown(value) {
     return visible(Array.isArray(value) ? value.join(", ") : String(value));
 }
 
-const source = ({ source }) => el("span", { class: "source", text: has(`source.${source}`) ? t(`source.${source}`) : source });
-
 function liveSetting(name, value) {
     const id = `set-${name}`;
-    const note = source(value);
     const problem = el("p", { class: "field-error", role: "alert", hidden: true });
     const save = async (next) => {
         problem.hidden = true;
         try {
-            const answer = await api.patch("configuration", { [name]: next });
-            const now = answer?.settings?.[name];
-            if (now) value = now;
-            note.textContent = source(now ?? { source: "saved" }).textContent;
+            await api.patch("configuration", { [name]: next });
             toast(t("saved"), { seconds: 2 });
             readTotals();
             return true;
@@ -116,7 +109,7 @@ function liveSetting(name, value) {
     };
     const hint = el("p", { class: "muted hint", text: has(`set.${name}.hint`) ? t(`set.${name}.hint`) : value.description, lang: has(`set.${name}.hint`) ? null : "en" });
     const label = el("label", { for: id, text: has(`set.${name}`) ? t(`set.${name}`) : name });
-    return setting(el("div", { class: "setting-name" }, label, note), control(id, name, value, save), hint, problem);
+    return setting(label, control(id, name, value, save), hint, problem);
 }
 
 function control(id, name, value, save) {
@@ -137,16 +130,6 @@ function control(id, name, value, save) {
     if (typeof value.value === "number") {
         const field = el("input", { class: "field number", id, type: "number", step: 1, min: value.minimum, max: value.maximum, value: value.value, onchange: () => field.checkValidity() ? save(Number(field.value)) : field.reportValidity() });
         return field;
-    }
-    if (name === "folder") {
-        const choose = el("button", { type: "button", class: "button folder-button", id, onclick: async () => {
-            const chosen = await chooseFolder(value.value);
-            if (chosen && (await save(chosen.path))) {
-                value = { ...value, value: chosen.path };
-                choose.textContent = visible(chosen.path);
-            }
-        }, text: visible(value.value) });
-        return choose;
     }
     const field = el("input", { class: "field", id, type: "text", autocomplete: "off", spellcheck: "false", value: value.value ?? "", placeholder: has(`set.${name}.placeholder`) ? t(`set.${name}.placeholder`) : "", onchange: () => save(field.value.trim()) });
     return field;
