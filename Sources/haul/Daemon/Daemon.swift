@@ -13,8 +13,12 @@ import Synchronization
 struct Daemon {
     private let settings: ServeSettings
     private let options: ServeOptions
+    private let readJobs: ReadJobs
 
-    init(_ settings: ServeSettings, _ options: ServeOptions) { (self.settings, self.options) = (settings, options) }
+    init(_ settings: ServeSettings, _ options: ServeOptions) {
+        (self.settings, self.options) = (settings, options)
+        readJobs = ReadJobs(settings.jobs)
+    }
 
     func run() async throws {
         var server = settings.server
@@ -213,7 +217,10 @@ struct Daemon {
         do {
             let new = try await ServeSettings.read(options)
             let jobs = new.jobs
-            if jobs != settings.jobs { try await downloader.update { $0.queue.maxConcurrentDownloads = jobs } }
+            if jobs != readJobs.value {
+                try await downloader.update { $0.queue.maxConcurrentDownloads = jobs }
+                readJobs.set(jobs)
+            }
             haul.reload(new.server)
             logger.notice("The settings were read again.")
             if ServeSetting.all.contains(where: { $0.needsRestart(settings, new) }) {
@@ -233,4 +240,16 @@ struct Daemon {
             do { try await Task.sleep(for: interval) } catch { return }
         }
     }
+}
+
+/// The number of downloads at once that the settings had when they were last read and applied. The daemon applies only
+/// a different number, so that a number that was set on the page stays until the settings change.
+private final class ReadJobs: Sendable {
+    private let jobs: Mutex<Int>
+
+    init(_ jobs: Int) { self.jobs = Mutex(jobs) }
+
+    var value: Int { jobs.withLock { $0 } }
+
+    func set(_ value: Int) { jobs.withLock { $0 = value } }
 }
