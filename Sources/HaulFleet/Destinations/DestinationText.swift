@@ -65,7 +65,17 @@ package struct S3Overrides: Sendable, Hashable {
     /// Minimum size of a part in bytes.
     package var partSize: Int64?
 
+    /// Minimum sizes of a part that may be set, in bytes. S3 allows parts of 5 MiB to 5 GiB.
+    package static let partSizes: ClosedRange<Int64> = 5 << 20...5 << 30
+
     package init() {}
+
+    private static func unreadable(_ name: String, _ value: String, _ reason: String) -> FleetError {
+        FleetError(
+            .invalidInput,
+            "The setting \(name) of the destination cannot be read: \(RelativePath.quoted(value)). \(reason)"
+        )
+    }
 
     fileprivate init(_ query: [URLQueryItem]) throws(FleetError) {
         for item in query {
@@ -73,8 +83,18 @@ package struct S3Overrides: Sendable, Hashable {
             switch item.name {
             case "endpoint": endpoint = value
             case "region": region = value
-            case "addressing": addressing = S3Settings.Addressing(rawValue: value)
-            case "part-size": partSize = Int64(value)
+            case "addressing":
+                addressing = S3Settings.Addressing(rawValue: value)
+                if addressing == nil {
+                    let known = S3Settings.Addressing.allCases.map(\.rawValue).joined(separator: ", ")
+                    throw Self.unreadable(item.name, value, "It is one of \(known).")
+                }
+            case "part-size":
+                partSize = Int64(value)
+                guard let partSize, Self.partSizes.contains(partSize) else {
+                    let bounds = "\(Self.partSizes.lowerBound) to \(Self.partSizes.upperBound)"
+                    throw Self.unreadable(item.name, value, "It is a number of bytes from \(bounds).")
+                }
             default:
                 throw FleetError(
                     .invalidInput,
