@@ -21,7 +21,7 @@ extension DownloadMachine {
         guard case .connecting(id, let question) = state else {
             return state == .transferring ? furtherHead(id, head, retryAfter: retryAfter, at: now) : []
         }
-        transfer.noteFirstAnswer(at: now)
+        transfer.answers.noteFirstAnswer(at: now)
         let answer = firstAnswer(head, to: question)
         if let decision = otherFileBehindLink(head, to: question) { return [.close(id)] + retry(decision, at: now) }
         if dropsMore(answer, to: question) { return [.close(id)] + retry(otherFile, at: now) }
@@ -173,7 +173,7 @@ extension DownloadMachine {
         return settleOr { machine in
             machine.state = .transferring
             machine.begin((id, preparation.offset, preparation.end, preparation.compare), at: now)
-            machine.transfer.afterComparing = preparation.afterComparing
+            machine.transfer.overlap.expect(preparation.afterComparing)
             if let ended { return machine.connectionEnded(id, machine.withoutBody(ended), at: now) }
             // A range that ends within the overlap brings no new bytes.
             let limit = (preparation.end ?? machine.resource?.total).map { max(0, $0 - preparation.offset) }

@@ -27,7 +27,7 @@ extension DownloadMachine {
         question.link = link.number
         if let first = compare(before: &question) { return first }
         countAtOpen = persisted.count
-        transfer.firstAsked = now
+        transfer.answers.noteFirstRequest(at: now)
         state = .connecting(id, question)
         return [.open(id, question), .report]
     }

@@ -6,7 +6,7 @@ extension DownloadMachine {
     package mutating func follow(_ outcome: Transfer.Outcome, because error: TransportError? = nil, at now: Instant)
         -> [Action]
     {
-        if let compared = transfer.takeCompared() {
+        if let compared = transfer.overlap.takeConfirmed() {
             resource?.validator = compared.validator
             resource?.place = compared.place
             if isUnproved {
@@ -85,7 +85,7 @@ extension DownloadMachine {
             host: host,
             at: now
         )
-        transfer.isHomeForeign = isFromOtherPlace
+        transfer.home.noteLink(isForeign: isFromOtherPlace)
     }
 
     /// Returns the digests of the pieces if they belong to a file of length `total`.

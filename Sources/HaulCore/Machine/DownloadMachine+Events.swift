@@ -5,7 +5,7 @@ extension DownloadMachine {
     /// - Parameter surroundings: required if ``needsSurroundings``; `nil` keeps the previous value.
     package mutating func handle(_ event: Event, at now: Instant, in surroundings: Surroundings? = nil) -> [Action] {
         if let surroundings {
-            transfer.connectionSlots = surroundings.connectionSlots
+            transfer.slots.replace(surroundings.connectionSlots)
             transfer.isHeldBack = surroundings.isHeldBack
         }
         switch event {

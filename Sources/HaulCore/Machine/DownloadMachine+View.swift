@@ -20,7 +20,7 @@ extension DownloadMachine {
     }
 
     /// Whether an additional connection found no free connection slot.
-    package var wantsConnectionSlot: Bool { transfer.wantsConnectionSlot }
+    package var wantsConnectionSlot: Bool { transfer.slots.isWanted }
 
     /// Whether several connections share the file.
     package var isShared: Bool { transfer.isShared }

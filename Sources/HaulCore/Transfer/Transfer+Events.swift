@@ -4,7 +4,7 @@ extension Transfer {
     package mutating func advance(_ persisted: PersistedRanges, _ sources: inout SourceSelector, at now: Instant) -> (
         [Action], Outcome
     ) {
-        hostIsFull = false
+        slots.tick()
         var actions = absorb(persisted, &sources, at: now)
         guard let plan else { return (actions, .goesOn) }
         if !plan.isComplete {
@@ -46,7 +46,7 @@ extension Transfer {
         let answer = SegmentResponse.judge(head, to: question, isMirror: isMirror || isForeignHome)
         if case .accept(let validator) = answer {
             active[id]?.answer(from: question.offset, at: now)
-            noteAnswer(after: now - connection.opened)
+            answers.noteAnswer(after: now - connection.opened)
             if let end = head.contentRange?.end { active[id]?.reach = min(connection.reach, end) }
             if segment.end < question.end ?? segment.end { active[id]?.isShortened = true }
             sources.note(validator, of: connection.source)
@@ -61,7 +61,7 @@ extension Transfer {
             if doubts > 1 { isSolitary = true }
             return (actions, .versionMismatch)
         // The next request of the validator ladder finds out whether the fresh link leads to the file on disk.
-        case .noUsableRange where isForeignHome, .otherFile where isForeignHome: isHomeBarred = true
+        case .noUsableRange where isForeignHome, .otherFile where isForeignHome: home.bar()
         case .noUsableRange:
             if isMirror { sources.drop(connection.source) } else { keepToOne() }
         case .otherFile: sources.drop(connection.source)
@@ -106,12 +106,12 @@ extension Transfer {
         let isDone = plan?.segments[id] == nil
         actions += drop(id).filter { $0 != .close(id) }
         switch end {
-        case .noConnectionSlot: hostIsFull = true
-        case .finished where isDone || hasBrought: stumbles = 0
-        case .finished: stumble(at: now)
+        case .noConnectionSlot: slots.giveUp()
+        case .finished where isDone || hasBrought: stumbles.noteProgress()
+        case .finished: stumbles.add(at: now)
         case .failed where connection.isFlowing:
             if sources.isMirror(connection.source) { sources.noteFailure(of: connection.source) }
-            stumble(at: now)
+            stumbles.add(at: now)
         case .failed:
             // The connection got no answer, so the host may allow no more connections.
             if sources.isMirror(connection.source) {
@@ -134,7 +134,7 @@ extension Transfer {
                 ($0.value.bytesPerSecond(at: now), $1.key.number) < ($1.value.bytesPerSecond(at: now), $0.key.number)
             }
         guard let slowest else { return [] }
-        hostIsFull = true
+        slots.giveUp()
         return drop(slowest.key)
     }
 

@@ -2,9 +2,9 @@
 extension Transfer {
     /// Opens as many additional connections as are wanted and of use.
     package mutating func schedule(_ sources: inout SourceSelector, at now: Instant) -> [Action] {
-        wantsConnectionSlot = false
-        guard canShare || !sources.isAlone, let plan, !plan.isComplete, !hostIsFull, uncompared == nil,
-            now >= quietUntil
+        slots.setWanted(false)
+        guard canShare || !sources.isAlone, let plan, !plan.isComplete, !slots.hasGivenUp, !overlap.isPending,
+            !stumbles.areQuiet(at: now)
         else {
             return []
         }
@@ -49,7 +49,7 @@ extension Transfer {
             issued -= 1
             return nil
         }
-        connectionSlots?[sources.sources[source].origin, default: 1] -= 1
+        slots.take(at: sources.sources[source].origin)
         let actions = noteShortened(by: claim, of: id)
         let question = question(for: range, from: source, isForeign: isForeign, sources)
         var connection = ActiveConnection(
@@ -72,15 +72,14 @@ extension Transfer {
             open: open,
             needsProof: pieces != nil,
             mayAskMirrors: terms.isProvable,
-            mayShareHome: canShare && !(isHomeBarred && sources.home == 0),
+            mayShareHome: canShare && !(home.isBarred && sources.home == 0),
             mayAskFirst: sources.link.need(at: now) == nil
         ) { host in
-            // A host that became known a moment ago counts as having a free slot.
-            let hasSlot = connectionSlots?[host].map { $0 > 0 } ?? true
+            let hasSlot = slots.hasFree(at: host)
             if !hasSlot { isCrowded = true }
             return hasSlot
         }
-        if next == nil { wantsConnectionSlot = isCrowded }
+        if next == nil { slots.setWanted(isCrowded) }
         return next
     }
 
@@ -96,12 +95,14 @@ extension Transfer {
         let speeds = active.compactMapValues { $0.measuredSpeed(at: now) }
         // At the end of a file there is no time for a long measurement, and only slow connections are left to compare
         // with. The best speed of this source is known.
-        var hoped = active.compactMapValues { $0.measuredSpeed(at: now, after: max(.milliseconds(25), requestTime)) }
+        var hoped = active.compactMapValues {
+            $0.measuredSpeed(at: now, after: max(.milliseconds(25), answers.estimate))
+        }
         hoped[id] = bestSpeed
         // If a speed limit slows the download, a second connection would be no faster.
         guard
-            let claim = plan.claim(for: id, speeds: speeds, most: most, requestTime: requestTime)
-                ?? (isHeldBack ? nil : plan.hedge(for: id, speeds: hoped, requestTime: requestTime))
+            let claim = plan.claim(for: id, speeds: speeds, most: most, requestTime: answers.estimate)
+                ?? (isHeldBack ? nil : plan.hedge(for: id, speeds: hoped, requestTime: answers.estimate))
         else { return nil }
         var range = claim.range
         if let most, range.upperBound - range.lowerBound > most {
@@ -193,14 +194,14 @@ extension Transfer {
     /// sooner. The bytes that they owe become unassigned. If no connection is left, the validator ladder begins again.
     /// The very first connection cannot be compared with others, so only the timeout of the transport applies to it.
     mutating func dropIgnored(_ sources: inout SourceSelector, at now: Instant) -> [Action] {
-        guard slowestAnswer > .zero else { return [] }
+        guard answers.slowest > .zero else { return [] }
         var actions: [Action] = []
         for id in openIDs {
             guard let connection = active[id], !connection.isFlowing else { continue }
             let waited = now - connection.opened
             // The connection that was cut short for this one can still bring its part, but not for long.
-            let isUrgent = waited > max(Self.shortestQuestion, slowestAnswer * 4) && isAboutToBeReached(id, at: now)
-            guard isUrgent || waited > max(Self.longestQuestion, slowestAnswer * 8) else { continue }
+            let isUrgent = waited > max(Self.shortestQuestion, answers.slowest * 4) && isAboutToBeReached(id, at: now)
+            guard isUrgent || waited > max(Self.longestQuestion, answers.slowest * 8) else { continue }
             if sources.isMirror(connection.source) { sources.noteFailure(of: connection.source) }
             actions += drop(id)
             if !sources.isMirror(connection.source) { actions += refused(nil, at: now) }

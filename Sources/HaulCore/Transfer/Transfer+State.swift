@@ -22,9 +22,9 @@ extension Transfer {
             // short.
             if hasAdvanced, let connection = active[id], connection.isFlowing {
                 pieces?.note(segment.position..<position, from: connection.source)
-                stumbles = 0
+                stumbles.noteProgress()
             }
-            if hasAdvanced, id == uncompared { noteCompared() }
+            if hasAdvanced, id == overlap.connection { noteCompared() }
             active[id]?.record(position, advanced: hasAdvanced, at: now)
             _ = plan.advance(id, to: position)
             if let connection = active[id], connection.isFlowing {
@@ -47,7 +47,7 @@ extension Transfer {
             guard let connection = active[id] else { continue }
             // The bytes that the first connection repeats are compared. Only this shows that a complete file is the
             // server's.
-            guard plan.segments[id] == nil || plan.isComplete, id != uncompared else { continue }
+            guard plan.segments[id] == nil || plan.isComplete, id != overlap.connection else { continue }
             let isLate = connection.doneSince.map { now - $0 > Self.graceToEnd } ?? false
             if connection.isShortened || !connection.isFlowing || isLate { actions += drop(id) }
         }
@@ -81,16 +81,15 @@ extension Transfer {
 
     /// Notes that the first source has another link. Connections that bring bytes over the old link continue.
     mutating func linkReplaced(isForeign: Bool, at now: Instant) {
-        isHomeForeign = isForeign
-        isHomeBarred = false
+        home.noteLink(isForeign: isForeign)
         // Earlier requests may have failed because the old link had expired.
-        stumbles = 0
-        quietUntil = now
+        stumbles.noteProgress()
+        stumbles.endPause(at: now)
     }
 
     /// Returns whether a source has to show that it has the same file as the one on disk.
     func isForeign(_ source: Int, _ sources: SourceSelector) -> Bool {
-        sources.isMirror(source) || isHomeForeign && source == 0
+        sources.isMirror(source) || home.isForeign && source == 0
     }
 
     /// Gives the bytes of a connection that closed before its answer back to the connection that was cut short for it.
@@ -119,12 +118,12 @@ extension Transfer {
     ///
     /// - Returns: `false` if that is not so. Nothing changes then.
     package mutating func isDone(with id: ConnectionID, _ persisted: PersistedRanges) -> Bool {
-        guard active.count == 1, active[id] != nil, pieces == nil, uncompared == nil, let plan,
+        guard active.count == 1, active[id] != nil, pieces == nil, !overlap.isPending, let plan,
             persisted.written.containsAll(of: 0..<plan.total)
         else { return false }
         active = [:]
         self.plan = nil
-        stumbles = 0
+        stumbles.noteProgress()
         return true
     }
 
@@ -143,11 +142,5 @@ extension Transfer {
         controller.refused(flowing: active.values.count { $0.isFlowing }, retryAfter: retryAfter, at: now)
         guard let limit = controller.learnedLimit, limit != before else { return [] }
         return [.learnLimit(limit)]
-    }
-
-    mutating func stumble(at now: Instant) {
-        stumbles += 1
-        let backoff = Backoff(base: .milliseconds(200), cap: .milliseconds(12_800))
-        quietUntil = max(quietUntil, now + backoff.bound(failures: stumbles))
     }
 }

@@ -1,7 +1,7 @@
 /// The part of a run in which bytes arrive: the connections, what each of them owes, and the reactions to their events.
 /// It is a part of the machine, and like the machine a value without side effects.
 ///
-/// The stored properties are written only by the files of this type (`Transfer+…`).
+/// Only the files of this type (`Transfer+…`) write its stored properties.
 ///
 /// The first connection belongs to the machine's own request. It may begin a version or start over. Additional
 /// connections bring only ranges of exactly that version. If they fail, the first connection continues.
@@ -48,47 +48,25 @@ package struct Transfer: Sendable, Equatable {
         }
     }
 
-    package var active: [ConnectionID: ActiveConnection] = [:]
-    package var plan: SegmentPlan?
-    package var pieces: PieceVerifier?
+    package internal(set) var active: [ConnectionID: ActiveConnection] = [:]
+    package internal(set) var plan: SegmentPlan?
+    package internal(set) var pieces: PieceVerifier?
     var controller = ConnectionController(ceiling: 1)
     var terms = Terms(resource: Resource(total: nil))
     /// Whether only one connection can be had, whatever the limits are.
     var isSolitary = false
-    /// The first connection, until the bytes that it repeats have been compared. Before that it is unknown whether it
-    /// brings the version on disk, and its bytes must not be joined with that version.
-    var uncompared: ConnectionID?
-    /// The resource as it is known after that comparison.
-    var afterComparing: Resource?
-    /// The resource that a comparison has confirmed, until the machine takes it.
-    package private(set) var compared: Resource?
-    /// Whether the link of the first source leads to another place than the known version. The source is then judged
-    /// like a mirror.
-    var isHomeForeign = false
-    /// Whether the first source gets no additional connections.
-    var isHomeBarred = false
+    var overlap = OverlapCheck()
+    var home = HomeTrust()
     /// Number of times that an additional connection said that the version had changed.
     var doubts = 0
-    /// Number of failures of additional connections since bytes last arrived.
-    var stumbles = 0
-    var quietUntil = Instant.start
-    /// Free connection slots of each host; `nil` while they are not counted.
-    package var connectionSlots: [Origin: Int]?
-    /// Whether another connection would be opened if a host had a free connection slot.
-    package var wantsConnectionSlot = false
-    /// Whether a connection was given up for another download or found no connection slot. No connection is opened
-    /// before the next tick then.
-    var hostIsFull = false
+    var stumbles = Stumbles()
+    var slots = Slots()
+    var answers = AnswerTimes()
     /// Whether a speed limit slows the download.
-    package var isHeldBack = false
+    package internal(set) var isHeldBack = false
     /// Number of slow connections that were closed to be replaced.
     var replacements = 0
-    /// Estimated time from a request to its first byte, by the latest answers.
-    private(set) var requestTime = SegmentPlan.usualRequestTime
-    /// The longest time to an answer, that of the first connection included.
-    private(set) var slowestAnswer: Duration = .zero
-    /// When the first connection was last requested; `nil` after its answer.
-    var firstAsked: Instant?
+    /// Number of the last connection.
     var issued = 0
 
     /// Whether there was ever more than one connection.
@@ -126,10 +104,10 @@ package struct Transfer: Sendable, Equatable {
             )
         }
         plan = nil
-        uncompared = first.flatMap { $0.compare > 0 ? $0.id : nil }
-        (afterComparing, compared, isHomeBarred) = (nil, nil, false)
-        quietUntil = now
-        hostIsFull = false
+        overlap.begin(first.flatMap { $0.compare > 0 ? $0.id : nil })
+        home.unbar()
+        stumbles.endPause(at: now)
+        slots.tick()
         controller = ConnectionController(
             ceiling: canShare ? terms.limits.connections : 1,
             start: canShare ? max(terms.limits.start, start(at: host, persisted)) : 1,
@@ -169,28 +147,9 @@ package struct Transfer: Sendable, Equatable {
 
     /// Notes that the repeated bytes equal those on disk, so that the source has the version on disk.
     mutating func noteCompared() {
-        uncompared = nil
-        guard let known = afterComparing else { return }
+        guard let known = overlap.confirm() else { return }
         terms.resource = known
-        (afterComparing, compared, isHomeForeign) = (nil, known, false)
-    }
-
-    /// Notes the time between the request and the answer of an additional connection. Its bytes begin to flow a little
-    /// later.
-    mutating func noteAnswer(after time: Duration) {
-        slowestAnswer = max(slowestAnswer, time)
-        requestTime = min(max((requestTime + time * 2) / 2, .milliseconds(5)), .seconds(1))
-    }
-
-    mutating func noteFirstAnswer(at now: Instant) {
-        guard let asked = firstAsked else { return }
-        firstAsked = nil
-        slowestAnswer = max(slowestAnswer, now - asked)
-    }
-
-    mutating func takeCompared() -> Resource? {
-        defer { compared = nil }
-        return compared
+        home.noteKnownVersion()
     }
 
     /// Closes every connection. The bytes that they brought stay.

@@ -17,9 +17,9 @@ struct TransferAnswerTests {
         terms.resource.validator.entityTag = EntityTag("\"a\"")
         terms.limits = .init(connections: connections, start: 1)
         let first = DownloadMachine.ConnectionID(number: transfer.issueID().number)
-        transfer.firstAsked = now
+        transfer.answers.noteFirstRequest(at: now)
         now = now + time
-        transfer.noteFirstAnswer(at: now)
+        transfer.answers.noteFirstAnswer(at: now)
         transfer.begin(
             (id: first, lower: 0, upper: nil, compare: 0),
             terms,
@@ -28,7 +28,7 @@ struct TransferAnswerTests {
             host: host,
             at: now
         )
-        transfer.connectionSlots = [Origin(Self.url): 8]
+        transfer.slots.replace([Origin(Self.url): 8])
     }
 
     /// Simulates `count` seconds. The first connection brings 10 MB per second until its segment is done.
@@ -83,7 +83,7 @@ struct TransferAnswerTests {
         _ = transfer.advance(persisted, &sources, at: now)
         let first = DownloadMachine.ConnectionID(number: 1)
         #expect(transfer.ended(first, .finished, persisted, &sources, at: now).1 == .goesOn)
-        transfer.connectionSlots = [:]
+        transfer.slots.replace([:])
         #expect(seconds(10).last?.1 == .noConnections)
     }
 

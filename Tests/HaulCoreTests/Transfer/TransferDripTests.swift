@@ -28,7 +28,7 @@ struct TransferDripTests {
             host: KnownHost(),
             at: now
         )
-        transfer.connectionSlots = [Origin(Self.url): 8]
+        transfer.slots.replace([Origin(Self.url): 8])
     }
 
     private mutating func perform(_ actions: [DownloadMachine.Action]) {
@@ -60,7 +60,7 @@ struct TransferDripTests {
         var carried: [DownloadMachine.ConnectionID: Double] = [:]
         while now - .start < limit {
             now = now + .milliseconds(100)
-            transfer.connectionSlots = [Origin(Self.url): 8]
+            transfer.slots.replace([Origin(Self.url): 8])
             for id in flowing.sorted(by: { $0.number < $1.number }) {
                 guard let segment = transfer.plan?.segments[id] else { continue }
                 let bytes = carried[id, default: 0] + speed(id.number) / 10

@@ -26,7 +26,7 @@ struct KnownHostTests {
         let persisted = PersistedRanges(written: Self.large - missing, synced: Self.large - missing)
         let first = (id: DownloadMachine.ConnectionID(number: transfer.issueID().number), lower: Self.large - missing)
         transfer.begin((first.id, first.lower, nil, 0), terms, persisted, sources, host: host, at: .start)
-        transfer.connectionSlots = [Origin(Self.url): 16]
+        transfer.slots.replace([Origin(Self.url): 16])
         _ = transfer.schedule(&sources, at: .start)
         return transfer.active.count
     }
