@@ -43,7 +43,7 @@ extension DownloadMachine {
             resource = known
             return [.close(id)] + (isWhole ? finish(at: now) : startOver(.changed, at: now))
         case .askWithoutCondition:
-            asksPlain = true
+            joining.askPlain()
             return [.close(id)] + open(at: now)
         case .startOver(let reason):
             return [.close(id)] + startOver(reason, at: now)
@@ -152,16 +152,13 @@ extension DownloadMachine {
         if preparation.link != link.number, resource?.place == nil {
             resource?.place = preparation.nameSources.last?.place
         }
-        if rangesAreBroken { resource?.hasUsableRanges = false }
+        if joining.rangesAreBroken { resource?.hasUsableRanges = false }
         if preparation.startsOver {
             persisted = .zero
             transfer.startOver()
         }
         comparison.finish(at: preparation.startsOver ? nil : persisted.count)
-        countAtOpen = persisted.count
-        dropsWhatIsThere = false
-        asksPlain = false
-        isFromReplacedSource = false
+        joining.noteAnswer(at: persisted.count)
         resource?.mirror = sources.mirror
         if preparation.startsOver, sources.mirror != nil, resource?.digest != nil { resource?.isDigestOfMirror = true }
         sources.note(preparation.resource.validator, of: sources.home)

@@ -8,7 +8,7 @@ extension DownloadMachine {
         if sources.home == 0, let reason = link.need(at: now) { return awaitLink(reason, at: now) }
         let id = transfer.issueID()
         var question = RangeRequest.whole
-        if let resource, persisted.count > 0, !dropsWhatIsThere, hasExpectedSize,
+        if let resource, persisted.count > 0, !joining.dropsBytes, hasExpectedSize,
             mayResume(resource), let gap = persisted.written.firstGap(before: resource.total) ?? endToCompare(resource)
         {
             question = .resuming(
@@ -16,7 +16,7 @@ extension DownloadMachine {
                 at: gap.lower,
                 until: gap.upper == resource.total ? nil : gap.upper,
                 resumesUnverified: settings.resumesUnverified || isProvable || isVouchedFor || isUnproved,
-                isPlain: asksPlain,
+                isPlain: joining.asksPlain,
                 joinTerms(resource)
             )
             // Leaves out the first byte, so that the request carries a Range header. The answer to a request for the
@@ -26,7 +26,7 @@ extension DownloadMachine {
         question.source = sources.home
         question.link = link.number
         if let first = compare(before: &question) { return first }
-        countAtOpen = persisted.count
+        joining.noteRequest(at: persisted.count)
         transfer.answers.noteFirstRequest(at: now)
         state = .connecting(id, question)
         return [.open(id, question), .report]
@@ -43,7 +43,7 @@ extension DownloadMachine {
     private func joinTerms(_ resource: Resource) -> JoinTerms {
         // The source of another program's bytes is unknown, so they never count as from another URL.
         let isElsewhere =
-            !isUnproved && (isFromReplacedSource || resource.mirror != sources.mirror || isFromOtherPlace)
+            !isUnproved && (joining.isFromReplacedSource || resource.mirror != sources.mirror || isFromOtherPlace)
         return JoinTerms(
             source: !isElsewhere ? .sameURL : isVouchedFor ? .vouchedURL : .otherURL,
             // For another program's bytes only the digests of pieces count, because then only wrong pieces are fetched
@@ -152,10 +152,10 @@ extension DownloadMachine {
     }
 
     package mutating func rest(_ wait: Duration, because error: DownloadError, at now: Instant) -> [Action] {
-        timers += 1
+        let timer = restTimer.begin()
         comparison.noteRest()
         state = .backingOff(until: now + wait, because: error)
-        return [.startTimer(TimerID(number: timers), after: wait), .report]
+        return [.startTimer(timer, after: wait), .report]
     }
 
     static let waitForFiles = Duration.seconds(1)
@@ -165,10 +165,10 @@ extension DownloadMachine {
     package mutating func startOver(_ reason: RangeResponse.StartOver, at now: Instant) -> [Action] {
         if dropsMore(.startOver(reason)) { return retry(otherFile, at: now) }
         if reason == .changed, let error = noteChange() { return fail(error) }
-        if reason == .noUsableRange { rangesAreBroken = true }
+        if reason == .noUsableRange { joining.noteBrokenRanges() }
         comparison.finish(at: nil)
         // The bytes on the disk stay until a new answer replaces them.
-        dropsWhatIsThere = true
+        joining.dropBytes()
         return open(at: now)
     }
 
@@ -194,7 +194,7 @@ extension DownloadMachine {
     ///
     /// The partial file of a repair is a copy, so an answer with the whole file may replace it.
     func dropsMore(_ answer: RangeResponse, to question: RangeRequest? = nil) -> Bool {
-        guard let resource, persisted.count > 0, isUsersFile || !dropsWhatIsThere else { return false }
+        guard let resource, persisted.count > 0, isUsersFile || !joining.dropsBytes else { return false }
         // Only a mirror needs a proof. The statement of the user's URL always counts.
         let isForeign = sources.mirror != nil && resource.mirror != sources.mirror && !isProvable
         guard isUsersFile || isForeign else { return false }

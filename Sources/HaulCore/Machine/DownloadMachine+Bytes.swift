@@ -78,7 +78,7 @@ extension DownloadMachine {
                 // The answer announced bytes that it did not bring, so the file has more bytes.
                 return retry(transportVerdict(TransportError(.connectionLost, "the body ended early")), at: now)
             }
-            if countAtOpen > 0, persisted.count > countAtOpen, !isStreamLog { return open(at: now) }
+            if joining.countAtOpen > 0, persisted.count > joining.countAtOpen, !isStreamLog { return open(at: now) }
             resource?.total = persisted.count
             if let size = settings.size, size != persisted.count {
                 let refusal = RangeResponse.Refusal.otherSize(expected: size, actual: persisted.count)
@@ -87,7 +87,7 @@ extension DownloadMachine {
                     at: now
                 )
             }
-            return finish(at: now, bringing: min(countAtOpen, persisted.count)..<persisted.count)
+            return finish(at: now, bringing: min(joining.countAtOpen, persisted.count)..<persisted.count)
         }
         if kind == .finished, transfer.isDone(with: id, persisted) { return verify() }
         let isOfMirror = transfer.active[id].map { sources.isMirror($0.source) } ?? false

@@ -28,7 +28,7 @@ extension DownloadMachine {
             // A server may send less than requested (RFC 9110 §15.3.7), so the rest is requested at once. The server
             // often cuts off a body when the link has expired, and then only a fresh link is missing.
             let isExpired = sources.home == 0 && link.need(at: now) != nil
-            if error == nil || isExpired, persisted.count > countAtOpen { return open(at: now) }
+            if error == nil || isExpired, persisted.count > joining.countAtOpen { return open(at: now) }
             return retry(transportVerdict(error ?? TransportError(.connectionLost, "the body ended early")), at: now)
         case .wrongPiece(let index):
             return fail(
@@ -48,7 +48,7 @@ extension DownloadMachine {
         guard pieces(for: resource?.total) != nil else {
             guard settings.pieces == nil else {
                 // The length shows that the bytes on the disk are not the requested file.
-                dropsWhatIsThere = true
+                joining.dropBytes()
                 if patience.refetches() || sources.moveOn(droppingHome: true) {
                     return transfer.closeAll() + open(at: now)
                 }
@@ -119,7 +119,7 @@ extension DownloadMachine {
             return [.publish]
         case .mismatch(let expected, let actual):
             if !settings.isRepair, sources.discardPrimary() || patience.refetches() {
-                dropsWhatIsThere = true
+                joining.dropBytes()
                 return open(at: now)
             }
             let error = DownloadError(

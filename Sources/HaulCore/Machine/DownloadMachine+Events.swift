@@ -71,8 +71,8 @@ extension DownloadMachine {
     }
 
     private mutating func timerFired(_ id: TimerID, at now: Instant) -> [Action] {
-        guard case .backingOff = state, id.number == timers else { return [] }
-        return recoversAfterRest ? recover() : open(at: now)
+        guard case .backingOff = state, id == restTimer.timer else { return [] }
+        return restTimer.recovers ? recover() : open(at: now)
     }
 
     private mutating func published(_ path: String) -> [Action] {

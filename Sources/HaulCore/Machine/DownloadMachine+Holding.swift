@@ -33,7 +33,7 @@ extension DownloadMachine {
         }
         return closing
             + settleOr { machine in
-                machine.recoversAfterRest = true
+                machine.restTimer.noteClosedFile()
                 return machine.link.stopAsking() + [.checkpoint, .releaseFile]
                     + machine.rest(Self.waitForFiles, because: error, at: now)
             }

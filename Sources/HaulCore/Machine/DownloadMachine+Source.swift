@@ -131,8 +131,8 @@ extension DownloadMachine {
         switch state {
         case .awaitingURL: return before + open(at: now)
         case .connecting(let id, _), .comparing(let id, _): return before + [.close(id)] + reopen(at: now)
-        case .backingOff where recoversAfterRest: return before + [.cancelTimer(TimerID(number: timers))] + recover()
-        case .backingOff: return before + [.cancelTimer(TimerID(number: timers))] + reopen(at: now)
+        case .backingOff where restTimer.recovers: return before + [.cancelTimer(restTimer.timer)] + recover()
+        case .backingOff: return before + [.cancelTimer(restTimer.timer)] + reopen(at: now)
         case .transferring: return before + transfer.dropIdle(at: now) + useLink(at: now)
         default: return before
         }
@@ -159,7 +159,7 @@ extension DownloadMachine {
         sources.replaceLink(fresh.url, isSamePlace: isSamePlace)
         transfer.linkReplaced(isForeign: isFromOtherPlace, at: now)
         if !isSamePlace {
-            rangesAreBroken = false
+            joining.noteOtherPlace()
             resource?.hasUsableRanges = true
         }
     }
@@ -168,7 +168,7 @@ extension DownloadMachine {
     /// received bytes are kept.
     func otherFileBehindLink(_ head: ResponseHead, to question: RangeRequest) -> RetryClassifier.Decision? {
         guard link.isVouchedFor, link.isUntried, question.link == link.number, sources.home == 0, persisted.count > 0,
-            !dropsWhatIsThere, let known = resource?.total, head.contentCoding == nil
+            !joining.dropsBytes, let known = resource?.total, head.contentCoding == nil
         else { return nil }
         let actual: Int64? =
             switch head.status {
@@ -203,7 +203,7 @@ extension ExpiringURL {
 
 extension DownloadMachine {
     /// The link to the download's own URL.
-    package var link: ExpiringURL {
+    package internal(set) var link: ExpiringURL {
         get { sources.link }
         set { sources.link = newValue }
     }

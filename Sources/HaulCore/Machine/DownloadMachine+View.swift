@@ -25,8 +25,11 @@ extension DownloadMachine {
     /// Whether several connections share the file.
     package var isShared: Bool { transfer.isShared }
 
+    /// The timer of the current or last wait.
+    package var timer: TimerID { restTimer.timer }
+
     /// Whether `timer` is the current timer.
-    package func isWaiting(for timer: TimerID) -> Bool { timer.number == timers }
+    package func isWaiting(for timer: TimerID) -> Bool { timer == restTimer.timer }
 
     /// Returns the state of each connection that brings bytes.
     package func connections(at now: Instant) -> [DownloadSnapshot.Connection] {

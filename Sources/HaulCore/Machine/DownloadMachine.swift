@@ -8,14 +8,13 @@ internal import Foundation
 ///
 /// Only the machine's own files (`DownloadMachine+…`) write its stored properties. Other types read them.
 package struct DownloadMachine: Sendable, Equatable {
-    package var settings: Settings
-    package var state: State
+    package internal(set) var settings: Settings
+    package internal(set) var state: State
     /// The representation as the answers described it; `nil` before the first answer and after all bytes were dropped.
-    package var resource: Resource?
-    package var persisted: PersistedRanges
-    package var patience: RetryBudget
-    /// Whether the bytes came from another URL than the current one.
-    package var isFromReplacedSource: Bool
+    package internal(set) var resource: Resource?
+    package internal(set) var persisted: PersistedRanges
+    var patience: RetryBudget
+    var joining: Joining
 
     package enum Wish: Sendable, Equatable {
         case run, pause, cancel, yield
@@ -24,21 +23,14 @@ package struct DownloadMachine: Sendable, Equatable {
     /// Wish that came during a step that must not be interrupted.
     var wish = Wish.run
     /// Hold reason while a hold pauses the download; `nil` in every other state and after a pause by the user.
-    package var hold: HoldReason?
-    /// Number of bytes when the current attempt began.
-    var countAtOpen: Int64 = 0
-    var rangesAreBroken = false
-    var asksPlain = false
-    var dropsWhatIsThere = false
-    /// Whether the file was closed for the wait. The disk is then inspected again after the wait.
-    var recoversAfterRest = false
-    package var sources: SourceSelector
-    package var transfer = Transfer()
+    package internal(set) var hold: HoldReason?
+    var restTimer = RestTimer()
+    package internal(set) var sources: SourceSelector
+    package internal(set) var transfer = Transfer()
     /// Comparison of blocks before a resume of a version without a strong validator.
     var comparison: VersionComparison
     /// Facts about the host that other downloads have learned.
-    package var host = KnownHost()
-    package var timers = 0
+    var host = KnownHost()
     /// Seed of the machine's random numbers.
     package let seed: UInt64
 
@@ -60,7 +52,7 @@ package struct DownloadMachine: Sendable, Equatable {
         self.persisted = persisted
         if state == .paused { self.hold = hold }
         self.seed = seed
-        self.isFromReplacedSource = isFromReplacedSource
+        joining = Joining(isFromReplacedSource: isFromReplacedSource)
         self.patience = RetryBudget(seed: seed)
         comparison = VersionComparison(seed: seed)
         sources = SourceSelector(settings.url, target: settings.target, mirrors: settings.mirrors)
@@ -77,7 +69,7 @@ package struct DownloadMachine: Sendable, Equatable {
             let earlier = link
             sources = SourceSelector(settings.url, target: settings.target, mirrors: settings.mirrors)
             link = ExpiringURL(settings, after: earlier)
-            if isFromReplacedSource { self.isFromReplacedSource = true }
+            if isFromReplacedSource { joining.noteReplacedSource() }
         default: break
         }
     }
@@ -118,7 +110,7 @@ package struct DownloadMachine: Sendable, Equatable {
         case .queued, .awaitingURL, .choosing: return settle(wish)
         case .connecting(let id, _), .comparing(let id, _): return [.close(id)] + settle(wish)
         case .transferring: return transfer.closeAll() + settle(wish)
-        case .backingOff: return [.cancelTimer(TimerID(number: timers))] + settle(wish)
+        case .backingOff: return [.cancelTimer(restTimer.timer)] + settle(wish)
         case .verifying: return [.cancelVerification] + settle(wish)
         case .paused where wish == .pause && hold != nil:
             hold = nil
@@ -149,7 +141,7 @@ package struct DownloadMachine: Sendable, Equatable {
 
     /// Begins an attempt with the inspection of the disk.
     package mutating func recover() -> [Action] {
-        recoversAfterRest = false
+        restTimer.noteRecovery()
         state = .inspectingDisk
         return [.recover, .report]
     }

@@ -107,7 +107,7 @@ extension DownloadTask {
     /// Ends the wait before the next attempt now, if the download waits for one.
     func endWait() {
         timer?.cancel()
-        endWait(DownloadMachine.TimerID(number: machine.timers))
+        endWait(machine.timer)
     }
 
     /// Gets the slot for the next attempt, because another download may have got it during the wait.

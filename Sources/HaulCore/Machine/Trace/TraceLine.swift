@@ -75,7 +75,7 @@ extension DownloadMachine {
             persisted: persisted,
             hold: hold,
             seed: seed,
-            isFromReplacedSource: isFromReplacedSource
+            isFromReplacedSource: joining.isFromReplacedSource
         )
     }
 }

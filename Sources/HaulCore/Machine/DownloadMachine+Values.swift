@@ -1,0 +1,54 @@
+/// Values that the machine owns. Each changes only by its own methods.
+extension DownloadMachine {
+    /// How the next first request treats the bytes on the disk, and how many there were at the last one.
+    struct Joining: Sendable, Equatable {
+        /// Whether the bytes came from another URL than the current one.
+        private(set) var isFromReplacedSource: Bool
+        /// Whether the request has no condition.
+        private(set) var asksPlain = false
+        /// Whether nothing is joined to the bytes. They stay on the disk until a new answer replaces them.
+        private(set) var dropsBytes = false
+        /// Whether the server has sent parts that cannot be used.
+        private(set) var rangesAreBroken = false
+        /// Number of bytes when the current attempt began.
+        private(set) var countAtOpen: Int64 = 0
+
+        init(isFromReplacedSource: Bool) { self.isFromReplacedSource = isFromReplacedSource }
+
+        mutating func noteRequest(at count: Int64) { countAtOpen = count }
+
+        /// Notes a good answer, for whose body the file is prepared.
+        mutating func noteAnswer(at count: Int64) {
+            countAtOpen = count
+            (isFromReplacedSource, asksPlain, dropsBytes) = (false, false, false)
+        }
+
+        mutating func noteReplacedSource() { isFromReplacedSource = true }
+        mutating func askPlain() { asksPlain = true }
+        mutating func dropBytes() { dropsBytes = true }
+        mutating func noteBrokenRanges() { rangesAreBroken = true }
+
+        /// Notes that the link leads to another place, whose server may send usable parts.
+        mutating func noteOtherPlace() { rangesAreBroken = false }
+    }
+
+    /// The wait before the next attempt. Each wait has a number, so that the timer of an earlier one is recognized.
+    struct RestTimer: Sendable, Equatable {
+        private var number = 0
+        /// Whether the file was closed for the wait. The disk is then inspected again after the wait.
+        private(set) var recovers = false
+
+        var timer: TimerID { TimerID(number: number) }
+
+        /// Begins another wait.
+        ///
+        /// - Returns: its timer.
+        mutating func begin() -> TimerID {
+            number += 1
+            return timer
+        }
+
+        mutating func noteClosedFile() { recovers = true }
+        mutating func noteRecovery() { recovers = false }
+    }
+}
