@@ -152,7 +152,7 @@ extension DownloadMachine {
     }
 
     package mutating func rest(_ wait: Duration, because error: DownloadError, at now: Instant) -> [Action] {
-        let timer = restTimer.begin()
+        let timer = restTimer.startNext()
         comparison.noteRest()
         state = .backingOff(until: now + wait, because: error)
         return [.startTimer(timer, after: wait), .report]

@@ -40,10 +40,10 @@ extension DownloadMachine {
 
         var timer: TimerID { TimerID(number: number) }
 
-        /// Begins another wait.
+        /// Starts another wait.
         ///
         /// - Returns: its timer.
-        mutating func begin() -> TimerID {
+        mutating func startNext() -> TimerID {
             number += 1
             return timer
         }

@@ -13,7 +13,7 @@ extension Transfer {
         var isPending: Bool { connection != nil }
 
         /// - Parameter connection: `nil` if nothing is to be compared.
-        mutating func begin(_ connection: ConnectionID?) {
+        mutating func waitFor(_ connection: ConnectionID?) {
             (self.connection, expected, confirmed) = (connection, nil, nil)
         }
 

@@ -104,7 +104,7 @@ package struct Transfer: Sendable, Equatable {
             )
         }
         plan = nil
-        overlap.begin(first.flatMap { $0.compare > 0 ? $0.id : nil })
+        overlap.waitFor(first.flatMap { $0.compare > 0 ? $0.id : nil })
         home.unbar()
         stumbles.endPause(at: now)
         slots.tick()
