@@ -34,7 +34,8 @@ struct WatchStream {
     mutating func open(_ begin: (Int) -> Task<Void, Never>) {
         close()
         isOutdated = false
-        (lastOpened, lastHeard) = (.now, .now)
+        lastOpened = .now
+        lastHeard = .now
         lastNumber += 1
         current = (lastNumber, begin(lastNumber))
     }
@@ -54,6 +55,6 @@ struct WatchStream {
         close()
         current = nil
         lastHeard = .now
-        awaySince = awaySince ?? .now
+        if awaySince == nil { awaySince = .now }
     }
 }
