@@ -13,17 +13,17 @@ enum BoxWalk {
         length: Int64,
         as role: SegmentMedia.Role
     ) throws(SegmentMedia.Refusal) -> SegmentMedia? {
-        guard let first = header(bytes, at: 0), firstTypes.contains(first.type) else { return nil }
+        guard case .box(let first) = head(bytes, at: 0), firstTypes.contains(first.type) else { return nil }
         let needed = role == .segment ? "moof" : "moov"
         var hasNeeded = false
         var offset: Int64 = 0
         while offset < length {
-            guard let box = header(bytes, at: offset) else {
-                // The rest lies beyond the examined bytes, unless they are the whole body.
-                guard Int64(bytes.count) < length else {
-                    throw SegmentMedia.Refusal(description: "its last box has no complete head")
-                }
-                return .fragmentedMP4
+            let box: Box
+            switch head(bytes, at: offset) {
+            case .box(let found): box = found
+            case .beyond where Int64(bytes.count) < length: return .fragmentedMP4
+            case .beyond: throw SegmentMedia.Refusal(description: "its last box has no complete head")
+            case .nonsense: throw SegmentMedia.Refusal(description: "it has no box at byte \(offset)")
             }
             if box.type == needed { hasNeeded = true }
             let (end, overflows) = offset.addingReportingOverflow(box.size ?? length - offset)
@@ -39,25 +39,35 @@ enum BoxWalk {
         return .fragmentedMP4
     }
 
-    /// Reads the head of a box.
-    ///
-    /// - Returns: `nil` if the bytes do not reach as far or the type is no text. `size` is `nil` for a box that extends
-    ///   to the end.
-    private static func header(
-        _ bytes: some RandomAccessCollection<UInt8>,
-        at offset: Int64
-    ) -> (type: String, size: Int64?, headSize: Int64)? {
-        guard let start = Int(exactly: offset), bytes.count - start >= 8 else { return nil }
+    private struct Box {
+        let type: String
+        /// `nil` for a box that extends to the end.
+        let size: Int64?
+        let headSize: Int64
+    }
+
+    private enum Head {
+        case box(Box)
+        /// The bytes do not reach as far.
+        case beyond
+        /// The type is no text.
+        case nonsense
+    }
+
+    private static func head(_ bytes: some RandomAccessCollection<UInt8>, at offset: Int64) -> Head {
+        guard let start = Int(exactly: offset), bytes.count - start >= 8 else { return .beyond }
         let type = (4..<8).map { SegmentMedia.byte(bytes, start + $0) }
-        guard type.allSatisfy({ $0 >= 0x20 && $0 < 0x7F }) else { return nil }
+        guard type.allSatisfy({ $0 >= 0x20 && $0 < 0x7F }) else { return .nonsense }
         let name = String(decoding: type, as: UTF8.self)
         let size = number(bytes, start, count: 4)
         switch size {
-        case 0: return (name, nil, 8)
+        case 0: return .box(Box(type: name, size: nil, headSize: 8))
         case 1:
-            guard bytes.count - start >= 16 else { return nil }
-            return (name, Int64(clamping: number(bytes, start + 8, count: 8)), 16)
-        default: return (name, Int64(size), 8)
+            guard bytes.count - start >= 16 else { return .beyond }
+            return .box(
+                Box(type: name, size: Int64(clamping: number(bytes, start + 8, count: 8)), headSize: 16)
+            )
+        default: return .box(Box(type: name, size: Int64(size), headSize: 8))
         }
     }
 

@@ -1,3 +1,5 @@
+internal import Foundation
+
 /// The variables of a playlist and the URL that its references are relative to.
 ///
 /// Variables are substituted in URIs and attribute values (rfc8216bis §4.3, §4.4.2.3), once: a value may use variables
@@ -7,6 +9,8 @@ struct PlaylistScope {
     let limits: StreamLimits
     private(set) var variables: [String: String] = [:]
     private let base: HTTPURL
+    /// The URL of the playlist's folder, if references can be appended to it as they stand.
+    private let folder: String?
     private let imports: [String: String]
     private var addressBytes = 0
 
@@ -16,6 +20,7 @@ struct PlaylistScope {
     init(url: HTTPURL, imports: [String: String], limits: StreamLimits) {
         // Credentials belong to an origin. The engine adds them where they are due.
         base = url.withoutUserInfo
+        folder = HTTPURL(".", relativeTo: base).flatMap { $0.spelling == nil ? $0.url.absoluteString : nil }
         self.imports = imports
         self.limits = limits
     }
@@ -103,20 +108,46 @@ struct PlaylistScope {
         }
         guard result.count + rest.count <= limits.textBytes else { throw tooLong(line) }
         if result.isEmpty { return String(decoding: rest, as: UTF8.self) }
+        try count(result.count + rest.count)
         return String(decoding: result + rest, as: UTF8.self)
     }
 
     /// Substitutes the variables of a URI and resolves it. User information in the URI is dropped.
     mutating func url(_ bytes: ArraySlice<UInt8>, line: Int) throws(StreamError) -> HTTPURL {
         let text = try text(bytes, line: line)
-        guard !text.isEmpty, let url = HTTPURL(text, relativeTo: base)?.withoutUserInfo else {
+        guard !text.isEmpty, let url = resolved(text) else {
             throw .invalid("an address cannot be requested by HTTP", line: line)
         }
-        addressBytes += url.target.utf8.count
+        try count(url.target.utf8.count)
+        return url
+    }
+
+    /// Resolves a reference. The name of a file, as nearly all segments have it, takes a tenth of the time.
+    private func resolved(_ text: String) -> HTTPURL? {
+        if let folder, Self.isFileName(text), let url = HTTPURL(folder + text) { return url }
+        let url = HTTPURL(text, relativeTo: base)
+        return text.utf8.contains(UInt8(ascii: "@")) ? url?.withoutUserInfo : url
+    }
+
+    /// Whether a reference begins with a plain name, and has no scheme, dot segment or escape.
+    private static func isFileName(_ text: String) -> Bool {
+        guard let first = text.utf8.first, isNameByte(first) else { return false }
+        var before = UInt8(0)
+        for byte in text.utf8 {
+            let isDot = byte == UInt8(ascii: ".")
+            guard isNameByte(byte) || isDot || "/?&=+,;~".utf8.contains(byte),
+                !(isDot && before == UInt8(ascii: "/"))
+            else { return false }
+            before = byte
+        }
+        return true
+    }
+
+    private mutating func count(_ bytes: Int) throws(StreamError) {
+        addressBytes += bytes
         guard addressBytes <= limits.addressBytes else {
             throw .tooLarge("its addresses have more than \(limits.addressBytes >> 20) MiB")
         }
-        return url
     }
 
     private func tooLong(_ line: Int) -> StreamError {

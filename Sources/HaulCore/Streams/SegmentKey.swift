@@ -41,8 +41,8 @@ struct KeysInForce {
             self = KeysInForce()
             return
         }
-        guard byFormat.count < scope.limits.attributes else {
-            throw .tooLarge("it has keys of more than \(scope.limits.attributes) formats at once")
+        guard byFormat.count < scope.limits.keyFormats else {
+            throw .tooLarge("it has keys of more than \(scope.limits.keyFormats) formats at once")
         }
         byFormat[declared.format] = declared.key
         (key, protection) = (nil, nil)

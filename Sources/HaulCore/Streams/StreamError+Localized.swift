@@ -1,4 +1,4 @@
-package import Foundation
+internal import Foundation
 
 /// The texts of `localizedDescription` and of alerts, in English.
 extension StreamError: LocalizedError {

@@ -9,13 +9,15 @@ package struct StreamLimits: Sendable, Hashable {
     /// Most variants and renditions together.
     package var variants = 10_000
     /// Most attributes of one tag.
-    package var attributes = 100
+    package var attributes = 50
+    /// Most formats of keys in force at once.
+    package var keyFormats = 10
     /// Most variables of a playlist, with those that it imports.
     package var variables = 1000
     /// Longest URI, and longest value of a variable, after substitution.
     package var textBytes = 64 << 10
-    /// All URLs of a playlist after substitution and resolution. A long base URL and short references would otherwise
-    /// multiply.
+    /// All URLs of a playlist after resolution, with all texts after substitution. A long base URL or value and short
+    /// references would otherwise multiply.
     package var addressBytes = 256 << 20
     /// Longest segment and longest target duration, in seconds.
     package var seconds = 1e6

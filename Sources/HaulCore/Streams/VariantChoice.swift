@@ -26,8 +26,9 @@ package enum VariantChoice: Sendable, Hashable {
             {
                 self = .height(Int(height))
             } else if let number = PlaylistNumber.integer(Array(word.utf8)[...]) {
-                guard (1...1_000_000).contains(number) else { return nil }
-                self = .number(Int(number))
+                // No playlist has as many variants.
+                guard number > 0 else { return nil }
+                self = number <= StreamLimits().variants ? .number(Int(number)) : .bandwidth(number)
             } else if StreamCodec.families(named: word) != nil {
                 self = .codec(word)
             } else if let count = ByteCount(text), count.bytes > 0, word.utf8.last != UInt8(ascii: "b") {
