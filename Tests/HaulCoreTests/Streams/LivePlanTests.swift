@@ -167,4 +167,27 @@ struct LivePlanTests {
         }
         #expect(track.parts.map(\.segments) == [Array(0..<6)] && track.seconds == 24)
     }
+
+    @Test(arguments: 0..<200 as Range<UInt64>)
+    func missesNothingWithoutSayingSo(_ seed: UInt64) throws {
+        var generator = SplitMix64(seed: seed)
+        var plan = LivePlan(from: .start)
+        var first: Int64 = 0
+        var covered: [Int64] = []
+        for turn in 0..<30 {
+            if Int.random(in: 0..<5, using: &generator) == 0 {
+                _ = try plan.handle(.reloadFailed(status: 503, at: at(turn)))
+                continue
+            }
+            let isStale = turn > 0 && Int.random(in: 0..<5, using: &generator) == 0
+            if !isStale { first += Int64.random(in: 0...7, using: &generator) }
+            let from = isStale ? max(0, first - 9) : first
+            let step = try plan.handle(.playlist(playlist(from, 5), at: at(turn)))
+            let numbers = (step.gaps.flatMap { Array($0.numbers) } + step.segments.map(\.number)).sorted()
+            covered += numbers
+        }
+        let begin = try #require(covered.first)
+        #expect(covered == Array(begin..<begin + Int64(covered.count)))
+        #expect(plan.seconds == Double(covered.count) * 4)
+    }
 }
