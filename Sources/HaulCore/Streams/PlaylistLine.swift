@@ -10,8 +10,8 @@ struct PlaylistLine {
     }
 }
 
-/// The lines of a playlist, without the blanks around them. A line ends with a line feed, perhaps with a carriage return
-/// before it.
+/// The lines of a playlist, without the blanks around them. A line ends with a line feed, perhaps with a carriage
+/// return before it.
 struct PlaylistLines: Sequence, IteratorProtocol {
     private var rest: ArraySlice<UInt8>
     private var number = 0

@@ -48,8 +48,8 @@ package struct StreamPlan: Sendable, Hashable {
     package var seconds: Double { tracks.map(\.seconds).max() ?? 0 }
     package var gaps: [StreamGap] { tracks.flatMap(\.gaps) }
 
-    /// The parts of all tracks, matched by discontinuity number (rfc8216bis §4.4.4.3, §6.2.4), in the order of the first
-    /// track.
+    /// The parts of all tracks, matched by discontinuity number (rfc8216bis §4.4.4.3, §6.2.4), in the order of the
+    /// first track.
     package var spans: [StreamSpan] {
         guard let first = tracks.first else { return [] }
         let byNumber = tracks.map { track in

@@ -11,7 +11,8 @@ struct MediaPlaylistTests {
     @Test func readsTheHeadOfAPlaylist() throws {
         let playlist = try PlaylistText.media(
             "#EXTM3U\n#EXT-X-VERSION:7\n#EXT-X-TARGETDURATION:6\n#EXT-X-MEDIA-SEQUENCE:12\n"
-                + "#EXT-X-DISCONTINUITY-SEQUENCE:3\n#EXT-X-PLAYLIST-TYPE:EVENT\n#EXT-X-START:TIME-OFFSET=-7.5,PRECISE=YES\n"
+                + "#EXT-X-DISCONTINUITY-SEQUENCE:3\n#EXT-X-PLAYLIST-TYPE:EVENT\n"
+                + "#EXT-X-START:TIME-OFFSET=-7.5,PRECISE=YES\n"
                 + "#EXT-X-BITRATE:800\n#EXTINF:5.5,\na.ts\n#EXT-X-DISCONTINUITY\n#EXTINF:6,\nb.ts\n#EXT-X-ENDLIST\n"
         )
         #expect(playlist.version == 7 && playlist.targetDuration == 6 && playlist.mediaSequence == 12)

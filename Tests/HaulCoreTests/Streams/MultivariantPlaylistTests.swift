@@ -32,7 +32,8 @@ struct MultivariantPlaylistTests {
         let playlist = try PlaylistText.multivariant(
             Self.variant(
                 "BANDWIDTH=9,AVERAGE-BANDWIDTH=8,CODECS=\"avc1, mp4a\",RESOLUTION=16x9,FRAME-RATE=29.970,SCORE=1.5,"
-                    + "VIDEO-RANGE=PQ,AUDIO=\"a\",SUBTITLES=\"s\",VIDEO=\"v\",STABLE-VARIANT-ID=\"id\",CLOSED-CAPTIONS=NONE"
+                    + "VIDEO-RANGE=PQ,AUDIO=\"a\",SUBTITLES=\"s\",VIDEO=\"v\",STABLE-VARIANT-ID=\"id\""
+                    + ",CLOSED-CAPTIONS=NONE"
             ),
             "#EXT-X-I-FRAME-STREAM-INF:BANDWIDTH=1,URI=\"i.m3u8\""
         )
