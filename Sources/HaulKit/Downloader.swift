@@ -136,7 +136,7 @@ public actor Downloader {
 
     /// Path to which a damaged store was moved when this downloader opened; `nil` if the store was intact.
     /// ``salvagedStore`` says how much of the damaged store could be read.
-    public nonisolated var quarantinedStore: String? { store.setAside }
+    package nonisolated var quarantinedStore: String? { store.setAside }
 
     /// The result of salvaging a damaged store, when this downloader opened or earlier. `nil` if no store was damaged,
     /// or if the kept file of the damaged store has been removed. Reads the file system.

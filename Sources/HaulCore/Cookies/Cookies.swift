@@ -18,7 +18,7 @@ public struct Cookies: Sendable, Hashable {
     public private(set) var encryptedCount = 0
 
     /// Makes an empty collection.
-    public init() {}
+    package init() {}
 
     /// Reads a `cookies.txt` file in the format of Netscape, which curl, wget, aria2, yt-dlp and browsers write: seven
     /// fields in each line, separated by tabs. Other lines are ignored; `#HttpOnly_` at the start of a line is not a

@@ -37,7 +37,7 @@ public struct Metalink: Sendable, Hashable {
     /// A URL of the whole file.
     public struct Source: Sendable, Hashable, Codable {
         /// The lowest priority. A source without a stated priority has it (RFC 5854 §4.2.16.1).
-        public static let lowestPriority = 999_999
+        package static let lowestPriority = 999_999
 
         /// An absolute URL.
         public var url: URL {
@@ -46,17 +46,17 @@ public struct Metalink: Sendable, Hashable {
         /// Spelling of path and query where ``url`` does not preserve it; see ``HTTPURL``.
         package var target: String?
         /// 1 is the best, ``lowestPriority`` the worst.
-        public var priority: Int
+        package var priority: Int
         /// The country of the server: an ISO 3166-1 code of two letters, in lower case.
-        public var location: String?
+        package var location: String?
 
         /// Makes a source.
         ///
         /// - Parameters:
         ///   - url: an absolute `http` or `https` URL.
-        ///   - priority: from 1, the best, to ``lowestPriority``, the default.
-        ///   - location: see ``location``.
-        public init(_ url: URL, priority: Int = lowestPriority, location: String? = nil) {
+        ///   - priority: from 1, the best, to 999,999, the worst and the default (RFC 5854 §4.2.16.1).
+        ///   - location: the country of the server: an ISO 3166-1 code of two letters, in lower case.
+        public init(_ url: URL, priority: Int = 999_999, location: String? = nil) {
             self.url = url
             self.priority = priority
             self.location = location

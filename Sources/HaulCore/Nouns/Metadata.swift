@@ -9,10 +9,10 @@ extension DownloadRequest {
     /// ```
     public struct Metadata: Sendable, Hashable, Codable {
         /// The value as JSON text (RFC 8259).
-        public let json: String
+        package let json: String
 
         /// Stores a JSON text unchanged. The text is not checked: ``decoded(as:)`` throws for text that is not JSON.
-        public init(json: String) { self.json = json }
+        package init(json: String) { self.json = json }
 
         /// Encodes a value as JSON with sorted keys, so that equal values give equal texts.
         ///

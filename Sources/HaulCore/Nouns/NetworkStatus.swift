@@ -35,17 +35,22 @@ public struct NetworkStatus: Sendable, Hashable {
     }
 
     /// The interfaces, ordered by number; `nil` when the system does not report them.
-    public var interfaces: [Interface]?
+    package var interfaces: [Interface]?
     /// Whether the network is metered (traffic is paid for); `nil` when this is not known.
-    public var isMetered: Bool?
+    package var isMetered: Bool?
     /// Whether there is a default route; `nil` when the system does not report it.
-    public var hasDefaultRoute: Bool?
+    package var hasDefaultRoute: Bool?
 
     /// A status without any known value. Counts as online.
-    public static let unknown = NetworkStatus()
+    package static let unknown = NetworkStatus()
 
     /// Describes a network, for a ``NetworkMonitor`` of the application or of a test. `nil` means that a value is not
-    /// known.
+    /// known; a status without any known value counts as online.
+    ///
+    /// - Parameters:
+    ///   - interfaces: the interfaces, ordered by number.
+    ///   - isMetered: whether the network is metered (traffic is paid for).
+    ///   - hasDefaultRoute: whether there is a default route.
     public init(interfaces: [Interface]? = nil, isMetered: Bool? = nil, hasDefaultRoute: Bool? = nil) {
         self.interfaces = interfaces
         self.isMetered = isMetered

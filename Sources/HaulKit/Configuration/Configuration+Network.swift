@@ -18,7 +18,7 @@ extension Downloader.Configuration {
         public var allowsMetered = true
         /// Reports the state of the network. `nil`, the default: the library watches the interfaces of the system and
         /// asks ``meter`` whether the network is metered. On systems other than Linux, and in a sandbox that forbids
-        /// rtnetlink, the status is then ``NetworkStatus/unknown``.
+        /// rtnetlink, the status is then unknown, which counts as online.
         public var monitor: (any NetworkMonitor)? {
             get { assignedMonitor.value }
             set { assignedMonitor = Assigned(newValue) }

@@ -1,18 +1,18 @@
 /// Time and number limits of hooks.
 public struct HookLimits: Sendable, Hashable {
     /// Largest number of programs that run at once; others wait. Default: 4.
-    public var commandsAtOnce = 4
+    package var commandsAtOnce = 4
     /// Time limit of a program. After it the program and its child processes get SIGTERM, and SIGKILL three seconds
     /// later. Default: 60 s.
     public var commandTime = Duration.seconds(60)
     /// Largest number of waiting deliveries: of all programs together, of all notifications, and of each webhook.
     /// Beyond it the oldest is dropped. Default: 1,000.
-    public var mostWaiting = 1000
+    package var mostWaiting = 1000
     /// Time limit for the response of a webhook's receiver. Default: 15 s.
-    public var webhookTime = Duration.seconds(15)
+    package var webhookTime = Duration.seconds(15)
     /// Number of attempts of a webhook's delivery, and the delays between them. ``RetryPolicy/attempts`` is the
     /// number of attempts that may fail before the last one: 5 by default, with a ``RetryPolicy/base`` of 1 s.
-    public var webhookRetry = RetryPolicy()
+    package var webhookRetry = RetryPolicy()
     /// Time that ``Downloader/shutDown()`` gives to deliveries that run or wait. Default: 10 s.
     public var shutDownTime = Duration.seconds(10)
     /// Time for which ``Downloader/finishHooks()`` repeats failed webhooks before a program ends.

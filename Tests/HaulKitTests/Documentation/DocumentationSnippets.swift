@@ -131,7 +131,7 @@ enum DocumentationSnippets {
         configuration.storage.name = "books"
         configuration.storage.resumesAtStart = false
         let downloader = try await Downloader(configuration)
-        if let damaged = downloader.quarantinedStore { print("The store was damaged, and is now \(damaged).") }
+        if let damaged = downloader.salvagedStore { print("The store was damaged, and is now \(damaged.path).") }
 
         for snapshot in try await downloader.list(DownloadFilter(states: [.paused, .failed])) {
             print(snapshot.path ?? snapshot.url.masked, snapshot.receivedBytes)

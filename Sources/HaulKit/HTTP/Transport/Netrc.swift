@@ -45,7 +45,7 @@ public struct Netrc: Sendable {
 
     /// Reads the text of a file. Unknown words are ignored, as in every reader of this format; macros (`macdef`) are
     /// skipped up to their empty line.
-    public init(_ text: String) {
+    package init(_ text: String) {
         var name: String?
         var entry = Entry()
         var isDefault = false
