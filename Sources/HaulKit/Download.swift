@@ -33,35 +33,17 @@ public struct Download: Sendable, Identifiable {
     ///
     /// A graceful shutdown of the `ServiceGroup` of the task does not end the wait; ``Downloader/shutDown()`` does.
     ///
-    /// - Throws: the error of a run that ended without a file; ``DownloadError/Code/cancelled`` when the download was
-    ///   cancelled, or removed together with its file; ``DownloadError/Code/waitCancelled`` when this task was
-    ///   cancelled, which leaves the download as it is; ``DownloadError/Code/shutDown``.
-    public func result() async throws(DownloadError) -> CompletedDownload {
-        try await result(onCancel: .leave)
-    }
-
-    /// The effect of ``result(onCancel:)`` on the download when the waiting task is cancelled.
-    public enum CancelAction: Sendable, Hashable, CaseIterable {
-        /// Nothing: the download continues.
-        case leave
-        /// Pauses the download and keeps its bytes, as ``Download/pause()`` does.
-        case pause
-        /// Cancels the download and deletes its bytes, as ``Download/cancel()`` does.
-        case cancel
-    }
-
-    /// Waits for the end of the run as ``result()`` does, and acts on the download when this task is cancelled.
-    ///
     /// ```swift
     /// .task { file = try? await download.result(onCancel: .pause) }
     /// ```
     ///
     /// - Parameter action: the effect of a cancellation of this task on the download, before the call throws. If the
-    ///   run has ended meanwhile, the call returns or throws its outcome instead.
-    /// - Throws: as ``result()``. After a cancellation of this task with ``CancelAction/cancel``:
-    ///   ``DownloadError/Code/cancelled``; with ``CancelAction/pause``: ``DownloadError/Code/waitCancelled``. If
+    ///   run has ended meanwhile, the call returns or throws its outcome instead. Default: the download continues.
+    /// - Throws: the error of a run that ended without a file; ``DownloadError/Code/cancelled`` when the download was
+    ///   cancelled, also by ``CancelAction/cancel``, or removed together with its file;
+    ///   ``DownloadError/Code/waitCancelled`` when this task was cancelled; ``DownloadError/Code/shutDown``. If
     ///   cancelling or pausing fails, the call throws the error of that.
-    public func result(onCancel action: CancelAction) async throws(DownloadError) -> CompletedDownload {
+    public func result(onCancel action: CancelAction = .leave) async throws(DownloadError) -> CompletedDownload {
         if let outcome = await end() { return try outcome.result.get() }
         // Acts in a task of its own, because every wait in this cancelled task would end at once.
         let acted = await Task { () async -> Result<Void, DownloadError> in
@@ -79,7 +61,17 @@ public struct Download: Sendable, Identifiable {
         throw Self.waitCancelled
     }
 
-    /// Waits for the end of the run as ``result()`` does, and returns its outcome: a file, an error or a cancellation.
+    /// The effect of ``result(onCancel:)`` on the download when the waiting task is cancelled.
+    public enum CancelAction: Sendable, Hashable, CaseIterable {
+        /// Nothing: the download continues.
+        case leave
+        /// Pauses the download and keeps its bytes, as ``Download/pause()`` does.
+        case pause
+        /// Cancels the download and deletes its bytes, as ``Download/cancel()`` does.
+        case cancel
+    }
+
+    /// Waits for the end of the run as ``result(onCancel:)`` does, and returns its outcome: a file, an error or a cancellation.
     ///
     /// ```swift
     /// switch await download.outcome() {
@@ -207,7 +199,7 @@ public struct Download: Sendable, Identifiable {
 
     /// Removes the download from the store in any state; an unfinished download is cancelled first.
     ///
-    /// - Parameter deletingFile: also deletes a finished file that is unchanged. ``result()`` of the handles then throws
+    /// - Parameter deletingFile: also deletes a finished file that is unchanged. ``result(onCancel:)`` of the handles then throws
     ///   ``DownloadError/Code/cancelled``. Otherwise the result remains. Default: `false`.
     /// - Throws: ``DownloadError`` if the file or the record cannot be removed; with code
     ///   ``DownloadError/Code/notFound`` if the store has no such download any more; ``DownloadError/Code/shutDown``.

@@ -16,7 +16,7 @@ public struct DownloadGroup: Sendable {
     /// group waits or runs any more. After ``Downloader/shutDown()`` the sequence is empty.
     public var events: DownloaderEvents { downloader.events(.group(name)) }
 
-    /// The group's downloads that match a filter; ``DownloadFilter/group`` is replaced by this group's name.
+    /// The group's downloads that match a filter; its group is replaced by this group's name.
     ///
     /// - Throws: as ``summary()``.
     public func list(_ filter: DownloadFilter = .all) async throws(DownloadError) -> [DownloadSnapshot] {

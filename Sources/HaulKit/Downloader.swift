@@ -161,7 +161,7 @@ public actor Downloader {
     ///
     /// After the shutdown another downloader may own the store: every call that can throw throws
     /// ``DownloadError/Code/shutDown``, and every other call does nothing. ``Download/snapshot`` and
-    /// ``Download/result()`` of existing handles still return the last known state and outcome.
+    /// ``Download/result(onCancel:)`` of existing handles still return the last known state and outcome.
     public func shutDown() async {
         let closing =
             closing
@@ -220,7 +220,7 @@ public actor Downloader {
     /// The handle of a download; `nil` when the store has no download with this id.
     ///
     /// The handle refers to the current run, or to the last run if that has ended. For a download that completed or
-    /// failed in an earlier process, ``Download/result()`` returns or throws at once.
+    /// failed in an earlier process, ``Download/result(onCancel:)`` returns or throws at once.
     ///
     /// - Throws: ``DownloadError`` with code ``DownloadError/Code/storeFailed`` or ``DownloadError/Code/shutDown``.
     public func find(id: DownloadID) async throws(DownloadError) -> Download? {

@@ -9,14 +9,13 @@ public import Foundation
 /// let page = try await downloader.list(DownloadFilter(states: [.failed], group: "Swift course", limit: 50))
 /// ```
 ///
-/// All conditions must match; a property that is `nil` does not restrict the selection. Ids, keys, groups and owners
-/// that the store does not have match nothing. The store answers every filter without a ``predicate``, so the cost does
-/// not grow with the number of downloads in memory.
+/// All conditions must match. Ids, keys, groups and owners that the store does not have match nothing. The store answers
+/// every filter without a predicate, so the cost does not grow with the number of downloads in memory.
 ///
 /// With ``Downloader/Configuration/Restoration/onRequest``, pause, resume, retry, cancel and remove skip the downloads
 /// that another live process owns.
 public struct DownloadFilter: Sendable, Hashable {
-    /// The property that a list is sorted by, ascending unless ``DownloadFilter/isDescending`` is set.
+    /// The property that a list is sorted by, ascending unless the filter is descending.
     public enum Order: String, Sendable, Hashable, CaseIterable {
         /// By the order in which downloads were added.
         case added
@@ -30,44 +29,60 @@ public struct DownloadFilter: Sendable, Hashable {
         case size
     }
 
-    /// States to match; `nil` for all. ``DownloadSnapshot/State/cancelled`` matches nothing, because a cancelled
-    /// download has no record.
-    public var states: Set<DownloadSnapshot.State>?
+    /// States to match; `nil` for all.
+    package var states: Set<DownloadSnapshot.State>?
     /// The group to match (``DownloadRequest/group``); `nil` for all.
-    public var group: String?
+    package var group: String?
     /// The owner to match (``DownloadRequest/owner``); `nil` for all.
-    public var owner: String?
+    package var owner: String?
     /// Ids to match; `nil` for all, an empty set for none.
-    public var ids: Set<DownloadID>?
+    package var ids: Set<DownloadID>?
     /// Keys to match (``DownloadRequest/key``); `nil` for all, an empty set for none.
-    public var keys: Set<String>?
-    /// Text that occurs in the request's URL, the path or the key. ASCII letters match without case, as with SQLite's
-    /// LIKE.
-    public var text: String?
+    package var keys: Set<String>?
+    /// Text that occurs in the request's URL, the path or the key; `nil` for any.
+    package var text: String?
     /// Time at which the download was added, upper bound excluded; `nil` for any.
-    public var added: Range<Date>?
+    package var added: Range<Date>?
     /// Time at which the last run ended, upper bound excluded; `nil` for any. A range excludes downloads that have not
     /// ended.
-    public var ended: Range<Date>?
-    /// A further condition, which the store cannot evaluate; `nil` for none. Every download that matches the other
-    /// conditions is read from the store, 1,000 at a time. Two filters with a predicate are equal only if one is a copy
-    /// of the other.
-    public var predicate: (@Sendable (DownloadSnapshot) -> Bool)? {
+    package var ended: Range<Date>?
+    /// A further condition, which the store cannot evaluate; `nil` for none.
+    package var predicate: (@Sendable (DownloadSnapshot) -> Bool)? {
         get { assignedPredicate.value }
         set { assignedPredicate = Assigned(newValue) }
     }
     /// The order of the list. Default: ``Order/added``.
-    public var order: Order
+    package var order: Order
     /// Reverses the order. Default: `false`.
-    public var isDescending: Bool
+    package var isDescending: Bool
     /// Number of matching downloads to skip. Default: 0; a negative number counts as 0.
-    public var offset: Int
+    package var offset: Int
     /// Largest number of downloads to return or to change; `nil` for no limit. A negative number counts as 0.
-    public var limit: Int?
+    package var limit: Int?
 
     private var assignedPredicate = Assigned<(@Sendable (DownloadSnapshot) -> Bool)?>(initial: nil)
 
-    /// Makes a filter. Without arguments it matches every download, in the order of adding.
+    /// Makes a filter. Without arguments it matches every download, in the order of adding. A condition that is `nil`
+    /// does not restrict the selection.
+    ///
+    /// - Parameters:
+    ///   - states: states to match. ``DownloadSnapshot/State/cancelled`` matches nothing, because a cancelled download
+    ///     has no record.
+    ///   - group: the group to match (``DownloadRequest/group``).
+    ///   - owner: the owner to match (``DownloadRequest/owner``).
+    ///   - ids: ids to match; an empty set matches nothing.
+    ///   - keys: keys to match (``DownloadRequest/key``); an empty set matches nothing.
+    ///   - text: text that occurs in the request's URL, the path or the key. ASCII letters match without case, as with
+    ///     SQLite's LIKE.
+    ///   - added: time at which the download was added, upper bound excluded.
+    ///   - ended: time at which the last run ended, upper bound excluded. A range excludes downloads that have not ended.
+    ///   - order: the order of the list.
+    ///   - isDescending: reverses the order.
+    ///   - offset: number of matching downloads to skip; a negative number counts as 0.
+    ///   - limit: largest number of downloads to return or to change; `nil` for no limit. A negative number counts as 0.
+    ///   - predicate: a further condition, which the store cannot evaluate. Every download that matches the other
+    ///     conditions is read from the store, 1,000 at a time. Two filters with a predicate are equal only if one is a
+    ///     copy of the other.
     public init(
         states: Set<DownloadSnapshot.State>? = nil,
         group: String? = nil,
@@ -80,7 +95,8 @@ public struct DownloadFilter: Sendable, Hashable {
         order: Order = .added,
         isDescending: Bool = false,
         offset: Int = 0,
-        limit: Int? = nil
+        limit: Int? = nil,
+        where predicate: (@Sendable (DownloadSnapshot) -> Bool)? = nil
     ) {
         self.states = states
         self.group = group
@@ -94,6 +110,7 @@ public struct DownloadFilter: Sendable, Hashable {
         self.isDescending = isDescending
         self.offset = offset
         self.limit = limit
+        if predicate != nil { self.predicate = predicate }
     }
 }
 
@@ -113,9 +130,7 @@ extension DownloadFilter {
     /// The downloads for which a predicate returns `true`. Reads every download of the store, 1,000 at a time; the
     /// other filters do not.
     public static func `where`(_ predicate: @escaping @Sendable (DownloadSnapshot) -> Bool) -> Self {
-        var filter = Self()
-        filter.predicate = predicate
-        return filter
+        .init(where: predicate)
     }
 
     /// Whether order and page exclude no match.

@@ -1,12 +1,11 @@
-public import Foundation
+package import Foundation
 
 /// Identifies a download in its store. Does not change when the URL of the download does.
-public struct DownloadID: Sendable, Hashable, RawRepresentable, CustomStringConvertible {
-    /// The id as a UUID, which an application may store.
-    public let rawValue: UUID
+public struct DownloadID: Sendable, Hashable, CustomStringConvertible {
+    /// The id as a UUID.
+    package let rawValue: UUID
 
-    /// Restores an id from a UUID that was stored elsewhere. Does not check whether a download has the id.
-    public init(rawValue: UUID) { self.rawValue = rawValue }
+    package init(rawValue: UUID) { self.rawValue = rawValue }
     /// Makes a new id: a UUID of version 7 (RFC 9562 §5.7). It begins with the time, so downloads that are added
     /// together are neighbours in the store's index.
     public init() {
@@ -30,7 +29,8 @@ public struct DownloadID: Sendable, Hashable, RawRepresentable, CustomStringConv
         bytes.6 = bytes.6 & 0x0F | 0x70
         rawValue = UUID(uuid: bytes)
     }
-    /// Reads the 8-4-4-4-12 form that ``description`` writes, with digits of either case.
+    /// Restores an id from the 8-4-4-4-12 form that ``description`` writes, with digits of either case. Does not check
+    /// whether a download has the id.
     ///
     /// - Returns: `nil` for any other text.
     public init?(_ text: String) {
@@ -64,7 +64,7 @@ public struct DownloadID: Sendable, Hashable, RawRepresentable, CustomStringConv
         return UUID(uuid: bytes)
     }
 
-    /// The UUID in lower-case hexadecimal, 8-4-4-4-12. This code and the parser are hand-written for speed, because
+    /// The UUID in lower-case hexadecimal, 8-4-4-4-12, which an application may store. This code and the parser are hand-written for speed, because
     /// this text identifies each record of the store, which writes it several times.
     public var description: String {
         withUnsafeBytes(of: rawValue.uuid) { bytes in

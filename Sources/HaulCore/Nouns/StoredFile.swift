@@ -64,21 +64,15 @@ package struct StoredBytes: Sendable, Hashable {
 public struct CacheRemoval: Sendable, Hashable {
     /// A file that was kept, together with its record.
     public struct Left: Sendable, Hashable {
-        /// Why a file was kept.
-        public enum Reason: Sendable, Hashable {
-            /// The path has another file, or the file was modified: Haul may not delete it.
-            case changed
-            /// The file could not be examined or deleted.
-            case failed(DownloadError)
-        }
         /// The file that was kept.
         public let file: StoredFile
-        /// Why it was kept.
-        public let reason: Reason
+        /// The error of examining or deleting the file. `nil` if Haul may not delete it: the path has another file, or
+        /// the file was modified (``FileState/changed``).
+        public let error: DownloadError?
 
-        package init(file: StoredFile, reason: Reason) {
+        package init(file: StoredFile, error: DownloadError?) {
             self.file = file
-            self.reason = reason
+            self.error = error
         }
     }
 

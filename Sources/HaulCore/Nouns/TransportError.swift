@@ -32,7 +32,7 @@ package struct TransportError: Error, Sendable, Hashable, Codable {
     package private(set) var isReportPassing = false
     /// The host that failed, if redirects led to another host than that of the request; `nil` otherwise.
     package private(set) var host: String?
-    /// The proxy that failed, as ``ProxySettings/Proxy/description`` names it; `nil` if no proxy failed.
+    /// The proxy that failed, as `ProxySettings.Proxy.description` names it; `nil` if no proxy failed.
     package var proxy: String?
 
     package init(_ kind: Kind, _ detail: String = "") {

@@ -1,18 +1,25 @@
 internal import Foundation
 
-// `print`, `dump`, `String(describing:)` and string interpolation show the children of these mirrors. No mirror has
-// passwords or tokens.
-
-extension HeaderField: CustomDebugStringConvertible, CustomReflectable {
-    /// The same text as ``description``.
-    public var debugDescription: String { description }
-    /// The name; the value is `***`.
-    public var customMirror: Mirror { Mirror(self, children: ["name": name, "value": "***"], displayStyle: .struct) }
+/// A value that may hold passwords or tokens, or much that is of no use in a log. `print`, `dump`,
+/// `String(describing:)` and string interpolation show the children of its mirror.
+package protocol Masked: CustomReflectable {
+    /// The mirror to show; without passwords and tokens.
+    var maskedMirror: Mirror { get }
 }
 
-extension DownloadRequest: CustomReflectable {
+extension Masked {
+    /// The mirror without passwords and tokens.
+    public var customMirror: Mirror { maskedMirror }
+}
+
+extension HeaderField: Masked {
+    /// The name; the value is `***`.
+    package var maskedMirror: Mirror { Mirror(self, children: ["name": name, "value": "***"], displayStyle: .struct) }
+}
+
+extension DownloadRequest: Masked {
     /// The request with masked URLs and header fields, without the options that have their defaults.
-    public var customMirror: Mirror {
+    package var maskedMirror: Mirror {
         let blank = DownloadRequest.blank
         func option<Value: Equatable>(_ path: KeyPath<DownloadRequest, Value>) -> Value? {
             self[keyPath: path] == blank[keyPath: path] ? nil : self[keyPath: path]
@@ -36,9 +43,9 @@ extension DownloadRequest: CustomReflectable {
     }
 }
 
-extension DownloadSnapshot: CustomReflectable {
+extension DownloadSnapshot: Masked {
     /// The snapshot with masked URLs, without absent values.
-    public var customMirror: Mirror {
+    package var maskedMirror: Mirror {
         Mirror(
             masked: self,
             [
@@ -54,9 +61,9 @@ extension DownloadSnapshot: CustomReflectable {
     }
 }
 
-extension CompletedDownload: CustomReflectable {
+extension CompletedDownload: Masked {
     /// The result with a masked URL, without absent values.
-    public var customMirror: Mirror {
+    package var maskedMirror: Mirror {
         Mirror(
             masked: self,
             [
@@ -67,9 +74,9 @@ extension CompletedDownload: CustomReflectable {
     }
 }
 
-extension DownloadRequest.Method: CustomReflectable {
+extension DownloadRequest.Method: Masked {
     /// The length and type of a body. The body itself is left out, because it may hold secrets.
-    public var customMirror: Mirror {
+    package var maskedMirror: Mirror {
         switch self {
         case .get: Mirror(self, children: [:], displayStyle: .enum)
         case .post(let body, let type):
@@ -78,16 +85,16 @@ extension DownloadRequest.Method: CustomReflectable {
     }
 }
 
-extension DownloadSource: CustomReflectable {
+extension DownloadSource: Masked {
     /// The source with a masked URL and masked header fields.
-    public var customMirror: Mirror {
+    package var maskedMirror: Mirror {
         Mirror(masked: self, ["url": url, "headers": headers, "expiresAt": expiresAt])
     }
 }
 
-extension SourceQuery: CustomReflectable {
+extension SourceQuery: Masked {
     /// The query with a masked URL.
-    public var customMirror: Mirror {
+    package var maskedMirror: Mirror {
         Mirror(
             masked: self,
             [
@@ -98,9 +105,9 @@ extension SourceQuery: CustomReflectable {
     }
 }
 
-extension ResourceDescription: CustomReflectable {
+extension ResourceDescription: Masked {
     /// The description with a masked URL.
-    public var customMirror: Mirror {
+    package var maskedMirror: Mirror {
         Mirror(
             masked: self,
             [
@@ -111,14 +118,14 @@ extension ResourceDescription: CustomReflectable {
     }
 }
 
-extension Metalink.Source: CustomReflectable {
+extension Metalink.Source: Masked {
     /// The source with a masked URL.
-    public var customMirror: Mirror {
+    package var maskedMirror: Mirror {
         Mirror(masked: self, ["url": url, "priority": priority, "location": location])
     }
 }
 
-extension Cookies: CustomReflectable {
+extension Cookies: Masked {
     /// The number of cookies.
-    public var customMirror: Mirror { Mirror(masked: self, ["count": count]) }
+    package var maskedMirror: Mirror { Mirror(masked: self, ["count": count]) }
 }

@@ -66,7 +66,9 @@ extension Downloader {
         try await removeFinished(before: time.date() - age.seconds, deletingFiles: deletingFiles)
     }
 
-    func removeFinished(before date: Date, deletingFiles: Bool) async throws(DownloadError)
+    /// Removes completed downloads that ended before a date.
+    @discardableResult
+    func removeFinished(before date: Date, deletingFiles: Bool = true) async throws(DownloadError)
         -> CacheRemoval
     {
         try checkIsOpen()
@@ -123,17 +125,17 @@ extension Downloader {
     ) async {
         let file = found.file
         guard deletingFiles else { return page.removed.append(file) }
-        if let error = found.error { return page.left.append(.init(file: file, reason: .failed(error))) }
+        if let error = found.error { return page.left.append(.init(file: file, error: error)) }
         switch file.state {
         case .missing: page.removed.append(file)
-        case .changed: page.left.append(.init(file: file, reason: .changed))
+        case .changed: page.left.append(.init(file: file, error: nil))
         case .unchanged:
             let disk = disk
             do throws(DownloadError) {
                 try await services.onDisk { () throws(DiskError) in try disk.remove(file.path) }
                 page.removed.append(file)
                 page.freedBytes = page.freedBytes.addingClamped(file.bytes)
-            } catch { page.left.append(.init(file: file, reason: .failed(error))) }
+            } catch { page.left.append(.init(file: file, error: error)) }
         }
     }
 }

@@ -55,15 +55,6 @@ extension Downloader {
             try await downloader.removeFinished(olderThan: age, deletingFiles: deletingFiles)
         }
 
-        /// Removes completed downloads that ended before a date, and deletes their files if they are unchanged.
-        /// Otherwise as ``removeFinished(olderThan:deletingFiles:)``.
-        @discardableResult
-        public func removeFinished(before date: Date, deletingFiles: Bool = true) async throws(DownloadError)
-            -> CacheRemoval
-        {
-            try await downloader.removeFinished(before: date, deletingFiles: deletingFiles)
-        }
-
         /// Cancels every unfinished download and removes every completed download with its file. Completed downloads
         /// whose files have changed or cannot be deleted stay: see ``CacheRemoval/left``.
         ///

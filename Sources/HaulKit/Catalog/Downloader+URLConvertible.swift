@@ -11,7 +11,7 @@ extension Downloader {
     ///   - source: the URL, as `URL`, `String` or another ``DownloadRequest/URLConvertible``.
     ///   - folder: path of the folder; a relative path starts at the current folder. The name of the file is taken from
     ///     the response.
-    /// - Returns: the handle of the download, at once. ``Download/result()`` waits for the file.
+    /// - Returns: the handle of the download, at once. ``Download/result(onCancel:)`` waits for the file.
     /// - Throws: ``DownloadError``, as ``add(_:)-(DownloadRequest)``; ``DownloadError/Code/invalidURL`` when `source`
     ///   has no URL.
     public func download(_ source: some DownloadRequest.URLConvertible, to folder: String) async throws(DownloadError)
@@ -38,48 +38,8 @@ extension Downloader {
     public func add(_ sources: [any DownloadRequest.URLConvertible], to folder: String) async -> [Result<
         Download, DownloadError
     >] {
-        await add(sources.map { ($0, .folder(path: folder)) })
-    }
-
-    /// Adds many downloads into a folder that is given as a file URL.
-    ///
-    /// - Returns: as with a path; each fails with ``DownloadError/Code/invalidDestination`` when `folder` is not a file
-    ///   URL.
-    public func add(_ sources: [any DownloadRequest.URLConvertible], to folder: URL) async -> [Result<
-        Download, DownloadError
-    >] {
-        await add(sources.map { ($0, .folder(folder)) })
-    }
-
-    /// Adds many downloads, each with the name of its file, as ``add(_:)-([DownloadRequest])`` does.
-    ///
-    /// ```swift
-    /// let results = await downloader.add(
-    ///     ["https://example.org/1.iso": "first.iso", "https://example.org/2.iso": "second.iso"],
-    ///     in: "Downloads"
-    /// )
-    /// ```
-    ///
-    /// - Parameters:
-    ///   - files: URLs, and for each the path of its file; a relative path starts at `folder`. The order of the
-    ///     downloads is that of the literal, and a URL may occur several times.
-    ///   - folder: path of the folder; a relative path starts at the current folder.
-    /// - Returns: as ``add(_:to:)-(_,String)``.
-    public func add(_ files: KeyValuePairs<any DownloadRequest.URLConvertible, String>, in folder: String) async
-        -> [Result<Download, DownloadError>]
-    {
-        await add(
-            files.map { source, path in
-                (source, .file(path: path.utf8.first == UInt8(ascii: "/") ? path : FilePaths.join(folder, path)))
-            }
-        )
-    }
-
-    private func add(_ sources: [(any DownloadRequest.URLConvertible, DownloadRequest.Destination)]) async
-        -> [Result<Download, DownloadError>]
-    {
-        let requests: [Result<DownloadRequest, DownloadError>] = sources.map { source, destination in
-            Result { () throws(DownloadError) in try DownloadRequest(source, to: destination) }
+        let requests: [Result<DownloadRequest, DownloadError>] = sources.map { source in
+            Result { () throws(DownloadError) in try DownloadRequest(source, to: .folder(path: folder)) }
         }
         // Sources without a URL are left out here, and keep their errors below.
         var added = await add(requests.compactMap { try? $0.get() }).makeIterator()

@@ -14,8 +14,10 @@ extension Downloader {
     /// }
     /// ```
     ///
-    /// Settings that are read only when a downloader opens (``Configuration/FixedSetting``) keep their values, and the
-    /// call returns them. All other settings apply when the call returns; each setting says when a change applies to
+    /// Settings that are read only when a downloader opens keep their values, and the call returns their paths:
+    /// `network.monitor`, `meter`, `cookies`, `collectsCookies` and `certificateAuthorities`; `storage.name`,
+    /// `stateFolder`, `isInMemory`, `movingRoot`, `restoration`, `resumesAtStart` and `remembersSettings`;
+    /// `hooks.limits` and `notifier`; `telemetry.metrics` and `logger`. All other settings apply when the call returns; each setting says when a change applies to
     /// downloads that already run. If fewer downloads may run now, those that run continue. Downloads that may not run
     /// at all now are held.
     ///
@@ -38,13 +40,14 @@ extension Downloader {
     ///
     /// - Parameter change: changes a copy of ``configuration``. It is called again, with the newer settings, when
     ///   another call of this method changed the settings meanwhile.
-    /// - Returns: the settings that `change` changed and that need a new downloader; empty when every change applies.
+    /// - Returns: the paths of the settings that `change` changed and that need a new downloader, such as
+    ///   `network.cookies`; empty when every change applies.
     /// - Throws: ``DownloadError`` with code ``DownloadError/Code/shutDown``, and nothing has changed;
     ///   ``DownloadError/Code/storeFailed`` or ``DownloadError/Code/diskFull`` when the changes apply, but are not
     ///   remembered.
     @discardableResult
     public nonisolated(nonsending) func update(_ change: (inout Configuration) -> Void) async throws(DownloadError)
-        -> Set<Configuration.FixedSetting>
+        -> Set<String>
     {
         while true {
             var (settings, revision) = try await presentSettings()
@@ -60,10 +63,10 @@ extension Downloader {
 
     /// Applies settings, unless other settings were applied since `revision`.
     ///
-    /// - Returns: the fixed settings that were to change; `nil` when other settings were applied first, and nothing has
+    /// - Returns: the paths of the fixed settings that were to change; `nil` when other settings were applied first, and nothing has
     ///   changed.
     private func take(_ settings: Configuration, ifStillAt revision: Int) async throws(DownloadError)
-        -> Set<Configuration.FixedSetting>?
+        -> Set<String>?
     {
         try checkIsOpen()
         guard revision == engine.environment.revision else { return nil }

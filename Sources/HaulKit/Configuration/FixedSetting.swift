@@ -1,7 +1,7 @@
 extension Downloader.Configuration {
-    /// A setting that is read only when a downloader opens. ``Downloader/update(_:)`` returns the setting instead of
-    /// changing it; open a new downloader for another value. The raw value is the path of the property.
-    public enum FixedSetting: String, Sendable, Hashable, CaseIterable {
+    /// A setting that is read only when a downloader opens. ``Downloader/update(_:)`` returns its path instead of
+    /// changing it. The raw value is the path of the property.
+    enum FixedSetting: String, CaseIterable {
         /// ``Network/monitor``.
         case monitor = "network.monitor"
         /// ``Network/meter``.
@@ -38,10 +38,10 @@ extension Downloader.Configuration {
 
     /// Overwrites the fixed settings with those of another configuration.
     ///
-    /// - Returns: the public settings that were different.
-    mutating func keepFixedSettings(of other: Self) -> Set<FixedSetting> {
-        var changed: Set<FixedSetting> = []
-        for setting in FixedSetting.allCases where keep(setting, of: other) { changed.insert(setting) }
+    /// - Returns: the paths of the public settings that were different.
+    mutating func keepFixedSettings(of other: Self) -> Set<String> {
+        var changed: Set<String> = []
+        for setting in FixedSetting.allCases where keep(setting, of: other) { changed.insert(setting.rawValue) }
         network.eventLoops = other.network.eventLoops
         network.otherDescriptors = other.network.otherDescriptors
         network.admission = other.network.admission

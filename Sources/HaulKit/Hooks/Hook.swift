@@ -69,7 +69,7 @@ extension Downloader {
         /// timestamp, a full stop and the body, in hexadecimal.
         ///
         /// A response of 2xx is a success. Redirects are not followed. A failed connection and a response of 408, 425,
-        /// 429 or 5xx are retried (``HookLimits/webhookRetry``), a refused certificate is not. Proxies and certificates
+        /// 429 or 5xx are retried (five times by default), a refused certificate is not. Proxies and certificates
         /// are those of the downloader.
         ///
         /// - Parameters:
@@ -108,7 +108,7 @@ public enum HookEvent: String, Sendable, Hashable, Codable, CaseIterable {
     case allCompleted = "all-completed"
 }
 
-extension Downloader.Hook: CustomStringConvertible, CustomDebugStringConvertible {
+extension Downloader.Hook: CustomStringConvertible {
     /// The kind of the hook with the program's path or the receiver's origin. Contains no secrets: the path of a
     /// webhook's URL is left out, because it is often a secret.
     public var description: String {
@@ -118,7 +118,4 @@ extension Downloader.Hook: CustomStringConvertible, CustomDebugStringConvertible
         case .desktopNotification: "desktop notification"
         }
     }
-
-    /// The same as ``description``.
-    public var debugDescription: String { description }
 }

@@ -42,14 +42,6 @@ extension Downloader {
 }
 
 extension DownloadGroup {
-    /// Waits until no download of the group waits or runs, and returns the group's summary. Returns at once if the
-    /// group is idle already or has no downloads. See ``Downloader/waitUntilIdle()``.
-    ///
-    /// - Throws: as ``Downloader/waitUntilIdle()``.
-    public func waitUntilIdle() async throws(DownloadError) -> DownloadSummary {
-        try await downloader.waitUntilIdle(group: name)
-    }
-
     /// Waits until no download of the group waits or runs, and returns the sum of all downloads of the group. Returns
     /// at once if the group is idle already or empty. Waits for a call that is still adding to the group.
     ///
@@ -73,7 +65,7 @@ extension DownloadGroup {
     /// }
     /// ```
     ///
-    /// Until the closure returns or throws, ``result()``, ``waitUntilIdle()`` and ``Downloader/waitUntilIdle()`` wait,
+    /// Until the closure returns or throws, ``result()`` and ``Downloader/waitUntilIdle()`` wait,
     /// and none of ``DownloaderEvent/finished(_:)``, ``HookEvent/groupEnded`` and ``HookEvent/allCompleted`` is
     /// reported. If all downloads have ended by then, the end is reported when the closure ends. Calls for the same
     /// group may overlap; the group can end when the last of them ends. A closure that waits for the end of its own

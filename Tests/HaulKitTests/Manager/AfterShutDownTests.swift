@@ -29,7 +29,6 @@ struct AfterShutDownTests {
         "cancel": { _, download in try await download.cancel() },
         "remove": { _, download in try await download.remove() },
         "remove with the file": { _, download in try await download.remove(deletingFile: true) },
-        "limit the speed": { rig, _ in try await rig.downloader.setSpeedLimit(1) },
         "update": { rig, _ in try await rig.downloader.update { $0.queue.timetable = Timetable(always: .closed) } },
         "forget settings": { rig, _ in try await rig.downloader.forgetSettings() },
         "limit the speed of one": { _, download in try await download.setSpeedLimit(1) },
@@ -68,16 +67,15 @@ struct AfterShutDownTests {
         "missing files": { rig, _ in _ = try await rig.downloader.files.missing(DownloadFilter(limit: 0)) },
         "free disk space": { rig, _ in _ = try await rig.downloader.files.freeDiskSpace(at: rig.folder) },
         "fetch again": { rig, download in _ = try await rig.downloader.fetchAgain(download.id) },
-        "remove finished": { rig, _ in _ = try await rig.downloader.files.removeFinished(before: .distantFuture) },
+        "remove finished": { rig, _ in _ = try await rig.downloader.removeFinished(before: .distantFuture) },
         "remove finished before the past": { rig, _ in
-            _ = try await rig.downloader.files.removeFinished(before: .distantPast)
+            _ = try await rig.downloader.removeFinished(before: .distantPast)
         },
         "clear": { rig, _ in _ = try await rig.downloader.files.clear() },
         "repair": { rig, _ in _ = try await rig.downloader.repair(rig.folder + "/done", from: rig.named("done")) },
         "wait until idle": { rig, _ in _ = try await rig.downloader.waitUntilIdle() },
         "download by URL": { rig, _ in _ = try await rig.downloader.find(url: rig.server.url("/fast/done")) },
         "result of a group": { rig, _ in _ = try await rig.downloader.group("g").result() },
-        "wait until a group is idle": { rig, _ in _ = try await rig.downloader.group("g").waitUntilIdle() },
     ]
 
     private struct Row: Equatable {

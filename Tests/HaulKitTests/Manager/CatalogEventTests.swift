@@ -59,7 +59,7 @@ struct CatalogEventTests {
             _ = try await rig.downloader.add(try rig.named("slow", "slow") { $0.group = "g" })
             try await slow.cancel()
             try await rig.downloader.remove(.ids([one.id, rest[2].id]))
-            try await rig.downloader.files.removeFinished(before: .distantFuture)
+            try await rig.downloader.removeFinished(before: .distantFuture)
             #expect(try await rig.downloader.count() == 0)
             await rig.downloader.shutDown()
             let all = await heard(events)

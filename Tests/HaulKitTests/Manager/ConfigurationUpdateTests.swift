@@ -184,7 +184,12 @@ struct ConfigurationUpdateTests {
                 settings.telemetry.logger.logLevel = .trace
                 settings.connections.maxPerHost = 3
             }
-            #expect(needsAnother == [.monitor, .certificateAuthorities, .name, .remembersSettings, .logger])
+            #expect(
+                needsAnother == [
+                    "network.monitor", "network.certificateAuthorities", "storage.name", "storage.remembersSettings",
+                    "telemetry.logger",
+                ]
+            )
             let after = await rig.downloader.configuration
             #expect(after.network.certificateAuthorities == before.network.certificateAuthorities)
             #expect(after.storage.name == before.storage.name)

@@ -56,8 +56,7 @@ struct DownloadFilterTests {
 
     @Test func aPredicateGoesWithEverythingElse() async throws {
         try await run { rig, downloads async throws in
-            var filter = DownloadFilter(group: "second", isDescending: true)
-            filter.predicate = { $0.owner == "odd" }
+            var filter = DownloadFilter(group: "second", isDescending: true) { $0.owner == "odd" }
             #expect(numbers(try await rig.downloader.list(filter), downloads) == [5, 3])
             filter.limit = 1
             #expect(numbers(try await rig.downloader.list(filter), downloads) == [5])

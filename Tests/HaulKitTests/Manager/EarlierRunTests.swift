@@ -175,7 +175,7 @@ struct EarlierRunTests {
                 ("a", { try await $0.remove(deletingFile: true) }),
                 ("b", { try await rig.downloader.remove(.ids([$0.id]), deletingFiles: true) }),
                 ("c", { _ in try await rig.downloader.remove(.group("g"), deletingFiles: true) }),
-                ("d", { _ in try await rig.downloader.files.removeFinished(before: .distantFuture) }),
+                ("d", { _ in try await rig.downloader.removeFinished(before: .distantFuture) }),
                 ("e", { _ in try await rig.downloader.files.clear() }),
             ]
             for (name, remove) in removals {

@@ -38,7 +38,7 @@ struct GateTests {
             let held = await download.isHeld(for: .offline)
             #expect(held.receivedBytes >= 30_000)
             monitor.status = .online
-            try await rig.downloader.setSpeedLimit(nil)
+            try await rig.downloader.update { $0.network.bytesPerSecond = nil }
             _ = try await download.result()
             #expect(isComplete(rig))
             let (begun, ended) = await log.all.pauses
@@ -51,7 +51,7 @@ struct GateTests {
     @Test func asksNobodyWhileThereIsNoNetwork() async throws {
         monitor.status = .offline
         try await run { rig async throws in
-            try await rig.downloader.setSpeedLimit(nil)
+            try await rig.downloader.update { $0.network.bytesPerSecond = nil }
             // The downloader learns the state of the network a moment after its creation.
             while await !rig.downloader.conditions.isOffline { await Task.yield() }
             let download = try await rig.add()
@@ -72,7 +72,7 @@ struct GateTests {
             try await download.pause()
             #expect(download.snapshot.holdReason == nil)
             monitor.status = .online
-            try await rig.downloader.setSpeedLimit(nil)
+            try await rig.downloader.update { $0.network.bytesPerSecond = nil }
             _ = try await other.result()
             #expect(download.snapshot.state == .paused)
             try await download.resume()
@@ -112,7 +112,7 @@ struct GateTests {
             try await rig.downloader.update { $0.network.allowsMetered = false }
             await download.isHeld(for: .metered)
             try await rig.downloader.update { $0.network.allowsMetered = true }
-            try await rig.downloader.setSpeedLimit(nil)
+            try await rig.downloader.update { $0.network.bytesPerSecond = nil }
             _ = try await download.result()
             #expect(isComplete(rig))
         }
@@ -126,7 +126,7 @@ struct GateTests {
             try await rig.downloader.update { $0.network.waitsForNetwork = true }
             await download.isHeld(for: .offline)
             try await rig.downloader.update { $0.network.waitsForNetwork = false }
-            try await rig.downloader.setSpeedLimit(nil)
+            try await rig.downloader.update { $0.network.bytesPerSecond = nil }
             _ = try await download.result()
         }
     }
@@ -140,7 +140,7 @@ struct GateTests {
             let later = try await rig.add(2)
             #expect(rig.transport.requests.count == 1)
             try await rig.downloader.update { $0.queue.timetable = nil }
-            try await rig.downloader.setSpeedLimit(nil)
+            try await rig.downloader.update { $0.network.bytesPerSecond = nil }
             _ = try await download.result()
             _ = try await later.result()
             #expect(isComplete(rig) && isComplete(rig, 2))
@@ -167,7 +167,7 @@ struct GateTests {
             }
             try await rig.downloader.update { $0.queue.timetable = nil }
             monitor.status = .online
-            try await rig.downloader.setSpeedLimit(nil)
+            try await rig.downloader.update { $0.network.bytesPerSecond = nil }
             for await event in waiting.events {
                 if case .changed(let snapshot) = event, snapshot.state == .queued {
                     #expect(snapshot.holdReason != .outsideHours)
@@ -207,12 +207,12 @@ struct GateTests {
             let limit = await rig.downloader.limiter
             try await rig.downloader.update { $0.queue.timetable = Timetable(always: .open(bytesPerSecond: 50_000)) }
             #expect(limit.bytesPerSecond == 50_000)
-            try await rig.downloader.setSpeedLimit(20_000)
+            try await rig.downloader.update { $0.network.bytesPerSecond = 20_000 }
             #expect(limit.bytesPerSecond == 20_000)
             try await rig.downloader.update { $0.queue.timetable = nil }
             #expect(limit.bytesPerSecond == 20_000)
             try await rig.downloader.update { $0.queue.timetable = Timetable(always: .open(bytesPerSecond: nil)) }
-            try await rig.downloader.setSpeedLimit(nil)
+            try await rig.downloader.update { $0.network.bytesPerSecond = nil }
             #expect(limit.bytesPerSecond == nil)
         }
     }

@@ -39,7 +39,7 @@ struct QueueFillTests {
         try await run { rig, downloads async throws in
             try await downloads[0].remove()
             try await rig.downloader.resume(.all)
-            let group = try await rig.downloader.group("group 1").waitUntilIdle()
+            let group = try await rig.downloader.group("group 1").result()
             #expect(group.completed == Self.count / 2)
             let summary = try await rig.downloader.waitUntilIdle()
             #expect(summary.completed == Self.count - 1 && summary.open == 0)

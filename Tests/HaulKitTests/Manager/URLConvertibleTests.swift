@@ -22,6 +22,9 @@ struct URLConvertibleTests {
             #expect(try await results[2].get().result().path == rig.folder + "/c")
             let refused = #expect(throws: DownloadError.self) { try results[3].get() }
             #expect(refused?.code == .unsupportedScheme)
+            await rig.downloader.shutDown()
+            let late = await rig.downloader.add([url], to: rig.folder)
+            #expect(#expect(throws: DownloadError.self) { try late[0].get() }?.code == .shutDown)
         }
     }
 
@@ -75,8 +78,6 @@ struct URLConvertibleTests {
             let folder = URL(fileURLWithPath: rig.folder + "/caf\u{E9} 1%20", isDirectory: true)
             let one = try await rig.downloader.download(rig.server.url("/fast/a"), to: folder).result()
             #expect(one.path == rig.folder + "/caf\u{E9} 1%20/a")
-            let results = await rig.downloader.add([rig.server.url("/fast/b")], to: folder)
-            #expect(try await results[0].get().result().path == rig.folder + "/caf\u{E9} 1%20/b")
             let source = try #require(URL(string: rig.server.url("/fast/c")))
             let file = DownloadRequest(source, to: .file(folder.appendingPathComponent("named.bin")))
             #expect(try await rig.downloader.add(file).result().path == rig.folder + "/caf\u{E9} 1%20/named.bin")
@@ -87,33 +88,6 @@ struct URLConvertibleTests {
                 }
                 #expect(error?.code == .invalidDestination, "\(none)")
             }
-        }
-    }
-
-    @Test func addsWhatIsListedWithItsNames() async throws {
-        try await DownloaderRig.runManyFiles { rig async throws in
-            let url = try #require(URL(string: rig.server.url("/fast/b")))
-            let results = await rig.downloader.add(
-                [
-                    rig.server.url("/fast/a"): "one.bin", url: "sub/two.bin", "": "none.bin",
-                    rig.server.url("/fast/a"): "three.bin", "http://h.example/x": "one.bin",
-                    url: rig.root + "/elsewhere.bin",
-                ],
-                in: rig.folder
-            )
-            var paths: [String] = []
-            for index in [0, 1, 3, 5] { paths.append(try await results[index].get().result().path) }
-            #expect(
-                paths == ["/one.bin", "/sub/two.bin", "/three.bin"].map { rig.folder + $0 } + [
-                    rig.root + "/elsewhere.bin"
-                ]
-            )
-            for (index, code) in [(2, DownloadError.Code.invalidURL), (4, .inUse)] {
-                #expect(#expect(throws: DownloadError.self) { try results[index].get() }?.code == code)
-            }
-            await rig.downloader.shutDown()
-            let late = await rig.downloader.add([url: "late.bin"], in: rig.folder)
-            #expect(#expect(throws: DownloadError.self) { try late[0].get() }?.code == .shutDown)
         }
     }
 

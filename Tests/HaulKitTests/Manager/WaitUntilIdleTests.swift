@@ -11,7 +11,7 @@ struct WaitUntilIdleTests {
     @Test func returnsAtOnceWhereThereIsNothing() async throws {
         try await DownloaderRig.runManyFiles { rig async throws in
             #expect(try await rig.downloader.waitUntilIdle().state == .empty)
-            #expect(try await rig.downloader.group("g").waitUntilIdle().state == .empty)
+            #expect(try await rig.downloader.group("g").result().state == .empty)
         }
     }
 
@@ -22,7 +22,7 @@ struct WaitUntilIdleTests {
                     try rig.named("\(round)a") { $0.group = "\(round)" }, try rig.named("\(round)b"),
                     try rig.named("\(round)c", "missing") { $0.group = "\(round)" },
                 ])
-                async let group = rig.downloader.group("\(round)").waitUntilIdle()
+                async let group = rig.downloader.group("\(round)").result()
                 let summary = try await rig.downloader.waitUntilIdle()
                 #expect(summary.open == 0 && summary.completed == 2 * round && summary.failed == round)
                 #expect(try rig.names().count == 2 * round, "the files are under their names")
@@ -40,7 +40,7 @@ struct WaitUntilIdleTests {
             let (events, group) = (rig.downloader.events, rig.downloader.group("g").events)
             _ = await rig.downloader.add(list)
             #expect(try await rig.downloader.waitUntilIdle().completed == 3)
-            #expect(try await rig.downloader.group("g").waitUntilIdle().completed == 3)
+            #expect(try await rig.downloader.group("g").result().completed == 3)
             // Each sequence also reports the end once.
             await rig.downloader.shutDown()
             for events in [events, group] {
@@ -61,7 +61,7 @@ struct WaitUntilIdleTests {
             await download.reaches(1000)
             try await download.pause()
             #expect(try await rig.downloader.waitUntilIdle().paused == 1)
-            #expect(try await rig.downloader.group("g").waitUntilIdle().paused == 1)
+            #expect(try await rig.downloader.group("g").result().paused == 1)
         }
     }
 
@@ -81,7 +81,7 @@ struct WaitUntilIdleTests {
             await rig.downloader.hasReported()
             #expect(await rig.downloader.waitingCalls == 1, "it goes on by itself")
             monitor.status = .online
-            try await rig.downloader.setSpeedLimit(nil)
+            try await rig.downloader.update { $0.network.bytesPerSecond = nil }
             #expect(try await waiter.value.completed == 1)
             // The hold was not reported as an end.
             var states: [DownloadSummary.State] = []
@@ -96,7 +96,7 @@ struct WaitUntilIdleTests {
             let other = try await rig.downloader.add(try rig.named("slow", "slow"))
             await other.reaches(1000)
             _ = await rig.downloader.add(try (0..<5).map { try rig.named("\($0)") { $0.group = "g" } })
-            #expect(try await rig.downloader.group("g").waitUntilIdle().completed == 5)
+            #expect(try await rig.downloader.group("g").result().completed == 5)
             #expect(other.snapshot.state == .transferring)
         }
     }
@@ -162,7 +162,7 @@ struct WaitUntilIdleTests {
                 await slow.reaches(1000)
                 _ = try await rig.downloader.add(try rig.named("fast") { $0.group = "g" })
                 #expect(try await rig.downloader.waitUntilIdle().completed == 1)
-                #expect(try await rig.downloader.group("g").waitUntilIdle().completed == 1)
+                #expect(try await rig.downloader.group("g").result().completed == 1)
             }
         }
     }

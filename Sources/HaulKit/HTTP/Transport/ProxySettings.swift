@@ -6,7 +6,7 @@ internal import Foundation
 /// request's `Proxy` header into `HTTP_PROXY`), `https_proxy`, `all_proxy` and `no_proxy` in either case.
 public struct ProxySettings: Sendable, Hashable {
     /// A proxy server: HTTP (with CONNECT for https, RFC 9110 §9.3.6) or SOCKS5 (RFC 1928).
-    public struct Proxy: Sendable, Hashable, CustomStringConvertible {
+    package struct Proxy: Sendable, Hashable, CustomStringConvertible {
         /// The protocol of the proxy.
         package enum Kind: String, Sendable, Hashable { case http, socks5 }
         /// The protocol of the proxy.
@@ -19,13 +19,13 @@ public struct ProxySettings: Sendable, Hashable {
         package let credentials: String?
 
         /// Kind, host and port, without the credentials.
-        public var description: String { "\(kind.rawValue)://\(host):\(port)" }
+        package var description: String { "\(kind.rawValue)://\(host):\(port)" }
 
         /// Reads `[http://|socks5://|socks5h://][user:password@]host[:port]`.
         ///
         /// - Throws: ``DownloadError`` with code ``DownloadError/Code/proxyFailed`` for another scheme, a missing host,
         ///   a port that does not exist, or a user name for a SOCKS proxy, which Haul cannot send.
-        public init(_ text: String) throws(DownloadError) {
+        package init(_ text: String) throws(DownloadError) {
             let full = text.contains("://") ? text : "http://" + text
             guard let parts = URLComponents(string: full), let host = parts.host, !host.isEmpty else {
                 throw DownloadError(
@@ -58,29 +58,42 @@ public struct ProxySettings: Sendable, Hashable {
     }
 
     /// The proxy for `http` URLs; `nil` to connect directly.
-    public var http: Proxy?
+    package var http: Proxy?
     /// The proxy for `https` URLs; `nil` to connect directly.
-    public var https: Proxy?
+    package var https: Proxy?
     /// Hosts to connect to directly: names (which include their subdomains), addresses, or `*` for all; each may have a
     /// port.
-    public var exceptions: [String]
+    package var exceptions: [String]
 
     /// No proxies.
-    public static let direct = ProxySettings(http: nil, https: nil, exceptions: [])
+    package static let direct = ProxySettings(http: nil, https: nil, exceptions: [])
 
     /// Makes settings from a proxy for each scheme; `nil` to connect directly.
-    public init(http: Proxy?, https: Proxy?, exceptions: [String]) {
+    package init(http: Proxy?, https: Proxy?, exceptions: [String]) {
         self.http = http
         self.https = https
         self.exceptions = exceptions
     }
 
     /// One proxy for all URLs.
-    public init(_ proxy: Proxy) { self.init(http: proxy, https: proxy, exceptions: []) }
+    package init(_ proxy: Proxy) { self.init(http: proxy, https: proxy, exceptions: []) }
+
+    /// Makes settings of one proxy for all URLs. For a proxy for each scheme, see ``environment(_:)``.
+    ///
+    /// - Parameters:
+    ///   - text: `[http://|socks5://|socks5h://][user:password@]host[:port]`.
+    ///   - exceptions: hosts to connect to directly: names (which include their subdomains), addresses, or `*` for all;
+    ///     each may have a port.
+    /// - Throws: ``DownloadError`` with code ``DownloadError/Code/proxyFailed`` for another scheme, a missing host, a
+    ///   port that does not exist, or a user name for a SOCKS proxy, which Haul cannot send.
+    public init(url text: String, exceptions: [String] = []) throws(DownloadError) {
+        let proxy = try Proxy(text)
+        self.init(http: proxy, https: proxy, exceptions: exceptions.map { $0.lowercased() })
+    }
 
     /// Reads the proxy variables of an environment.
     ///
-    /// - Throws: as ``Proxy/init(_:)``.
+    /// - Throws: as ``init(url:exceptions:)``.
     public static func environment(_ variables: [String: String]) throws(DownloadError) -> ProxySettings {
         func proxy(_ names: [String]) throws(DownloadError) -> Proxy? {
             for name in names {

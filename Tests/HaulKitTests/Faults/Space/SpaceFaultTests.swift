@@ -91,7 +91,7 @@ struct SpaceFaultTests {
             await download.reaches(1)
             rig.disk.setFreeSpace(4999)
             #expect(await download.isHeld(for: .diskFull).receivedBytes > 0)
-            try await rig.downloader.setSpeedLimit(nil)
+            try await rig.downloader.update { $0.network.bytesPerSecond = nil }
             rig.disk.setFreeSpace(1 << 40)
             _ = try await download.result()
             #expect(rig.disk.content(SimulatedRig.path()) == SimulatedRig.content)

@@ -39,7 +39,7 @@ struct RateLimiterFaultTests {
                 running.append(try await rig.downloader.add(request))
             }
             await running[0].reaches(1)
-            try await rig.downloader.setSpeedLimit(nil)
+            try await rig.downloader.update { $0.network.bytesPerSecond = nil }
             for download in running { #expect(try content.matches(fileAt: try await download.result().path)) }
         }
     }
