@@ -154,35 +154,12 @@ final class Broadcast: Sendable {
 /// another one those since it began. An iteration that begins after the first one has ended continues where the first
 /// one stopped. An iteration also ends when its task is cancelled. In a task of a `ServiceGroup` (ServiceLifecycle) it
 /// ends at the group's graceful shutdown, after the events that happened before it.
-public struct DownloaderEvents: AsyncSequence, Sendable {
-    /// One event.
-    public typealias Element = DownloaderEvent
-    /// The sequence does not throw.
-    public typealias Failure = Never
+public typealias DownloaderEvents = EventSequence<DownloaderEvent>
 
-    private let queues: Queues
-
-    init(_ broadcast: Broadcast, _ filter: DownloadFilter) { queues = Queues(broadcast, filter) }
-
-    /// Returns an iterator that reads from the queue of this sequence. While another iterator does so, the new one gets
-    /// a queue of its own.
-    public func makeAsyncIterator() -> Iterator { Iterator(queues.subscribe()) }
-
-    /// Reads the events of a ``DownloaderEvents``. Holds its queue. Use it in one task at a time.
-    public struct Iterator: AsyncIteratorProtocol {
-        private let subscription: Subscription<DownloaderEvent>
-
-        fileprivate init(_ subscription: Subscription<DownloaderEvent>) { self.subscription = subscription }
-
-        /// Waits for the next event.
-        ///
-        /// - Returns: `nil` after the last event, and when the task is cancelled or shuts down gracefully.
-        public mutating func next() async -> DownloaderEvent? { await subscription.next() }
-
-        /// Waits for the next event on the caller's actor; otherwise as ``next()``.
-        public mutating func next(isolation actor: isolated (any Actor)?) async throws(Never) -> DownloaderEvent? {
-            await subscription.next()
-        }
+extension EventSequence<DownloaderEvent> {
+    init(_ broadcast: Broadcast, _ filter: DownloadFilter) {
+        let queues = Queues(broadcast, filter)
+        self.init { queues.subscribe() }
     }
 }
 

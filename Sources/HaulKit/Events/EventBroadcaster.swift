@@ -149,40 +149,14 @@ final class EventBroadcaster: Sendable {
 /// gets the outcome. Each iteration has its own queue. An iteration also ends when its task is cancelled. In a task of
 /// a `ServiceGroup` (ServiceLifecycle) it ends at the group's graceful shutdown, after the events that happened before
 /// it.
-public struct DownloadEvents: AsyncSequence, Sendable {
-    /// One event.
-    public typealias Element = DownloadEvent
-    /// The sequence does not throw.
-    public typealias Failure = Never
+public typealias DownloadEvents = EventSequence<DownloadEvent>
 
-    private let hub: EventBroadcaster
-    private let onlyTheEnd: Bool
-
+extension EventSequence<DownloadEvent> {
+    /// - Parameter onlyTheEnd: whether the sequence has no event before the end of the run.
     init(_ hub: EventBroadcaster, onlyTheEnd: Bool = false) {
-        self.hub = hub
-        self.onlyTheEnd = onlyTheEnd
-    }
-
-    /// Returns an iterator with its own queue, which begins with the present state.
-    public func makeAsyncIterator() -> Iterator {
-        let listener = hub.listen(onlyTheEnd: onlyTheEnd)
-        return Iterator(Subscription(read: listener.next, finish: listener.finish, leave: listener.leave))
-    }
-
-    /// Reads the events of a ``DownloadEvents``. Use it in one task at a time.
-    public struct Iterator: AsyncIteratorProtocol {
-        private let subscription: Subscription<DownloadEvent>
-
-        fileprivate init(_ subscription: Subscription<DownloadEvent>) { self.subscription = subscription }
-
-        /// Waits for the next event.
-        ///
-        /// - Returns: `nil` after the last event, and when the task is cancelled or shuts down gracefully.
-        public mutating func next() async -> DownloadEvent? { await subscription.next() }
-
-        /// Waits for the next event on the caller's actor; otherwise as ``next()``.
-        public mutating func next(isolation actor: isolated (any Actor)?) async throws(Never) -> DownloadEvent? {
-            await subscription.next()
+        self.init {
+            let listener = hub.listen(onlyTheEnd: onlyTheEnd)
+            return Subscription(read: listener.next, finish: listener.finish, leave: listener.leave)
         }
     }
 }

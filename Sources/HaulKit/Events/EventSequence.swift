@@ -1,0 +1,30 @@
+/// Events that any number of tasks read, one after another: ``DownloadEvents`` and ``DownloaderEvents``.
+///
+/// An iteration ends when its task is cancelled. In a task of a `ServiceGroup` (ServiceLifecycle) it ends at the group's
+/// graceful shutdown, after the events that happened before it.
+public struct EventSequence<Element: Sendable>: AsyncSequence, Sendable {
+    /// The sequence does not throw.
+    public typealias Failure = Never
+
+    private let subscribe: @Sendable () -> Subscription<Element>
+
+    /// - Parameter subscribe: begins to read; called once for each iteration.
+    init(_ subscribe: @escaping @Sendable () -> Subscription<Element>) { self.subscribe = subscribe }
+
+    /// Begins to read the events.
+    public func makeAsyncIterator() -> Iterator { Iterator(subscribe()) }
+
+    /// Reads the events of an ``EventSequence``. Holds its queue. Use it in one task at a time.
+    public struct Iterator: AsyncIteratorProtocol {
+        private let subscription: Subscription<Element>
+
+        fileprivate init(_ subscription: Subscription<Element>) { self.subscription = subscription }
+
+        /// Waits for the next event on the caller's actor. `next()` does the same on no actor.
+        ///
+        /// - Returns: `nil` after the last event, and when the task is cancelled or shuts down gracefully.
+        public mutating func next(isolation actor: isolated (any Actor)?) async throws(Never) -> Element? {
+            await subscription.next()
+        }
+    }
+}
