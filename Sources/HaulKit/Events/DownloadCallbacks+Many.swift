@@ -11,28 +11,10 @@ extension [Download] {
         map { $0.onProgress(body) }
     }
 
-    /// Calls back with the present state of each download, and then whenever its state or progress changes.
-    @discardableResult
-    public func onProgress(
-        on place: Download.CallbackPlace,
-        _ body: @escaping @Sendable (DownloadSnapshot) -> Void
-    ) -> [Download] {
-        map { $0.onProgress(on: place, body) }
-    }
-
     /// Calls back on the main actor for each download whose file is complete, once a run.
     @discardableResult
     public func onSuccess(_ body: @escaping @MainActor (CompletedDownload) -> Void) -> [Download] {
         map { $0.onSuccess(body) }
-    }
-
-    /// Calls back for each download whose file is complete, once a run.
-    @discardableResult
-    public func onSuccess(
-        on place: Download.CallbackPlace,
-        _ body: @escaping @Sendable (CompletedDownload) -> Void
-    ) -> [Download] {
-        map { $0.onSuccess(on: place, body) }
     }
 
     /// Calls back on the main actor for each download whose run ends without a file, with its last state. A cancelled
@@ -43,19 +25,6 @@ extension [Download] {
             // Captures the hub, because a handle in the closure would keep the downloader alive.
             let hub = download.hub
             return download.onFailure { body(hub.snapshot, $0) }
-        }
-    }
-
-    /// Calls back for each download whose run ends without a file, with its last state. A cancelled run has the code
-    /// ``DownloadError/Code/cancelled``.
-    @discardableResult
-    public func onFailure(
-        on place: Download.CallbackPlace,
-        _ body: @escaping @Sendable (DownloadSnapshot, DownloadError) -> Void
-    ) -> [Download] {
-        map { download in
-            let hub = download.hub
-            return download.onFailure(on: place) { body(hub.snapshot, $0) }
         }
     }
 

@@ -10,34 +10,17 @@
 ///
 /// The closures of one chain run one after another, in the order of the events: each event is delivered to all of them
 /// before the next event. The end of a run is delivered once, last, to each closure that listens for it. Closures run
-/// on the main actor unless `.anywhere` is requested. Two chains do not wait for each other.
+/// on the main actor, except those of ``Download/onEvent(_:)``. Two chains do not wait for each other.
 ///
 /// A chain continues with the next run of a download that is resumed or retried after its end, as long as a handle of
 /// the download is held. During a run no handle needs to be held. Closures do not keep a downloader alive; the handle
 /// of a download does. When the downloader shuts down or is released, runs that have not ended end with
 /// ``DownloadError/Code/shutDown``, and their chains end too.
 extension Download {
-    /// Where closures run.
-    public enum CallbackPlace: Sendable, Hashable {
-        /// On the main actor.
-        case mainActor
-        /// On Swift's global executor.
-        case anywhere
-    }
-
     /// Calls back on the main actor with the present state, and then whenever state or progress changes.
     @discardableResult
     public func onProgress(_ body: @escaping @MainActor (DownloadSnapshot) -> Void) -> Download {
         listen(.init { event in if let snapshot = event.snapshot { body(snapshot) } })
-    }
-
-    /// Calls back with the present state, and then whenever state or progress changes.
-    @discardableResult
-    public func onProgress(
-        on place: CallbackPlace,
-        _ body: @escaping @Sendable (DownloadSnapshot) -> Void
-    ) -> Download {
-        listen(.init(place: place) { event in if let snapshot = event.snapshot { body(snapshot) } })
     }
 
     /// Calls back on the main actor when the file is complete, once a run. Not called when a run ends without a file.
@@ -46,30 +29,11 @@ extension Download {
         onCompletion { result in if case .success(let completed) = result { body(completed) } }
     }
 
-    /// Calls a closure when the file is complete, once a run. Not called when the run ends without a file.
-    @discardableResult
-    public func onSuccess(
-        on place: CallbackPlace,
-        _ body: @escaping @Sendable (CompletedDownload) -> Void
-    ) -> Download {
-        onCompletion(on: place) { result in if case .success(let completed) = result { body(completed) } }
-    }
-
     /// Calls back on the main actor when a run ends without a file. A cancelled run has the code
     /// ``DownloadError/Code/cancelled``. A pause does not end a run.
     @discardableResult
     public func onFailure(_ body: @escaping @MainActor (DownloadError) -> Void) -> Download {
         onCompletion { result in if case .failure(let error) = result { body(error) } }
-    }
-
-    /// Calls a closure when a run ends without a file. A cancelled run has the code ``DownloadError/Code/cancelled``. A
-    /// pause does not end a run.
-    @discardableResult
-    public func onFailure(
-        on place: CallbackPlace,
-        _ body: @escaping @Sendable (DownloadError) -> Void
-    ) -> Download {
-        onCompletion(on: place) { result in if case .failure(let error) = result { body(error) } }
     }
 
     /// Calls back on the main actor when a run has ended, once a run, with its file or its error.
@@ -80,13 +44,10 @@ extension Download {
         listen(.init { event in if case .ended(let outcome) = event { body(outcome.result) } })
     }
 
-    /// Calls a closure when a run has ended, once a run, with its file or its error.
+    /// Calls back on Swift's global executor with the present state, and then with every event of the download.
     @discardableResult
-    public func onCompletion(
-        on place: CallbackPlace,
-        _ body: @escaping @Sendable (Result<CompletedDownload, DownloadError>) -> Void
-    ) -> Download {
-        listen(.init(place: place) { event in if case .ended(let outcome) = event { body(outcome.result) } })
+    public func onEvent(_ body: @escaping @Sendable (DownloadEvent) -> Void) -> Download {
+        listen(.anywhere(body))
     }
 
     private func listen(_ callback: CallbackLine.Callback) -> Download {
@@ -111,15 +72,6 @@ extension [Download] {
         _ body: @escaping @MainActor ([Result<CompletedDownload, DownloadError>]) -> Void
     ) -> [Download] {
         callBack(.init(body))
-    }
-
-    /// Calls back once, when every download of the array has ended, with all results in the order of the array.
-    @discardableResult
-    public func onCompletion(
-        on place: Download.CallbackPlace,
-        _ body: @escaping @Sendable ([Result<CompletedDownload, DownloadError>]) -> Void
-    ) -> [Download] {
-        callBack(.init(place: place, body: body))
     }
 
     private func callBack(_ callback: EventCallback<[Result<CompletedDownload, DownloadError>]>) -> [Download] {

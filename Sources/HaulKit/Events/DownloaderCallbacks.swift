@@ -36,8 +36,8 @@ public struct DownloaderCallbacks: Sendable {
 /// A source of events for closures: a ``Downloader``, a ``DownloadGroup``, or a chain of such closures.
 ///
 /// A closure is called for events after it was attached. Closures of one chain are called one after another, in the
-/// order of the events. They run on the main actor and may use its state, unless ``Download/CallbackPlace/anywhere`` is
-/// requested.
+/// order of the events. They run on the main actor and may use its state; the closures of ``onEvent(_:)`` run on Swift's
+/// global executor.
 public protocol DownloadCallbackSource {
     /// A chain to attach closures to.
     var callbacks: DownloaderCallbacks { get }
@@ -65,28 +65,10 @@ extension DownloadCallbackSource {
         attach { event in if let snapshot = event.snapshot { body(snapshot) } }
     }
 
-    /// Calls back whenever state or progress of a download changes.
-    @discardableResult
-    public func onProgress(
-        on place: Download.CallbackPlace,
-        _ body: @escaping @Sendable (DownloadSnapshot) -> Void
-    ) -> DownloaderCallbacks {
-        attach(on: place) { event in if let snapshot = event.snapshot { body(snapshot) } }
-    }
-
     /// Calls back on the main actor when the file of a download is complete.
     @discardableResult
     public func onSuccess(_ body: @escaping @MainActor (CompletedDownload) -> Void) -> DownloaderCallbacks {
         attach { event in if case .ended(_, .completed(let completed)) = event { body(completed) } }
-    }
-
-    /// Calls back when the file of a download is complete.
-    @discardableResult
-    public func onSuccess(
-        on place: Download.CallbackPlace,
-        _ body: @escaping @Sendable (CompletedDownload) -> Void
-    ) -> DownloaderCallbacks {
-        attach(on: place) { event in if case .ended(_, .completed(let completed)) = event { body(completed) } }
     }
 
     /// Calls back on the main actor when the run of a download ends without a file. A cancelled run has the code
@@ -98,35 +80,12 @@ extension DownloadCallbackSource {
         onCompletion { snapshot, result in if case .failure(let error) = result { body(snapshot, error) } }
     }
 
-    /// Calls back when the run of a download ends without a file. A cancelled run has the code
-    /// ``DownloadError/Code/cancelled``.
-    @discardableResult
-    public func onFailure(
-        on place: Download.CallbackPlace,
-        _ body: @escaping @Sendable (DownloadSnapshot, DownloadError) -> Void
-    ) -> DownloaderCallbacks {
-        onCompletion(on: place) { snapshot, result in
-            if case .failure(let error) = result { body(snapshot, error) }
-        }
-    }
-
     /// Calls back on the main actor when the run of a download has ended, with its file or its error.
     @discardableResult
     public func onCompletion(
         _ body: @escaping @MainActor (DownloadSnapshot, Result<CompletedDownload, DownloadError>) -> Void
     ) -> DownloaderCallbacks {
         attach { event in if case .ended(let snapshot, let outcome) = event { body(snapshot, outcome.result) } }
-    }
-
-    /// Calls back when the run of a download has ended, with its file or its error.
-    @discardableResult
-    public func onCompletion(
-        on place: Download.CallbackPlace,
-        _ body: @escaping @Sendable (DownloadSnapshot, Result<CompletedDownload, DownloadError>) -> Void
-    ) -> DownloaderCallbacks {
-        attach(on: place) { event in
-            if case .ended(let snapshot, let outcome) = event { body(snapshot, outcome.result) }
-        }
     }
 
     /// Calls back on the main actor each time that none of the downloads waits or runs any more; see
@@ -136,13 +95,12 @@ extension DownloadCallbackSource {
         attach { event in if case .finished(let summary) = event { body(summary) } }
     }
 
-    /// Calls back each time that none of the downloads waits or runs any more; see ``DownloaderEvent/finished(_:)``.
+    /// Calls back with every event, on Swift's global executor.
     @discardableResult
-    public func onFinished(
-        on place: Download.CallbackPlace,
-        _ body: @escaping @Sendable (DownloadSummary) -> Void
-    ) -> DownloaderCallbacks {
-        attach(on: place) { event in if case .finished(let summary) = event { body(summary) } }
+    public func onEvent(_ body: @escaping @Sendable (DownloaderEvent) -> Void) -> DownloaderCallbacks {
+        let callbacks = callbacks
+        let isStopped = callbacks.isStopped
+        return callbacks.appending(.anywhere { event in if !isStopped.isSet { body(event) } })
     }
 
     private func attach(_ body: @escaping @MainActor (DownloaderEvent) -> Void) -> DownloaderCallbacks {
@@ -152,14 +110,6 @@ extension DownloadCallbackSource {
         return callbacks.appending(.init { event in if !isStopped.isSet { body(event) } })
     }
 
-    private func attach(
-        on place: Download.CallbackPlace,
-        _ body: @escaping @Sendable (DownloaderEvent) -> Void
-    ) -> DownloaderCallbacks {
-        let callbacks = callbacks
-        let isStopped = callbacks.isStopped
-        return callbacks.appending(.init(place: place) { event in if !isStopped.isSet { body(event) } })
-    }
 }
 
 extension DownloaderEvent {

@@ -20,8 +20,8 @@ struct CallbackLineTests {
         private let lines = Mutex<[String]>([])
         var all: [String] { lines.withLock { $0 } }
 
-        func callback(_ name: String, _ place: Download.CallbackPlace = .anywhere) -> CallbackLine.Callback {
-            .init(place: place) { [self] event in
+        func callback(_ name: String, isOnMainActor: Bool = false) -> CallbackLine.Callback {
+            let note: @Sendable (DownloadEvent) -> Void = { [self] event in
                 let line =
                     switch event {
                     case .changed(let snapshot): "\(name) \(snapshot.state)"
@@ -30,6 +30,7 @@ struct CallbackLineTests {
                     }
                 lines.withLock { $0.append(line) }
             }
+            return isOnMainActor ? CallbackLine.Callback { note($0) } : .anywhere(note)
         }
 
         func note(_ line: String) { lines.withLock { $0.append(line) } }
@@ -43,7 +44,7 @@ struct CallbackLineTests {
         for round in 0..<200 {
             let (hub, log) = (EventBroadcaster(snapshot(.queued)), Log())
             let line = CallbackLine(hub)
-            line.add(log.callback("a", round % 2 == 0 ? .anywhere : .mainActor))
+            line.add(log.callback("a", isOnMainActor: round % 2 != 0))
             line.add(log.callback("b"))
             hub.attach(line)
             hub.changed(snapshot(.transferring))
@@ -125,8 +126,8 @@ struct CallbackLineTests {
             let download = try await rig.downloader.add(try rig.request())
             let log = Log()
             download
-                .onFailure(on: .anywhere) { _ in log.note("failure") }
-                .onSuccess(on: .anywhere) { _ in log.note("success") }
+                .onFailure { _ in log.note("failure") }
+                .onSuccess { _ in log.note("success") }
             await log.reaches(1)
             #expect(try await rig.downloader.retry(.all) == 1)
             await log.reaches(2)
@@ -174,18 +175,19 @@ struct CallbackLineTests {
                 let download = try await rig.downloader.add(try rig.named("\(number)", kind))
                 let calls = AsyncStream<String> { continuation in
                     download
-                        .onProgress(on: number % 3 == 0 ? .mainActor : .anywhere) { _ in continuation.yield("progress")
-                        }
-                        .onSuccess(on: .anywhere) { _ in continuation.yield("success") }
+                        .onProgress { _ in continuation.yield("progress") }
+                        .onEvent { event in if case .ended(.completed) = event { continuation.yield("completed") } }
+                        .onSuccess { _ in continuation.yield("success") }
                         .onFailure { _ in continuation.yield("failure") }
-                        .onCompletion(on: .anywhere) { _ in
+                        .onCompletion { _ in
                             continuation.yield("completion")
                             continuation.finish()
                         }
                 }
                 let all = await calls.reduce(into: []) { $0.append($1) }
-                #expect(all.suffix(2) == [kind == "fast" ? "success" : "failure", "completion"])
-                #expect(all.dropLast(2).allSatisfy { $0 == "progress" } && all.count > 2)
+                let end = kind == "fast" ? ["completed", "success", "completion"] : ["failure", "completion"]
+                #expect(all.suffix(end.count) == end[...])
+                #expect(all.dropLast(end.count).allSatisfy { $0 == "progress" } && all.count > end.count)
             }
         }
     }
@@ -196,12 +198,12 @@ struct CallbackLineTests {
             answers.next() == 1 ? .empty(404, "Not Found") : TestContent.first.resource().reply(to: request)
         }) { rig async throws in
             let download = try await rig.downloader.add(try rig.request())
-            let chain = download.onCompletion(on: .anywhere) { _ in }
+            let chain = download.onCompletion { _ in }
             _ = await #expect(throws: DownloadError.self) { try await chain.result() }
             try await chain.resume()
             _ = try await chain.result()
             let result = await withCheckedContinuation { continuation in
-                _ = chain.onCompletion(on: .anywhere) { continuation.resume(returning: $0) }
+                _ = chain.onCompletion { continuation.resume(returning: $0) }
             }
             #expect(try result.get().bytes == TestContent.first.count)
         }

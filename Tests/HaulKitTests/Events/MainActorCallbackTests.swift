@@ -63,21 +63,18 @@ final class MainActorCallbackTests {
         }
     }
 
-    @Test func callsElsewhereForAnArray() async throws {
+    @Test func callsElsewhereForADownload() async throws {
         try await onMainActor { rig async throws in
-            let requests = [try rig.named("a"), try rig.named("b", "missing")]
-            let (ended, continuation) = AsyncStream.makeStream(of: String.self)
-            let downloads = try await rig.downloader.add(requests).map { try $0.get() }
-            downloads
-                .onProgress(on: .anywhere) { _ in }
-                .onSuccess(on: .anywhere) { continuation.yield($0.path) }
-                .onFailure(on: .mainActor) { continuation.yield($0.name + ": " + $1.code.rawValue) }
-            var all: Set<String> = []
-            for await end in ended {
-                all.insert(end)
-                if all.count == 2 { break }
+            let (ended, continuation) = AsyncStream.makeStream(of: DownloadOutcome.self)
+            let download = try await rig.downloader.add(try rig.named("b", "missing"))
+            download
+                .onEvent { event in if case .ended(let outcome) = event { continuation.yield(outcome) } }
+                .onCompletion { _ in continuation.finish() }
+            var codes: [DownloadError.Code?] = []
+            for await outcome in ended {
+                if case .failed(let error) = outcome { codes.append(error.code) } else { codes.append(nil) }
             }
-            #expect(all == [rig.folder + "/a", "b: refusedByServer"])
+            #expect(codes == [.refusedByServer])
         }
     }
 
@@ -110,11 +107,16 @@ final class MainActorCallbackTests {
         try await onMainActor { rig async throws in
             let (ended, continuation) = AsyncStream.makeStream(of: String.self)
             rig.downloader
-                .onProgress(on: .anywhere) { _ in }
-                .onSuccess(on: .anywhere) { continuation.yield($0.path) }
-                .onFailure(on: .anywhere) { continuation.yield($0.name + ": " + $1.code.rawValue) }
-                .onCompletion(on: .mainActor) { _, _ in MainActor.assertIsolated() }
-                .onFinished(on: .anywhere) { _ in continuation.finish() }
+                .onEvent { event in
+                    switch event {
+                    case .ended(_, .completed(let completed)): continuation.yield(completed.path)
+                    case .ended(let snapshot, .failed(let error)):
+                        continuation.yield(snapshot.name + ": " + error.code.rawValue)
+                    case .finished: continuation.finish()
+                    default: break
+                    }
+                }
+                .onCompletion { _, _ in MainActor.assertIsolated() }
             _ = await rig.downloader.add([try rig.named("a"), try rig.named("b", "missing")])
             var all: Set<String> = []
             for await end in ended { all.insert(end) }

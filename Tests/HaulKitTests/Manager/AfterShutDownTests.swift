@@ -210,7 +210,7 @@ struct AfterShutDownTests {
         let download = try await downloader.add(request)
         await download.reaches(1000)
         let (failure, codes) = AsyncStream.makeStream(of: DownloadError.Code.self)
-        download.onFailure(on: .anywhere) { error in
+        download.onFailure { error in
             codes.yield(error.code)
             codes.finish()
         }

@@ -80,7 +80,7 @@ struct DownloaderEventTests {
         try await DownloaderRig.runManyFiles { rig async throws in
             let calls = Calls()
             let download = try await rig.downloader.add(try rig.named("a"))
-                .onProgress(on: .anywhere) { _ in }
+                .onProgress { _ in }
                 .onSuccess { _ in
                     MainActor.assertIsolated()
                     calls.note("success")
@@ -89,7 +89,7 @@ struct DownloaderEventTests {
             _ = try await download.result()
             // A closure that is attached after the end is called at once.
             await withCheckedContinuation { continuation in
-                download.onCompletion(on: .anywhere) { result in
+                download.onCompletion { result in
                     if case .success = result { calls.note("late") }
                     continuation.resume()
                 }
@@ -117,7 +117,7 @@ struct DownloaderEventTests {
             let download = try await rig.downloader.add(try rig.named("a", "missing"))
             let error = await withCheckedContinuation { continuation in
                 _ = download.onSuccess { _ in Issue.record("no file is there") }
-                    .onFailure(on: .anywhere) { continuation.resume(returning: $0) }
+                    .onFailure { continuation.resume(returning: $0) }
             }
             #expect(error.code == .refusedByServer)
         }

@@ -48,9 +48,9 @@ struct EarlierRunTests {
                     #expect(error == failure)
                     #expect(await events(of: failedAgain).last == failure.map { .ended(.failed($0)) })
                     let calls = AsyncStream<String> { continuation in
-                        doneAgain.onProgress(on: .anywhere) { continuation.yield($0.state.rawValue) }
-                            .onFailure(on: .anywhere) { _ in continuation.yield("failure") }
-                            .onCompletion(on: .anywhere) { _ in
+                        doneAgain.onProgress { continuation.yield($0.state.rawValue) }
+                            .onFailure { _ in continuation.yield("failure") }
+                            .onCompletion { _ in
                                 continuation.yield("completion")
                                 continuation.finish()
                             }

@@ -86,7 +86,7 @@ struct EventsOfAServiceTests {
             await download.reaches(cut)
             try await testGracefulShutdown { trigger async throws in
                 let ends = AsyncStream<Bool> { continuation in
-                    download.onSuccess(on: .anywhere) { _ in
+                    download.onSuccess { _ in
                         continuation.yield(true)
                         continuation.finish()
                     }

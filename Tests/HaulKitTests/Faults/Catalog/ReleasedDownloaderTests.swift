@@ -48,9 +48,9 @@ struct ReleasedDownloaderTests {
             let heard = AsyncStream<String>.makeStream()
             do {
                 let downloader = try await Downloader(configuration)
-                downloader.onFailure(on: .anywhere) { _, error in heard.continuation.yield("all \(error.code)") }
+                downloader.onFailure { _, error in heard.continuation.yield("all \(error.code)") }
                 let download = try await downloader.add(try rig.request())
-                download.onFailure(on: .anywhere) { heard.continuation.yield("one \($0.code)") }
+                download.onFailure { heard.continuation.yield("one \($0.code)") }
                 await download.reaches(cut)
             }
             var lines: Set<String> = []
