@@ -24,19 +24,19 @@ public struct FileResource: Sendable {
     }
 
     /// The representation (RFC 9110 §3.2).
-    public var content: TestContent
+    package var content: TestContent
     /// The value of `ETag`, with its quotes and perhaps `W/`.
-    public var etag: String?
+    package var etag: String?
     /// The value of `Last-Modified`.
-    public var lastModified: String?
+    package var lastModified: String?
     /// The value of `Date`.
-    public var date: String?
+    package var date: String?
     /// The value of `Content-Type`.
     public var contentType = "application/octet-stream"
     /// Fields added to every 200 and 206.
     public var extraHeaders: [(String, String)] = []
     /// The value of `Accept-Ranges`.
-    public var acceptRanges: String? = "bytes"
+    package var acceptRanges: String? = "bytes"
     /// Whether the server obeys `Range`; otherwise it answers 200 with the whole content.
     public var honoursRange = true
     /// Whether the server obeys `If-Range`; otherwise it answers 206 even if the validator does not match.
@@ -61,14 +61,14 @@ public struct FileResource: Sendable {
     }
 
     /// Makes a resource without faults.
-    public init(content: TestContent, etag: String? = nil, lastModified: String? = nil) {
+    package init(content: TestContent, etag: String? = nil, lastModified: String? = nil) {
         self.content = content
         self.etag = etag
         self.lastModified = lastModified
     }
 
     /// Returns the answer to a request, with the faults that are set.
-    public func reply(to request: TestRequest) -> TestReply {
+    package func reply(to request: TestRequest) -> TestReply {
         guard ["GET", "HEAD"].contains(request.method) else {
             return kept(.empty(405, "Method Not Allowed", headers: [("Allow", "GET, HEAD")]), for: request)
         }

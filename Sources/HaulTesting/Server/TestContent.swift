@@ -4,7 +4,7 @@ internal import Foundation
 ///
 /// Bytes past the end are defined too, so that a server can send more than it announced. Generated content goes on;
 /// given content is followed by zeros.
-public struct TestContent: Sendable, Equatable {
+package struct TestContent: Sendable, Equatable {
     /// The seed of generated content: different seeds give different bytes. 0 for given content.
     package let seed: UInt64
     /// The length in bytes.
@@ -15,14 +15,14 @@ public struct TestContent: Sendable, Equatable {
     /// Makes generated content: byte i is a function of the seed and i.
     ///
     /// - Parameter count: length in bytes; a negative number counts as 0.
-    public init(seed: UInt64 = 1, count: Int64) {
+    package init(seed: UInt64 = 1, count: Int64) {
         self.seed = seed
         self.count = max(0, count)
         given = nil
     }
 
     /// Makes content of these bytes.
-    public init(_ bytes: some Sequence<UInt8>) {
+    package init(_ bytes: some Sequence<UInt8>) {
         let bytes = Array(bytes)
         seed = 0
         count = Int64(bytes.count)

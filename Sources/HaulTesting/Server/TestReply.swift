@@ -1,5 +1,5 @@
 /// One action of a ``TestServer`` on the socket. The server adds nothing to a step.
-public enum TestStep: Sendable {
+package enum TestStep: Sendable {
     /// A status line, the header fields and the empty line, verbatim.
     case head(status: Int, reason: String, headers: [(String, String)])
     /// These bytes, verbatim.
@@ -23,20 +23,20 @@ public enum TestStep: Sendable {
 }
 
 /// The answer of a ``TestServer`` to one request: steps, one after the other.
-public struct TestReply: Sendable {
+package struct TestReply: Sendable {
     /// The steps, in their order.
-    public var steps: [TestStep]
+    package var steps: [TestStep]
     /// Whether the connection is kept for another request after the steps; else it ends as with ``TestStep/close``.
-    public var keepsAlive: Bool
+    package var keepsAlive: Bool
 
     /// Makes a reply of these steps.
-    public init(_ steps: [TestStep], keepsAlive: Bool = true) {
+    package init(_ steps: [TestStep], keepsAlive: Bool = true) {
         self.steps = steps
         self.keepsAlive = keepsAlive
     }
 
     /// Returns a correct reply with status 200 and a text.
-    public static func text(_ text: String) -> TestReply {
+    package static func text(_ text: String) -> TestReply {
         let bytes = Array(text.utf8)
         return TestReply([
             .head(status: 200, reason: "OK", headers: [("Content-Length", "\(bytes.count)")]), .raw(bytes),
@@ -44,13 +44,13 @@ public struct TestReply: Sendable {
     }
 
     /// Returns a correct reply with an empty body, for redirects and errors.
-    public static func empty(_ status: Int, _ reason: String, headers: [(String, String)] = []) -> TestReply {
+    package static func empty(_ status: Int, _ reason: String, headers: [(String, String)] = []) -> TestReply {
         TestReply([.head(status: status, reason: reason, headers: headers + [("Content-Length", "0")])])
     }
 }
 
 /// The decision of a ``TestServer`` on a connection that it has accepted.
-public enum ConnectionDecision: Sendable {
+package enum ConnectionDecision: Sendable {
     /// The server serves the connection.
     case serve
     /// The server resets the connection without an answer as soon as the client has sent something, or after 0.2 s.

@@ -1,19 +1,19 @@
 /// A request as a ``TestServer`` received it.
-public struct TestRequest: Sendable {
+package struct TestRequest: Sendable {
     /// The method, such as `GET`.
-    public let method: String
+    package let method: String
     /// The request target as it stood in the request line.
-    public let target: String
+    package let target: String
     /// The header fields in their order and spelling.
-    public let headers: [(String, String)]
+    package let headers: [(String, String)]
     /// The bytes of the body; empty without a body.
-    public let body: [UInt8]
+    package let body: [UInt8]
     /// The IP address of the client; `nil` without a connection.
     package let remoteAddress: String?
     /// The number of the request's connection among all of the server, counted from 1.
     package let connectionNumber: Int
     /// The number of the request among all of the server, counted from 1.
-    public let requestNumber: Int
+    package let requestNumber: Int
     /// Number of other requests that the server was answering when this request came.
     package let othersInProgress: Int
 
@@ -39,14 +39,14 @@ public struct TestRequest: Sendable {
     }
 
     /// The values of a header field, joined with commas; `nil` if there is none. The case of the name does not matter.
-    public subscript(name: String) -> String? {
+    package subscript(name: String) -> String? {
         let wanted = name.lowercased()
         let values = headers.filter { $0.0.lowercased() == wanted }.map { $0.1 }
         return values.isEmpty ? nil : values.joined(separator: ", ")
     }
 
     /// The path of the target, without the query. In the form that a proxy receives, also without scheme and authority.
-    public var path: String {
+    package var path: String {
         var rest = Substring(target)
         if !rest.hasPrefix("/"), let authority = rest.firstRange(of: "://") {
             rest = rest[authority.upperBound...]
@@ -56,7 +56,7 @@ public struct TestRequest: Sendable {
     }
 
     /// The range of `bytes=a-b` or `bytes=a-`; `nil` for every other form and without `Range`.
-    public var range: (first: Int64, last: Int64?)? {
+    package var range: (first: Int64, last: Int64?)? {
         guard let value = self["Range"], value.lowercased().hasPrefix("bytes=") else { return nil }
         let ends = value.dropFirst(6).split(separator: "-", omittingEmptySubsequences: false)
         guard ends.count == 2, let first = Self.position(ends[0]) else { return nil }

@@ -3,7 +3,7 @@ internal import NIOHTTP1
 internal import NIOPosix
 internal import NIOSSL
 
-/// An HTTP/1.1 server on 127.0.0.1 that answers each request as the test defines, with or without faults.
+/// An HTTP/1.1 server on 127.0.0.1 that serves files, with or without faults.
 ///
 /// ```swift
 /// let server = try await TestServer.start(serving: ["/file.bin": FileResource(bytes, etag: "\"1\"")])
@@ -59,7 +59,7 @@ public final class TestServer: Sendable {
     ///   - onAccept: decides on a connection by its number, counted from 1.
     ///   - handler: answers a request. The server calls it on one of its threads: it must not block.
     /// - Throws: the error of the system if the server cannot listen or the certificate cannot be read.
-    public static func start(
+    package static func start(
         host: String = "127.0.0.1",
         port: Int = 0,
         tls: TestCertificate? = nil,
@@ -95,7 +95,7 @@ public final class TestServer: Sendable {
     }
 
     /// The requests received so far, in the order of their numbers.
-    public var requests: [TestRequest] { log.entries }
+    package var requests: [TestRequest] { log.entries }
 
     /// Number of body bytes that the system took from the server so far. A client can have read a little less.
     package var bodyBytesSent: Int64 { log.bodyBytesSent }
