@@ -69,36 +69,3 @@ extension DownloadSnapshot: Codable {
         try values.encodeIfPresent(finalURL.map { CodedURL($0) }, forKey: .finalURL)
     }
 }
-
-extension CompletedDownload: Codable {
-    private enum CodingKeys: String, CodingKey { case id, path, bytes, proof, alreadyExisted, finalURL }
-
-    /// Decodes what ``encode(to:)`` wrote.
-    ///
-    /// - Throws: `DecodingError`.
-    public init(from decoder: any Decoder) throws {
-        let values = try decoder.container(keyedBy: CodingKeys.self)
-        self.init(
-            id: try values.decode(DownloadID.self, forKey: .id),
-            path: try values.decode(String.self, forKey: .path),
-            bytes: try values.decode(Int64.self, forKey: .bytes),
-            proof: try values.decode(Proof.self, forKey: .proof),
-            alreadyExisted: try values.decode(Bool.self, forKey: .alreadyExisted),
-            finalURL: try values.decodeIfPresent(CodedURL.self, forKey: .finalURL)?.url
-        )
-    }
-
-    /// Encodes every property that has a value, under its own name. The URL is masked unless the encoder has
-    /// ``Swift/CodingUserInfoKey/keepsSecrets``.
-    ///
-    /// - Throws: `EncodingError`.
-    public func encode(to encoder: any Encoder) throws {
-        var values = encoder.container(keyedBy: CodingKeys.self)
-        try values.encode(id, forKey: .id)
-        try values.encode(path, forKey: .path)
-        try values.encode(bytes, forKey: .bytes)
-        try values.encode(proof, forKey: .proof)
-        try values.encode(alreadyExisted, forKey: .alreadyExisted)
-        try values.encodeIfPresent(finalURL.map { CodedURL($0) }, forKey: .finalURL)
-    }
-}

@@ -203,8 +203,9 @@ public struct DownloadSnapshot: Sendable, Hashable, Identifiable {
     }
 }
 
-/// The file of a completed download.
-public struct CompletedDownload: Sendable, Hashable {
+/// The file of a completed download. Encoded with a masked URL unless the encoder has
+/// ``Swift/CodingUserInfoKey/keepsSecrets``.
+public struct CompletedDownload: Sendable, Hashable, Codable {
     /// The id of the download.
     public let id: DownloadID
     /// Absolute path of the file.
@@ -266,4 +267,19 @@ public enum DownloadEvent: Sendable, Hashable {
     case progressed(DownloadSnapshot)
     /// The run has ended. The last event of a run, sent exactly once.
     case ended(DownloadOutcome)
+}
+
+// The compiler writes `init(from:)` and `encode(to:)` of `CompletedDownload`. For its URL they call the functions below,
+// which only this file sees.
+
+extension KeyedDecodingContainer {
+    fileprivate func decodeIfPresent(_ type: URL.Type, forKey key: Key) throws -> URL? {
+        try decodeIfPresent(CodedURL.self, forKey: key)?.url
+    }
+}
+
+extension KeyedEncodingContainer {
+    fileprivate mutating func encodeIfPresent(_ url: URL?, forKey key: Key) throws {
+        try encodeIfPresent(url.map { CodedURL($0) }, forKey: key)
+    }
 }

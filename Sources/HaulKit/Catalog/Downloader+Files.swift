@@ -1,5 +1,3 @@
-public import Foundation
-
 extension Downloader {
     /// Calls about the files of downloads: list finished files, find missing files, remove old files.
     public nonisolated var files: Files { Files(downloader: self) }

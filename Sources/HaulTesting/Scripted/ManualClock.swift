@@ -38,7 +38,7 @@ public final class ManualClock: Clock {
 
     /// Makes a clock that stands still.
     ///
-    /// - Parameter startDate: the first ``date``. Timetables and links that expire depend on the date.
+    /// - Parameter startDate: the date at which the clock begins. Timetables and links that expire depend on the date.
     public init(startDate: Date = Date()) { self.startDate = startDate }
 
     /// The present moment.
@@ -48,7 +48,7 @@ public final class ManualClock: Clock {
     public var minimumResolution: Duration { .nanoseconds(1) }
 
     /// The date of the clock: the start date plus the time that has passed on this clock.
-    public var date: Date {
+    package var date: Date {
         let (seconds, attoseconds) = now.elapsed.components
         return startDate.addingTimeInterval(Double(seconds) + Double(attoseconds) * 1e-18)
     }
