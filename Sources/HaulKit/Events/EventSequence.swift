@@ -6,13 +6,13 @@ public struct EventSequence<Element: Sendable>: AsyncSequence, Sendable {
     /// The sequence does not throw.
     public typealias Failure = Never
 
-    private let subscribe: @Sendable () -> Subscription<Element>
+    private let makeSubscription: @Sendable () -> Subscription<Element>
 
     /// - Parameter subscribe: begins to read; called once for each iteration.
-    init(_ subscribe: @escaping @Sendable () -> Subscription<Element>) { self.subscribe = subscribe }
+    init(_ subscribe: @escaping @Sendable () -> Subscription<Element>) { makeSubscription = subscribe }
 
     /// Begins to read the events.
-    public func makeAsyncIterator() -> Iterator { Iterator(subscribe()) }
+    public func makeAsyncIterator() -> Iterator { Iterator(makeSubscription()) }
 
     /// Reads the events of an ``EventSequence``. Holds its queue. Use it in one task at a time.
     public struct Iterator: AsyncIteratorProtocol {
