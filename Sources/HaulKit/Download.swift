@@ -71,7 +71,8 @@ public struct Download: Sendable, Identifiable {
         case cancel
     }
 
-    /// Waits for the end of the run as ``result(onCancel:)`` does, and returns its outcome: a file, an error or a cancellation.
+    /// Waits for the end of the run as ``result(onCancel:)`` does, and returns its outcome: a file, an error or a
+    /// cancellation.
     ///
     /// ```swift
     /// switch await download.outcome() {
@@ -107,8 +108,8 @@ public struct Download: Sendable, Identifiable {
     ///
     /// A running download whose pause the store cannot record is paused until the process ends.
     ///
-    /// - Throws: ``DownloadError`` with code ``DownloadError/Code/notFound`` if the store has no such download any more,
-    ///   ``DownloadError/Code/storeFailed``, ``DownloadError/Code/diskFull`` or ``DownloadError/Code/shutDown``.
+    /// - Throws: ``DownloadError`` with code ``DownloadError/Code/notFound`` if the store has no such download any
+    ///   more, ``DownloadError/Code/storeFailed``, ``DownloadError/Code/diskFull`` or ``DownloadError/Code/shutDown``.
     public func pause() async throws(DownloadError) { try await downloader.pause(id) }
 
     /// Queues the download if it is paused or failed; it keeps its bytes. If another process runs the download by now,
@@ -163,8 +164,8 @@ public struct Download: Sendable, Identifiable {
     /// decides about another file in its place. An unchanged file stays, and an unfinished download continues.
     ///
     /// - Returns: the handle of the new run; without a new run, a handle of the present one.
-    /// - Throws: ``DownloadError`` with code ``DownloadError/Code/notFound`` if the store has no such download any more;
-    ///   otherwise as ``Downloader/add(_:)-(DownloadRequest)``.
+    /// - Throws: ``DownloadError`` with code ``DownloadError/Code/notFound`` if the store has no such download any
+    ///   more; otherwise as ``Downloader/add(_:)-(DownloadRequest)``.
     @discardableResult
     public func fetchAgain() async throws(DownloadError) -> Download { try await downloader.fetchAgain(id) }
 
@@ -199,8 +200,8 @@ public struct Download: Sendable, Identifiable {
 
     /// Removes the download from the store in any state; an unfinished download is cancelled first.
     ///
-    /// - Parameter deletingFile: also deletes a finished file that is unchanged. ``result(onCancel:)`` of the handles then throws
-    ///   ``DownloadError/Code/cancelled``. Otherwise the result remains. Default: `false`.
+    /// - Parameter deletingFile: also deletes a finished file that is unchanged. ``result(onCancel:)`` of the handles
+    ///   then throws ``DownloadError/Code/cancelled``. Otherwise the result remains. Default: `false`.
     /// - Throws: ``DownloadError`` if the file or the record cannot be removed; with code
     ///   ``DownloadError/Code/notFound`` if the store has no such download any more; ``DownloadError/Code/shutDown``.
     public func remove(deletingFile: Bool = false) async throws(DownloadError) {

@@ -9,8 +9,8 @@ public import Foundation
 /// let page = try await downloader.list(DownloadFilter(states: [.failed], group: "Swift course", limit: 50))
 /// ```
 ///
-/// All conditions must match. Ids, keys, groups and owners that the store does not have match nothing. The store answers
-/// every filter without a predicate, so the cost does not grow with the number of downloads in memory.
+/// All conditions must match. Ids, keys, groups and owners that the store does not have match nothing. The store
+/// answers every filter without a predicate, so the cost does not grow with the number of downloads in memory.
 ///
 /// With ``Downloader/Configuration/Restoration/onRequest``, pause, resume, retry, cancel and remove skip the downloads
 /// that another live process owns.
@@ -75,11 +75,13 @@ public struct DownloadFilter: Sendable, Hashable {
     ///   - text: text that occurs in the request's URL, the path or the key. ASCII letters match without case, as with
     ///     SQLite's LIKE.
     ///   - added: time at which the download was added, upper bound excluded.
-    ///   - ended: time at which the last run ended, upper bound excluded. A range excludes downloads that have not ended.
+    ///   - ended: time at which the last run ended, upper bound excluded. A range excludes downloads that have not
+    ///     ended.
     ///   - order: the order of the list.
     ///   - isDescending: reverses the order.
     ///   - offset: number of matching downloads to skip; a negative number counts as 0.
-    ///   - limit: largest number of downloads to return or to change; `nil` for no limit. A negative number counts as 0.
+    ///   - limit: largest number of downloads to return or to change; `nil` for no limit. A negative number counts as
+    ///     0.
     ///   - predicate: a further condition, which the store cannot evaluate. Every download that matches the other
     ///     conditions is read from the store, 1,000 at a time. Two filters with a predicate are equal only if one is a
     ///     copy of the other.

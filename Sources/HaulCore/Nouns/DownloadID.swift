@@ -64,8 +64,8 @@ public struct DownloadID: Sendable, Hashable, CustomStringConvertible {
         return UUID(uuid: bytes)
     }
 
-    /// The UUID in lower-case hexadecimal, 8-4-4-4-12, which an application may store. This code and the parser are hand-written for speed, because
-    /// this text identifies each record of the store, which writes it several times.
+    /// The UUID in lower-case hexadecimal, 8-4-4-4-12, which an application may store. This code and the parser are
+    /// hand-written for speed, because this text identifies each record of the store, which writes it several times.
     public var description: String {
         withUnsafeBytes(of: rawValue.uuid) { bytes in
             String(unsafeUninitializedCapacity: 36) { text in

@@ -269,8 +269,8 @@ public enum DownloadEvent: Sendable, Hashable {
     case ended(DownloadOutcome)
 }
 
-// The compiler writes `init(from:)` and `encode(to:)` of `CompletedDownload`. For its URL they call the functions below,
-// which only this file sees.
+// The compiler writes `init(from:)` and `encode(to:)` of `CompletedDownload`. For its URL they call the functions
+// below, which only this file sees.
 
 extension KeyedDecodingContainer {
     fileprivate func decodeIfPresent(_ type: URL.Type, forKey key: Key) throws -> URL? {

@@ -144,8 +144,8 @@ extension Download {
     /// Returns the state of the finished file, or `nil` while the download is not complete. See
     /// ``Download/fetchAgain()``.
     ///
-    /// - Throws: ``DownloadError`` with code ``DownloadError/Code/notFound`` if the store has no such download any more;
-    ///   with a disk code if the file cannot be examined; ``DownloadError/Code/storeFailed`` or
+    /// - Throws: ``DownloadError`` with code ``DownloadError/Code/notFound`` if the store has no such download any
+    ///   more; with a disk code if the file cannot be examined; ``DownloadError/Code/storeFailed`` or
     ///   ``DownloadError/Code/shutDown``.
     public func fileState() async throws(DownloadError) -> FileState? { try await downloader.fileState(id) }
 }

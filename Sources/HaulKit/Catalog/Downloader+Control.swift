@@ -98,7 +98,8 @@ extension Downloader {
     }
 
     /// Queues the paused downloads of a filter. Failed downloads do not change (see ``retry(_:)``), unless the filter
-    /// names them: by ids, by keys, or by a set of states that has ``DownloadSnapshot/State/failed``. So `resume(.ids([id]))` is ``Download/resume()``.
+    /// names them: by ids, by keys, or by a set of states that has ``DownloadSnapshot/State/failed``. So
+    /// `resume(.ids([id]))` is ``Download/resume()``.
     ///
     /// - Returns: the number of downloads queued.
     /// - Throws: as ``pause(_:)``.

@@ -17,9 +17,9 @@ extension Downloader {
     /// Settings that are read only when a downloader opens keep their values, and the call returns their paths:
     /// `network.monitor`, `meter`, `cookies`, `collectsCookies` and `certificateAuthorities`; `storage.name`,
     /// `stateFolder`, `isInMemory`, `movingRoot`, `restoration`, `resumesAtStart` and `remembersSettings`;
-    /// `hooks.limits` and `notifier`; `telemetry.metrics` and `logger`. All other settings apply when the call returns; each setting says when a change applies to
-    /// downloads that already run. If fewer downloads may run now, those that run continue. Downloads that may not run
-    /// at all now are held.
+    /// `hooks.limits` and `notifier`; `telemetry.metrics` and `logger`. All other settings apply when the call returns;
+    /// each setting says when a change applies to downloads that already run. If fewer downloads may run now, those
+    /// that run continue. Downloads that may not run at all now are held.
     ///
     /// If the hooks change, pending deliveries of the former hooks are completed. Ends before this call then do not
     /// count for ``HookEvent/groupEnded`` and ``HookEvent/allCompleted``.
@@ -63,8 +63,8 @@ extension Downloader {
 
     /// Applies settings, unless other settings were applied since `revision`.
     ///
-    /// - Returns: the paths of the fixed settings that were to change; `nil` when other settings were applied first, and nothing has
-    ///   changed.
+    /// - Returns: the paths of the fixed settings that were to change; `nil` when other settings were applied first,
+    ///   and nothing has changed.
     private func take(_ settings: Configuration, ifStillAt revision: Int) async throws(DownloadError)
         -> Set<String>?
     {

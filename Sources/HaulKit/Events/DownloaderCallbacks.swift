@@ -36,8 +36,8 @@ public struct DownloaderCallbacks: Sendable {
 /// A source of events for closures: a ``Downloader``, a ``DownloadGroup``, or a chain of such closures.
 ///
 /// A closure is called for events after it was attached. Closures of one chain are called one after another, in the
-/// order of the events. They run on the main actor and may use its state; the closures of ``onEvent(_:)`` run on Swift's
-/// global executor.
+/// order of the events. They run on the main actor and may use its state; the closures of ``onEvent(_:)`` run on
+/// Swift's global executor.
 public protocol DownloadCallbackSource {
     /// A chain to attach closures to.
     var callbacks: DownloaderCallbacks { get }

@@ -1,7 +1,7 @@
 /// Events that any number of tasks read, one after another: ``DownloadEvents`` and ``DownloaderEvents``.
 ///
-/// An iteration ends when its task is cancelled. In a task of a `ServiceGroup` (ServiceLifecycle) it ends at the group's
-/// graceful shutdown, after the events that happened before it.
+/// An iteration ends when its task is cancelled. In a task of a `ServiceGroup` (ServiceLifecycle) it ends at the
+/// group's graceful shutdown, after the events that happened before it.
 public struct EventSequence<Element: Sendable>: AsyncSequence, Sendable {
     /// The sequence does not throw.
     public typealias Failure = Never
