@@ -17,6 +17,7 @@ package struct FragmentedMovie: Sendable, Hashable {
     /// - Throws: ``MediaError`` if it is not the beginning of a fragmented film, or if its samples are encrypted.
     package init(_ bytes: [UInt8]) throws(MediaError) {
         guard bytes.count <= Self.maximumLength else { throw .tooLarge("moov", bytes: Int64(bytes.count)) }
+        try BoxHeader.checkStart(bytes[...])
         let outer = try Box.all(in: bytes[...])
         brands = try outer.first("ftyp").map(Self.brands) ?? []
         boxes = try Box.all(in: try outer.required("moov", in: "init section").content)

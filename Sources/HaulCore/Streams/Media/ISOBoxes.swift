@@ -55,6 +55,17 @@ package struct BoxHeader: Sendable, Hashable {
     }
 }
 
+extension BoxHeader {
+    /// Refuses bytes that begin with none of the boxes that a file or a segment begins with: a page, or a key's answer.
+    static func checkStart(_ bytes: ArraySlice<UInt8>) throws(MediaError) {
+        let types: Set<BoxType> = [
+            "ftyp", "styp", "moov", "moof", "mdat", "sidx", "ssix", "emsg", "prft", "free", "skip", "wide", "uuid",
+        ]
+        let type = bytes.dropFirst(4).prefix(4).reduce(0 as UInt32) { $0 << 8 | UInt32($1) }
+        guard bytes.count >= 8, types.contains(BoxType(rawValue: type)) else { throw .notABox(position: 0) }
+    }
+}
+
 extension BoxType {
     /// Whether each byte is a printable ASCII character or `©`. An HTML page or encrypted bytes fail here.
     var isPlausible: Bool {

@@ -67,6 +67,7 @@ package struct SegmentScan: Sendable {
                 wanted = next(atLeast: 0)
                 return
             }
+            if left == range.upperBound - range.lowerBound { try BoxHeader.checkStart(rest) }
             let header = try BoxHeader(
                 rest.prefix(BoxHeader.maximumLength),
                 available: left,
