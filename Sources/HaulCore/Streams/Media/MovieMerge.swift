@@ -50,7 +50,8 @@ package struct MovieMerge: Sendable {
 
     /// - Parameters:
     ///   - renditions: The picture first.
-    ///   - fragments: Number of segments of the longest rendition, for the size of the index.
+    ///   - fragments: Number of segments of the longest rendition, for the size of the index. A live stream, whose
+    ///     number is not known, takes the most entries: `Int.max`.
     package init(_ renditions: [Rendition], fragments: Int) throws(MediaError) {
         guard renditions.count <= Self.maximumRenditions else { throw .tooMany("moov") }
         self.renditions = renditions
