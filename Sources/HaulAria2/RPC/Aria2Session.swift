@@ -41,7 +41,7 @@ package actor Aria2Session: Aria2Methods {
     var changedOptions: [DownloadID: Aria2Options] = [:]
     /// URIs that clients have changed since the download was added.
     var changedURIs: [DownloadID: [String]] = [:]
-    private var names = Aria2Names()
+    private var gids = Aria2GIDs()
     /// Downloads whose start has been reported.
     private var running: Set<DownloadID> = []
     private nonisolated let events: DownloaderEvents
@@ -78,8 +78,8 @@ package actor Aria2Session: Aria2Methods {
     }
 
     func gid(of snapshot: DownloadSnapshot) -> GID {
-        names.isKnown(snapshot.id)
-            ? names.gid(of: snapshot.id) : Aria2Record(snapshot.metadata).gid ?? GID(snapshot.id)
+        gids.isKnown(snapshot.id)
+            ? gids.gid(of: snapshot.id) : Aria2Record(snapshot.metadata).gid ?? GID(snapshot.id)
     }
 
     /// Returns the GID of a text, for messages about removed downloads.
@@ -96,8 +96,8 @@ package actor Aria2Session: Aria2Methods {
     }
 
     func isTaken(_ gid: GID) async throws(Aria2Error) -> Bool {
-        try await readNames()
-        return names[gid] != nil || removed.entries.contains { $0.gid == gid }
+        try await readGIDs()
+        return gids[gid] != nil || removed.entries.contains { $0.gid == gid }
     }
 
     /// Finds the download of a GID, or of the beginning of one.
@@ -105,11 +105,11 @@ package actor Aria2Session: Aria2Methods {
         guard let range = GID.range(ofPrefix: text) else {
             throw Aria2Error(.unknown, "Invalid GID \(HostCheck.printable(text))")
         }
-        try await readNames()
-        let present = names.names(in: range)
+        try await readGIDs()
+        let present = gids.all(in: range)
         let gone = removed.entries.filter { range.contains($0.gid.number) }
         guard present.count + gone.count < 2 else { throw Aria2Error(.unknown, "GID \(text) is not unique") }
-        if let gid = present.first, let id = names[gid] { return .download(id, gid) }
+        if let gid = present.first, let id = gids[gid] { return .download(id, gid) }
         if let entry = gone.first { return .removed(entry) }
         throw Self.notFound(text)
     }
@@ -124,16 +124,16 @@ package actor Aria2Session: Aria2Methods {
         let downloader = downloader
         let snapshot = try await engine { () throws(DownloadError) in try await downloader.list(.ids([id])).first }
         guard let snapshot else {
-            names.remove(id)
+            gids.remove(id)
             throw Self.notFound(text)
         }
         return (snapshot, gid)
     }
 
-    func note(_ id: DownloadID, _ gid: GID?) { names.insert(id, gid) }
+    func note(_ id: DownloadID, _ gid: GID?) { gids.insert(id, gid) }
 
     /// Reads the GIDs of all downloads once. Events report later ones.
-    private func readNames() async throws(Aria2Error) {
+    private func readGIDs() async throws(Aria2Error) {
         let task: Task<Void, any Error>
         if let reading {
             task = reading
@@ -154,7 +154,7 @@ package actor Aria2Session: Aria2Methods {
         while true {
             let page = try await downloader.list(filter)
             for snapshot in page where gone?.contains(snapshot.id) != true {
-                names.insert(snapshot.id, Aria2Record(snapshot.metadata).gid)
+                gids.insert(snapshot.id, Aria2Record(snapshot.metadata).gid)
             }
             if page.count < 1000 { break }
             filter.offset += page.count
@@ -165,13 +165,13 @@ package actor Aria2Session: Aria2Methods {
 
     private func follow(_ event: DownloaderEvent) {
         switch event {
-        case .added(let snapshot): names.insert(snapshot.id, Aria2Record(snapshot.metadata).gid)
+        case .added(let snapshot): gids.insert(snapshot.id, Aria2Record(snapshot.metadata).gid)
         case .changed(let snapshot), .progressed(let snapshot): tell(snapshot)
         case .ended(let snapshot, let outcome): tell(snapshot, outcome)
         case .removed(let id, _):
             running.remove(id)
             gone?.insert(id)
-            names.remove(id)
+            gids.remove(id)
             changedOptions[id] = nil
             changedURIs[id] = nil
         // This listener was far behind: the GIDs are read again when one is needed.

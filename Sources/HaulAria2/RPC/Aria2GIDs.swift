@@ -3,12 +3,10 @@ internal import HaulKit
 
 /// Maps GIDs to downloads. The GID of most downloads is the second half of their id, so only other GIDs are stored
 /// twice.
-struct Aria2Names {
+struct Aria2GIDs {
     private var ids: [UInt64: DownloadID] = [:]
     /// GIDs that a client or a session file chose, by download.
     private var chosen: [DownloadID: UInt64] = [:]
-
-    var count: Int { ids.count }
 
     func gid(of id: DownloadID) -> GID { chosen[id].flatMap { GID(number: $0) } ?? GID(id) }
 
@@ -31,7 +29,7 @@ struct Aria2Names {
     subscript(gid: GID) -> DownloadID? { ids[gid.number] }
 
     /// Returns at most two GIDs in a range.
-    func names(in range: ClosedRange<UInt64>) -> [GID] {
+    func all(in range: ClosedRange<UInt64>) -> [GID] {
         if range.lowerBound == range.upperBound {
             guard ids[range.lowerBound] != nil, let gid = GID(number: range.lowerBound) else { return [] }
             return [gid]
