@@ -45,11 +45,11 @@ struct Registration: Sendable, Hashable {
     /// Duration of a lease from the last beat, by the database's clock.
     var leaseTime: Duration
     /// Leases taken over from the predecessor.
-    var leases: [Lease] = []
+    var leases: [LeasedItem] = []
 }
 
 struct Claim: Sendable, Hashable {
-    var leases: [Lease] = []
+    var leases: [LeasedItem] = []
     /// Whether nothing waits or runs in the whole queue.
     var isDrained = false
     /// Whether the queue is paused or draining, and therefore gives nothing out.

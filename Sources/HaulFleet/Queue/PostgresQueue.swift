@@ -32,7 +32,7 @@ package final class PostgresQueue: LeaseQueue {
             let parameters: [SQLParameter] = [.int(SchemaInstaller.version), .text(label), .int(predecessor)]
             guard let row = try session.execute(register, parameters).first else { throw Self.noAnswer }
             let worker = try row.int(0, as: WorkerID.self)
-            let leases = try session.execute(held, [.int(worker)]).map { row throws(FleetError) in try Lease(row) }
+            let leases = try session.execute(held, [.int(worker)]).map { row throws(FleetError) in try LeasedItem(row) }
             return Registration(worker: worker, leaseTime: .seconds(try row.int(1, as: Int64.self)), leases: leases)
         }
     }
@@ -77,7 +77,7 @@ package final class PostgresQueue: LeaseQueue {
             throw error
         }
         guard let first = rows.first, first.isNull(0) else {
-            return Claim(leases: try rows.map { row throws(FleetError) in try Lease(row) })
+            return Claim(leases: try rows.map { row throws(FleetError) in try LeasedItem(row) })
         }
         return Claim(
             isDrained: try first.bool(13),
@@ -204,7 +204,7 @@ private struct ClaimNumbers: Sendable {
     }
 }
 
-extension Lease {
+extension LeasedItem {
     /// Reads a row of the type `granted`.
     fileprivate init(_ row: DatabaseRow) throws(FleetError) {
         self.init(

@@ -115,7 +115,7 @@ package actor FleetWorker {
     // MARK: Actions
 
     private func perform(_ actions: [WorkerAction]) {
-        var begun: [Lease] = []
+        var begun: [LeasedItem] = []
         for action in actions {
             if case .begin(let lease) = action {
                 begun.append(lease)

@@ -12,7 +12,7 @@ struct HeldItem: Sendable, Equatable {
         case reporting
     }
 
-    let lease: Lease
+    let lease: LeasedItem
     var stage: Stage
 }
 

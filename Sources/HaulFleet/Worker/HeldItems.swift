@@ -25,10 +25,10 @@ struct HeldItems: Sendable, Equatable {
     var isAnyPublishing: Bool { items.values.contains(where: \.stage.isPublishing) }
 
     /// Adds an item that waits for its download.
-    mutating func add(_ lease: Lease) { items[lease.key] = HeldItem(lease: lease, stage: .waiting) }
+    mutating func add(_ lease: LeasedItem) { items[lease.key] = HeldItem(lease: lease, stage: .waiting) }
 
     /// - Returns: the lease of the item; `nil` if the worker does not hold it.
-    mutating func beginDownload(_ key: LeaseKey) -> Lease? {
+    mutating func beginDownload(_ key: LeaseKey) -> LeasedItem? {
         items[key]?.stage = .downloading
         return items[key]?.lease
     }

@@ -66,7 +66,7 @@ extension HostPacer {
             hosts[name]?.blockedUntil.map { $0 + .milliseconds(250) < until } ?? true
         }
 
-        mutating func addFree(_ lease: Lease) {
+        mutating func addFree(_ lease: LeasedItem) {
             if free[lease.hostID] == nil {
                 guard let name = HostName(url: lease.url)?.text else { return }
                 free[lease.hostID] = (name, 0)

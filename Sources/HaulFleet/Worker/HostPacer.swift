@@ -54,7 +54,7 @@ final class HostPacer: RequestAdmission {
     // MARK: Hosts
 
     /// Adds a lease with its start time. The caller must call ``release(_:)`` once for each call.
-    func add(_ lease: Lease) {
+    func add(_ lease: LeasedItem) {
         guard lease.hasHostLimits else { return state.withLock { $0.addFree(lease) } }
         guard let name = HostName(url: lease.url)?.text else { return }
         let now = time.now()
@@ -70,7 +70,7 @@ final class HostPacer: RequestAdmission {
     }
 
     /// Removes a lease that the worker no longer holds.
-    func release(_ lease: Lease) {
+    func release(_ lease: LeasedItem) {
         guard lease.hasHostLimits else { return state.withLock { $0.releaseFree(lease.hostID) } }
         guard let name = HostName(url: lease.url)?.text else { return }
         let now = time.now()
@@ -230,6 +230,6 @@ final class HostPacer: RequestAdmission {
     }
 }
 
-extension Lease {
+extension LeasedItem {
     fileprivate var hasHostLimits: Bool { gap > .zero || connections != nil }
 }

@@ -5,7 +5,7 @@ internal import Logging
 /// Regular checks of running downloads: partial files that other workers may continue, and bodies that do not end.
 extension ItemDownloads {
     /// Copies the partial file that another worker left for the item, if there is one. Returns whether it was copied.
-    func takesPartial(of lease: Lease) async -> Bool {
+    func takesPartial(of lease: LeasedItem) async -> Bool {
         guard let partials, lease.key.epoch > 1, lease.checksum != nil else { return false }
         do {
             // The downloader continues a file of this worker without a copy.

@@ -9,9 +9,9 @@ internal import Logging
 actor ItemDownloads {
     nonisolated let pacer: HostPacer
     enum Command: Sendable {
-        case keepOnly([Lease], isSameQueue: Bool)
+        case keepOnly([LeasedItem], isSameQueue: Bool)
         case forgetFinished
-        case begin([Lease])
+        case begin([LeasedItem])
         case suspend(LeaseKey)
         case resume(LeaseKey)
         case discard(LeaseKey, keepsBytes: Bool)
@@ -21,7 +21,7 @@ actor ItemDownloads {
     }
 
     struct Item {
-        var lease: Lease
+        var lease: LeasedItem
         var download: Download
         /// Whether the worker has suspended the item or given it back.
         var isSuspended = false
@@ -114,12 +114,12 @@ actor ItemDownloads {
     ///
     /// - Parameter isSameQueue: whether the existing downloads are of this queue. Item numbers have another meaning in
     ///   another queue.
-    nonisolated func keepOnly(_ leases: [Lease], isSameQueue: Bool) {
+    nonisolated func keepOnly(_ leases: [LeasedItem], isSameQueue: Bool) {
         inbox.yield(.keepOnly(leases, isSameQueue: isSameQueue))
     }
     /// Removes the partial files of items that other workers have ended.
     nonisolated func forgetFinished() { inbox.yield(.forgetFinished) }
-    nonisolated func begin(_ leases: [Lease]) { inbox.yield(.begin(leases)) }
+    nonisolated func begin(_ leases: [LeasedItem]) { inbox.yield(.begin(leases)) }
     nonisolated func suspend(_ key: LeaseKey) { inbox.yield(.suspend(key)) }
     nonisolated func resume(_ key: LeaseKey) { inbox.yield(.resume(key)) }
     nonisolated func discard(_ key: LeaseKey, keepsBytes: Bool) { inbox.yield(.discard(key, keepsBytes: keepsBytes)) }
@@ -155,7 +155,7 @@ actor ItemDownloads {
     static func key(_ item: Int64) -> String { "\(keyPrefix)\(item)" }
     static func item(_ key: String) -> Int64? { Int64(key.dropFirst(keyPrefix.count)) }
 
-    private func request(_ lease: Lease) throws(DownloadError) -> DownloadRequest {
+    private func request(_ lease: LeasedItem) throws(DownloadError) -> DownloadRequest {
         guard let url = URL(string: lease.url) else {
             throw DownloadError(code: .invalidURL, message: "The item's URL is no URL.")
         }
@@ -169,7 +169,7 @@ actor ItemDownloads {
         return request
     }
 
-    private func beginNow(_ leases: [Lease]) async {
+    private func beginNow(_ leases: [LeasedItem]) async {
         // The remains of an item must be removed before the item begins again under the same key.
         let begun = Set(leases.map(\.key.item))
         if leftovers.hasUnwanted(of: begun) { await removeUnwanted() }
@@ -181,7 +181,7 @@ actor ItemDownloads {
             for lease in leases { end(lease.key, .notTried(pausesClaims: true)) }
             return
         }
-        var (wanted, requests): ([Lease], [DownloadRequest]) = ([], [])
+        var (wanted, requests): ([LeasedItem], [DownloadRequest]) = ([], [])
         for lease in leases {
             do throws(DownloadError) {
                 var request = try request(lease)
@@ -209,7 +209,7 @@ actor ItemDownloads {
         await BlockingExecutor.system.run { [stagingFolder] in SystemCalls.isFolder(stagingFolder) }
     }
 
-    private func follow(_ download: Download, _ lease: Lease) {
+    private func follow(_ download: Download, _ lease: LeasedItem) {
         Task {
             for await event in download.ending {
                 guard case .ended(let outcome) = event else { continue }
@@ -218,7 +218,7 @@ actor ItemDownloads {
         }
     }
 
-    private func ended(_ lease: Lease, _ download: Download, _ outcome: DownloadOutcome) async {
+    private func ended(_ lease: LeasedItem, _ download: Download, _ outcome: DownloadOutcome) async {
         guard items[lease.key.item]?.lease.key == lease.key else { return }
         switch outcome {
         case .completed(let file): await completed(lease, file)
@@ -246,7 +246,7 @@ actor ItemDownloads {
 
     /// Whether the item is to blame for a full disk: the file is larger than the free space, or has no known length and
     /// may never end. Such an item fails and its bytes are removed. Other items wait for space.
-    private func doesNotFit(_ snapshot: DownloadSnapshot, _ lease: Lease) async -> Bool {
+    private func doesNotFit(_ snapshot: DownloadSnapshot, _ lease: LeasedItem) async -> Bool {
         guard let total = snapshot.totalBytes ?? lease.size else { return true }
         do throws(DownloadError) {
             guard let free = try await downloader.files.freeDiskSpace(at: stagingFolder) else { return false }
@@ -257,7 +257,7 @@ actor ItemDownloads {
     /// A disk with less free space counts as full, whatever is downloaded.
     private static let leastFree: Int64 = 64 << 20
 
-    private func completed(_ lease: Lease, _ file: CompletedDownload) async {
+    private func completed(_ lease: LeasedItem, _ file: CompletedDownload) async {
         if let digest = proven(lease, file) { return staged(lease, file, digest) }
         guard file.bytes <= Self.smallFile else {
             do throws(DownloadError) {
@@ -282,7 +282,7 @@ actor ItemDownloads {
     /// Maximum size in bytes of the files that are hashed in groups.
     private static let smallFile: Int64 = 256 << 10
 
-    private func staged(_ lease: Lease, _ file: CompletedDownload, _ digest: [UInt8]) {
+    private func staged(_ lease: LeasedItem, _ file: CompletedDownload, _ digest: [UInt8]) {
         items[lease.key.item]?.stagedPath = file.path
         let staged = StagedFile(
             key: lease.key,
@@ -296,7 +296,7 @@ actor ItemDownloads {
     }
 
     /// Returns the SHA-256 of a file that the downloader has verified against it; `nil` for other files.
-    private func proven(_ lease: Lease, _ file: CompletedDownload) -> [UInt8]? {
+    private func proven(_ lease: LeasedItem, _ file: CompletedDownload) -> [UInt8]? {
         guard file.proof == .digest, let text = lease.checksum else { return nil }
         do throws(DownloadError) {
             let checksum = try DownloadRequest.Checksum(text)

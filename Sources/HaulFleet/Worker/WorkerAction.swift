@@ -2,7 +2,7 @@
 enum WorkerAction: Sendable, Equatable {
     case call(WorkerCall)
     /// Downloads the item into the staging folder. Continues with bytes that are there.
-    case begin(Lease)
+    case begin(LeasedItem)
     /// Stops the transfer of an item and keeps its bytes, because the lease is in doubt or lost.
     case suspend(LeaseKey)
     /// Continues a suspended transfer, because the lease is confirmed.

@@ -59,7 +59,7 @@ extension WorkerMachine {
     }
 
     /// Begins items that the queue has leased to the worker.
-    mutating func accept(_ leases: [Lease]) {
+    mutating func accept(_ leases: [LeasedItem]) {
         for lease in leases where items[lease.key] == nil {
             items.add(lease)
             // A database that lost its last commits may give out an epoch twice. While the destination still works on

@@ -26,7 +26,7 @@ extension History {
         push(.restart(process.number, isSameFolder: true), after: delay(upTo: 64 * Self.second))
     }
 
-    private func begin(_ lease: Lease, in process: SimulatedProcess) {
+    private func begin(_ lease: LeasedItem, in process: SimulatedProcess) {
         let item = Int(lease.key.item)
         // A transfer may reuse a complete file that an earlier lease left in this folder, however old the file is.
         let isStaged = process.folder.staged[item] != nil && chance(0.5)
@@ -72,7 +72,7 @@ extension History {
         deliver(.downloadEnded(key, ending(transfer.lease, index, in: process)), to: process)
     }
 
-    private func ending(_ lease: Lease, _ index: Int, in process: SimulatedProcess) -> DownloadEnding {
+    private func ending(_ lease: LeasedItem, _ index: Int, in process: SimulatedProcess) -> DownloadEnding {
         if sources[index].isGone { return .failed(Failure("notFound", "404."), isRetryable: false, retryAfter: nil) }
         if sources[index].failures > 0 {
             sources[index].failures -= 1

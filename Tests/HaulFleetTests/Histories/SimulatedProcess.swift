@@ -13,7 +13,7 @@ final class SimulatedProcess {
     }
 
     struct Transfer {
-        var lease: Lease
+        var lease: LeasedItem
         var remaining: Int64
         /// `nil` while the transfer is suspended.
         var endsAt: Int64?

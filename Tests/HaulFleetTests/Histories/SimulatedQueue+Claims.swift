@@ -25,14 +25,14 @@ extension SimulatedQueue {
     }
 
     /// Returns the leases of one claim of a worker, or of all claims if `number` is `nil`.
-    func held(_ worker: WorkerID, _ number: Int?, at now: Int64) -> [Lease] {
-        var leases: [(start: Int64, lease: Lease)] = []
+    func held(_ worker: WorkerID, _ number: Int?, at now: Int64) -> [LeasedItem] {
+        var leases: [(start: Int64, lease: LeasedItem)] = []
         for index in lease.indices {
             guard let row = lease[index], row.worker == worker, number == nil || row.claimNumber == number else {
                 continue
             }
             let host = hosts[itemHosts[index]]
-            let answer = Lease(
+            let answer = LeasedItem(
                 key: LeaseKey(item: Int64(index + 1), epoch: row.row.epoch),
                 url: "http://host/\(index + 1)",
                 path: "\(index + 1)",

@@ -10,8 +10,8 @@ import Testing
 struct HostPacerTests {
     private let url = "http://paced.example/file"
 
-    private func lease(_ item: Int64, gap: Duration, after: Duration? = .zero, connections: Int? = nil) -> Lease {
-        Lease(
+    private func lease(_ item: Int64, gap: Duration, after: Duration? = .zero, connections: Int? = nil) -> LeasedItem {
+        LeasedItem(
             key: LeaseKey(item: item, epoch: 1),
             url: url,
             path: "file-\(item)",

@@ -6,11 +6,11 @@ import Testing
 @Suite struct WorkerMachineTests {
     private static func second(_ seconds: Double) -> Duration { .milliseconds(Int64(seconds * 1000)) }
 
-    private static func lease(_ item: Int64, epoch: Int32 = 1) -> Lease {
-        Lease(key: LeaseKey(item: item, epoch: epoch), url: "http://h/\(item)", path: "\(item)")
+    private static func lease(_ item: Int64, epoch: Int32 = 1) -> LeasedItem {
+        LeasedItem(key: LeaseKey(item: item, epoch: epoch), url: "http://h/\(item)", path: "\(item)")
     }
 
-    private static func file(_ lease: Lease) -> StagedFile {
+    private static func file(_ lease: LeasedItem) -> StagedFile {
         StagedFile(key: lease.key, stagedPath: "s", path: lease.path, bytes: 1, sha256: Array(repeating: 0, count: 32))
     }
 

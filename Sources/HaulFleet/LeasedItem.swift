@@ -18,7 +18,7 @@ package struct LeaseKey: Sendable, Hashable, Codable, Comparable {
 }
 
 /// An item of the queue that a worker holds.
-package struct Lease: Sendable, Hashable, Codable {
+package struct LeasedItem: Sendable, Hashable, Codable {
     package var key: LeaseKey
     /// The `http` or `https` URL of the file.
     package var url: String
