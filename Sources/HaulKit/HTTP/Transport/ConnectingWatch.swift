@@ -23,13 +23,13 @@ struct ConnectingWatch {
 
     /// Ends a request to an address that is slow to accept the connection while another address accepts, with
     /// ``FasterAddress``.
-    func race(_ ways: ArraySlice<Way>, port: Int) {
-        guard let way = ways.first, let peer = way.peer else { return }
-        let rivals = ways.filter { $0.source == way.source }.compactMap(\.peer?.address)
+    func race(_ paths: ArraySlice<ConnectionPath>, port: Int) {
+        guard let path = paths.first, let peer = path.peer else { return }
+        let rivals = paths.filter { $0.source == path.source }.compactMap(\.peer?.address)
         guard rivals.count > 1 else { return }
         let start = task.eventLoop.scheduleTask(in: TimeAmount(AddressRace.delay)) { [task, delegate, limit] in
             guard !delegate.isConnected else { return }
-            AddressRace.winner(of: rivals, port: port, from: way.source, within: limit).whenSuccess { winner in
+            AddressRace.winner(of: rivals, port: port, from: path.source, within: limit).whenSuccess { winner in
                 guard let winner, winner != peer.address, delegate.abandon() else { return }
                 task.fail(reason: FasterAddress(address: winner))
             }

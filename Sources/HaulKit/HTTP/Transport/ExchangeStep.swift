@@ -3,15 +3,15 @@ internal import NIOCore
 /// One request on the way to the final response.
 struct ExchangeStep: Sendable {
     var redirects: RedirectPolicy
-    /// The ways to the server that are left to try; `nil` until they are known.
-    var ways: ArraySlice<Way>?
-    /// Whether the address of the first way has served a connection.
+    /// Untried paths to the server; `nil` until the paths are known.
+    var paths: ArraySlice<ConnectionPath>?
+    /// Whether the address of the first path has served a connection.
     var isProven = true
     /// Duration of the name lookup, which counts towards the time for connecting.
     var lookupTime: Duration = .zero
-    /// Errors of the previous ways, over which no connection could be made.
+    /// Errors of the previous paths, over which no connection could be made.
     var failures: [TransportError] = []
-    /// Whether all addresses have been tried at once. The first way then has the fastest address.
+    /// Whether all addresses have been tried at once. The first path then has the fastest address.
     var isRaced = false
     /// Number of repetitions of a request that the server did not receive.
     var repeats = 0
@@ -23,11 +23,11 @@ struct ExchangeStep: Sendable {
     /// Returns the step that repeats a request which the server did not receive; `nil` if the request has failed.
     func next(after error: any Error, isConnected: Bool) -> ExchangeStep? {
         var next = self
-        let ways = self.ways ?? []
+        let paths = self.paths ?? []
         if let faster = error as? ConnectingWatch.FasterAddress {
-            next.ways =
-                ways.filter { $0.peer?.address == faster.address }
-                + ways.filter { $0.peer?.address != faster.address }
+            next.paths =
+                paths.filter { $0.peer?.address == faster.address }
+                + paths.filter { $0.peer?.address != faster.address }
             (next.isProven, next.lookupTime) = (false, .zero)
             next.isRaced = true
             return next
@@ -37,11 +37,11 @@ struct ExchangeStep: Sendable {
             next.repeats += 1
             return next
         }
-        let failure = TransportError(error, from: ways.first?.source)
-        guard !isConnected, ways.count > 1, failure.isOfAddress || TransportError.isOfOtherVersion(error) else {
+        let failure = TransportError(error, from: paths.first?.source)
+        guard !isConnected, paths.count > 1, failure.isOfAddress || TransportError.isOfOtherVersion(error) else {
             return nil
         }
-        next.ways = ways.dropFirst()
+        next.paths = paths.dropFirst()
         next.isProven = false
         if failure.isOfAddress { next.failures.append(failure) }
         return next
@@ -56,9 +56,9 @@ struct ExchangeStep: Sendable {
         return 0
     }
 
-    /// Returns the error of a failed request. If no way led to a connection, the errors of all ways count.
-    func failure(_ error: any Error, over way: Way, isConnected: Bool) -> TransportError {
-        let last = TransportError(error, over: way, isConnected: isConnected)
+    /// Returns the error of a failed request. If no path led to a connection, the errors of all paths count.
+    func failure(_ error: any Error, over path: ConnectionPath, isConnected: Bool) -> TransportError {
+        let last = TransportError(error, over: path, isConnected: isConnected)
         guard last.isOfConnecting || TransportError.isOfOtherVersion(error) else { return last }
         return TransportError.told(of: failures + [last])
     }

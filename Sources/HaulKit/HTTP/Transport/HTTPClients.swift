@@ -2,9 +2,9 @@ internal import AsyncHTTPClient
 internal import NIOPosix
 internal import Synchronization
 
-/// Keeps one HTTP client for each ``Way``. AsyncHTTPClient takes the address of a host, like a proxy, only when a
-/// client is made, so a list of many hosts has many clients. The least recently used clients without requests are
-/// closed, with their kept connections.
+/// Keeps one HTTP client for each ``ConnectionPath``. AsyncHTTPClient takes the address of a host, like a proxy, only
+/// when a client is made, so a list of many hosts has many clients. The least recently used clients without requests
+/// are closed, with their kept connections.
 final class HTTPClients: Sendable {
     /// Number of clients without a request that are kept. A client for https takes about 1 MB, mostly for the system's
     /// certificates.
@@ -19,7 +19,7 @@ final class HTTPClients: Sendable {
         var lastUse = 0
     }
     private struct State {
-        var clients: [Way: Entry] = [:]
+        var clients: [ConnectionPath: Entry] = [:]
         var uses = 0
         var isShutDown = false
 
@@ -35,9 +35,11 @@ final class HTTPClients: Sendable {
         }
     }
     private let state = Mutex(State())
-    private let configuration: @Sendable (Way) -> HTTPClient.Configuration
+    private let configuration: @Sendable (ConnectionPath) -> HTTPClient.Configuration
 
-    init(_ configuration: @escaping @Sendable (Way) -> HTTPClient.Configuration) { self.configuration = configuration }
+    init(_ configuration: @escaping @Sendable (ConnectionPath) -> HTTPClient.Configuration) {
+        self.configuration = configuration
+    }
 
     deinit {
         // A client that is not shut down traps. The callback form keeps the client alive until it has shut down.
@@ -45,22 +47,22 @@ final class HTTPClients: Sendable {
     }
 
     /// Returns the client for a request. The caller ends its use with ``release(_:isSettled:)``.
-    func take(_ way: Way) -> HTTPClient {
+    func take(_ path: ConnectionPath) -> HTTPClient {
         let (client, surplus) = state.withLock { state -> (HTTPClient, HTTPClient?) in
             state.uses += 1
-            if let client = state.clients[way]?.client {
-                state.clients[way]?.requests += 1
-                state.clients[way]?.attempts += 1
-                state.clients[way]?.lastUse = state.uses
+            if let client = state.clients[path]?.client {
+                state.clients[path]?.requests += 1
+                state.clients[path]?.attempts += 1
+                state.clients[path]?.lastUse = state.uses
                 return (client, nil)
             }
             let client = HTTPClient(
                 eventLoopGroupProvider: .shared(MultiThreadedEventLoopGroup.singleton),
-                configuration: configuration(way)
+                configuration: configuration(path)
             )
             // A redirect may arrive after the shut-down. Its request fails at once.
             if state.isShutDown { return (client, client) }
-            state.clients[way] = Entry(client: client, requests: 1, attempts: 1, lastUse: state.uses)
+            state.clients[path] = Entry(client: client, requests: 1, attempts: 1, lastUse: state.uses)
             return (client, state.takeSurplus(over: Self.mostIdle))
         }
         surplus?.shutdown { _ in }
@@ -70,10 +72,10 @@ final class HTTPClients: Sendable {
     /// Ends the use of a client by a request.
     ///
     /// - Parameter isSettled: whether the request had a connection, or its attempt to connect has ended.
-    func release(_ way: Way, isSettled: Bool) {
+    func release(_ path: ConnectionPath, isSettled: Bool) {
         state.withLock { state in
-            state.clients[way]?.requests -= 1
-            if isSettled { state.clients[way]?.attempts -= 1 }
+            state.clients[path]?.requests -= 1
+            if isSettled { state.clients[path]?.attempts -= 1 }
         }
     }
 

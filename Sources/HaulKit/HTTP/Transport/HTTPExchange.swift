@@ -53,12 +53,12 @@ final class HTTPExchange: Exchange {
         cancellation.add(wait)
     }
 
-    /// Finds the ways to the server of a step, unless they are known, and sends the request over the first one.
+    /// Finds the paths to the server of a step, unless they are known, and sends the request over the first one.
     private func ask(_ step: ExchangeStep, _ clients: HTTPClients) {
         guard let address = HTTPURL(step.redirects.url.withoutUserInfo(), target: step.redirects.target) else {
             return receiver.ended(TransportError(.invalidURL))
         }
-        if step.ways != nil { return send(step, to: address, clients) }
+        if step.paths != nil { return send(step, to: address, clients) }
         let route = Route(to: address.url, options.proxies)
         let sources: [String]
         do throws(TransportError) { sources = try options.binding?.sources() ?? [] } catch {
@@ -83,7 +83,8 @@ final class HTTPExchange: Exchange {
                 let addresses =
                     route == .direct ? try options.deniedAddresses.allowed(answer.addresses) : answer.addresses
                 var step = step
-                step.ways = Way.all(route, from: sources, to: name, addresses, within: options.connectTimeout)[...]
+                step.paths =
+                    ConnectionPath.all(route, from: sources, to: name, addresses, within: options.connectTimeout)[...]
                 (step.isProven, step.lookupTime) = (answer.isProven, answer.took)
                 send(step, to: address, clients)
             } catch {
@@ -110,10 +111,10 @@ final class HTTPExchange: Exchange {
     }
 
     private func send(_ step: ExchangeStep, to address: HTTPURL, _ clients: HTTPClients) {
-        guard let ways = step.ways, let way = ways.first else {
+        guard let paths = step.paths, let path = paths.first else {
             return receiver.ended(TransportError(.nameNotResolved))
         }
-        let sent = SentRequest(fields, step, to: address, over: way.route, options, request.cookies)
+        let sent = SentRequest(fields, step, to: address, over: path.route, options, request.cookies)
         let call: HTTPClient.Request
         do { call = try sent.call() } catch { return receiver.ended(TransportError(error)) }
         let delegate = ResponseDelegate(
@@ -122,25 +123,25 @@ final class HTTPExchange: Exchange {
             credentials: sent.request.credentials,
             receiver: receiver,
             onConnection: { [options] in
-                if !step.isProven, let peer = way.peer { options.names.connected(peer.name, to: peer.address) }
+                if !step.isProven, let peer = path.peer { options.names.connected(peer.name, to: peer.address) }
             },
             judge: { sent.judge($0) }
         )
-        let task = clients.take(way).execute(request: call, delegate: delegate)
+        let task = clients.take(path).execute(request: call, delegate: delegate)
         cancellation.add(task)
         delegate.watch(task, stallTimeout: TimeAmount(options.stallTimeout))
         let connecting = ConnectingWatch(task: task, delegate: delegate, limit: options.connectTimeout)
         connecting.endInTime(afterLookup: step.lookupTime)
-        if !step.isProven, !step.isRaced { connecting.race(ways, port: way.route.port(for: address.url)) }
+        if !step.isProven, !step.isRaced { connecting.race(paths, port: path.route.port(for: address.url)) }
         task.futureResult.whenComplete { [self] result in
             let isConnected = delegate.isConnected
-            clients.release(way, isSettled: isConnected || !ConnectingWatch.leavesAttempt(result))
+            clients.release(path, isSettled: isConnected || !ConnectingWatch.leavesAttempt(result))
             switch delegate.judgement(of: result) {
-            case .success(let judgement): act(on: judgement, step, way.route, clients)
+            case .success(let judgement): act(on: judgement, step, path.route, clients)
             case .failure(let error):
                 if let next = step.next(after: error, isConnected: isConnected) { return ask(next, clients) }
-                let failure = step.failure(error, over: way, isConnected: isConnected)
-                if !isConnected, failure.isOfConnecting, let peer = way.peer { options.names.failed(peer.name) }
+                let failure = step.failure(error, over: path, isConnected: isConnected)
+                if !isConnected, failure.isOfConnecting, let peer = path.peer { options.names.failed(peer.name) }
                 receiver.ended(failure.at(elsewhere(step, address)))
             }
         }

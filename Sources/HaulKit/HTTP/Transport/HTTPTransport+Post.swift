@@ -27,13 +27,13 @@ extension HTTPTransport: WebhookPoster {
                 headers: headers,
                 body: .bytes(body)
             )
-            var ways = try await ways(route, to: address.url, before: deadline)[...]
-            while let way = ways.popFirst() {
+            var paths = try await paths(route, to: address.url, before: deadline)[...]
+            while let path = paths.popFirst() {
                 do {
-                    try await send(request, by: way, to: receipt, before: deadline)
+                    try await send(request, by: path, to: receipt, before: deadline)
                     break
                 } catch {
-                    guard !receipt.isSent, !ways.isEmpty, TransportError(error).isOfAddress else { throw error }
+                    guard !receipt.isSent, !paths.isEmpty, TransportError(error).isOfAddress else { throw error }
                 }
             }
         } catch {
@@ -44,32 +44,37 @@ extension HTTPTransport: WebhookPoster {
         return receipt.answer(now: now)
     }
 
-    private func send(_ request: HTTPClient.Request, by way: Way, to receipt: Receipt, before deadline: NIODeadline)
+    private func send(
+        _ request: HTTPClient.Request,
+        by path: ConnectionPath,
+        to receipt: Receipt,
+        before deadline: NIODeadline
+    )
         async throws
     {
-        let task = clients.take(way).execute(request: request, delegate: receipt, deadline: deadline)
+        let task = clients.take(path).execute(request: request, delegate: receipt, deadline: deadline)
         // The request may have run out of time while its connection was being made.
-        defer { clients.release(way, isSettled: receipt.isSent) }
+        defer { clients.release(path, isSettled: receipt.isSent) }
         try await withTaskCancellationHandler {
             try await task.futureResult.get()
         } onCancel: {
             task.cancel()
         }
-        if let peer = way.peer { options.names.connected(peer.name, to: peer.address) }
+        if let peer = path.peer { options.names.connected(peer.name, to: peer.address) }
     }
 
-    /// Returns the ways to a host, with its fastest address first.
-    private func ways(_ route: Route, to url: URL, before deadline: NIODeadline) async throws -> [Way] {
+    /// Returns the paths to a host, with its fastest address first.
+    private func paths(_ route: Route, to url: URL, before deadline: NIODeadline) async throws -> [ConnectionPath] {
         guard let name = route.nameToResolve(for: url) else {
-            return [Way(route: route, connectTimeout: options.connectTimeout)]
+            return [ConnectionPath(route: route, connectTimeout: options.connectTimeout)]
         }
         let answer = try await resolve(name, before: deadline)
-        let ways = Way.all(route, from: [], to: name, answer.addresses, within: options.connectTimeout)
-        guard !answer.isProven, ways.count > 1 else { return ways }
+        let paths = ConnectionPath.all(route, from: [], to: name, answer.addresses, within: options.connectTimeout)
+        guard !answer.isProven, paths.count > 1 else { return paths }
         let left = Duration.nanoseconds(max(0, (deadline - .now()).nanoseconds))
         let race = AddressRace.winner(of: answer.addresses, port: route.port(for: url), from: nil, within: left)
-        guard let winner = try await race.get() else { return ways }
-        return ways.filter { $0.peer?.address == winner } + ways.filter { $0.peer?.address != winner }
+        guard let winner = try await race.get() else { return paths }
+        return paths.filter { $0.peer?.address == winner } + paths.filter { $0.peer?.address != winner }
     }
 
     private func resolve(_ name: String, before deadline: NIODeadline) async throws -> NameResolver.Answer {

@@ -1,9 +1,5 @@
 internal import AsyncHTTPClient
 internal import Foundation
-internal import Logging
-internal import NIOCore
-internal import NIOHTTP1
-internal import NIOPosix
 internal import NIOSSL
 internal import Synchronization
 
@@ -45,7 +41,7 @@ final class HTTPTransport: SourceReading {
     private let present: Mutex<Options>
     /// The options of future requests.
     var options: Options { present.withLock { $0 } }
-    /// The clients, one for each ``Way``.
+    /// The clients, one for each ``ConnectionPath``.
     let clients: HTTPClients
 
     /// - Throws: ``DownloadError`` with code ``DownloadError/Code/tlsFailed`` when the file of certificates cannot be
@@ -66,7 +62,7 @@ final class HTTPTransport: SourceReading {
                 )
             }
         }
-        clients = HTTPClients { [tls] way in Self.configuration(way, options, tls) }
+        clients = HTTPClients { [tls] path in HTTPClient.Configuration(path, options, tls) }
     }
 
     /// - Throws: as ``init(_:certificateAuthorities:)``.
@@ -94,48 +90,5 @@ final class HTTPTransport: SourceReading {
     func shutDown() async {
         options.names.cancelAll()
         await clients.shutDown()
-    }
-
-    private static func configuration(_ way: Way, _ options: Options, _ tls: TLSConfiguration)
-        -> HTTPClient.Configuration
-    {
-        var configuration = HTTPClient.Configuration(
-            tlsConfiguration: tls,
-            redirectConfiguration: .disallow,
-            timeout: .init(connect: TimeAmount(way.connectTimeout), read: nil),
-            decompression: .disabled
-        )
-        // The streams of an HTTP/2 connection share one congestion window, and cost several times the CPU.
-        configuration.httpVersion = .http1Only
-        // A span would contain the URL, with any secret in its query. Each span costs as much as a small header.
-        configuration.tracing.tracer = nil
-        // Haul counts connections itself. AsyncHTTPClient's limit of 8 per host would only interfere.
-        configuration.connectionPool.concurrentHTTP1ConnectionsPerHostSoftLimit = 1 << 16
-        configuration.connectionPool.idleTimeout = TimeAmount(
-            options.isTight ? .milliseconds(500) : options.idleTimeout
-        )
-        // Haul retries itself, and tells the user meanwhile.
-        configuration.connectionPool.retryConnectionEstablishment = false
-        // The address is bound before connecting. AsyncHTTPClient has no hook there to bind the socket to the interface
-        // itself.
-        configuration.localAddress = way.source
-        configuration.http1_1ConnectionDebugInitializer = { channel in
-            ResponseDecoder.install(in: channel).flatMap { RequestTargetHandler.add(to: channel) }
-                .flatMap { ReadSizes.set(on: channel) }
-        }
-        switch way.route {
-        case .direct, .forward:
-            // Certificates are still checked against the name, and the `Host` field contains it.
-            if let peer = way.peer { configuration.dnsOverride = [peer.name: peer.address.text] }
-        case .tunnel(let proxy) where proxy.kind == .http:
-            configuration.proxy = .server(
-                host: way.peer?.address.text ?? proxy.host,
-                port: proxy.port,
-                authorization: proxy.credentials.map { .basic(credentials: Data($0.utf8).base64EncodedString()) }
-            )
-        case .tunnel(let proxy):
-            configuration.proxy = .socksServer(host: way.peer?.address.text ?? proxy.host, port: proxy.port)
-        }
-        return configuration
     }
 }

@@ -11,13 +11,13 @@ extension TransportError {
         return error
     }
 
-    /// Converts an error of the client for a request over `way`.
+    /// Converts an error of the client for a request over `path`.
     ///
     /// - Parameter isConnected: whether the connection was made.
-    init(_ error: any Error, over way: Way, isConnected: Bool) {
-        self.init(error, from: way.source)
-        guard let proxy = way.route.proxy else { return }
-        let failure = Self.socksFailure(error) ?? handshakeFailure(error, way.route, isConnected)
+    init(_ error: any Error, over path: ConnectionPath, isConnected: Bool) {
+        self.init(error, from: path.source)
+        guard let proxy = path.route.proxy else { return }
+        let failure = Self.socksFailure(error) ?? handshakeFailure(error, path.route, isConnected)
         if let failure { self = failure.of(proxy) }
     }
 

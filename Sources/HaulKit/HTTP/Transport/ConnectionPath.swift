@@ -1,8 +1,8 @@
 internal import Foundation
 
-/// How a connection is made: over which route, from which local address, to which address. Each way has its own client,
-/// because AsyncHTTPClient takes these settings only when a client is made.
-struct Way: Sendable, Hashable {
+/// How a connection is made: over which route, from which local address, to which address. Each path has its own
+/// client, because AsyncHTTPClient takes these settings only when a client is made.
+struct ConnectionPath: Sendable, Hashable {
     /// The host to connect to, which is the proxy if there is one, and the address to use among those of the host's
     /// name.
     struct Peer: Sendable, Hashable {
@@ -18,7 +18,7 @@ struct Way: Sendable, Hashable {
     /// Time limit for making a connection.
     var connectTimeout: Duration
 
-    /// Returns the ways to a host, in the order in which they are tried.
+    /// Returns the paths to a host, in the order in which they are tried.
     ///
     /// - Parameters:
     ///   - sources: local addresses to connect from; empty if the system chooses one.
@@ -29,20 +29,22 @@ struct Way: Sendable, Hashable {
         to name: String?,
         _ addresses: [ResolvedAddress],
         within connectTimeout: Duration
-    ) -> [Way] {
+    ) -> [ConnectionPath] {
         let sources = sources.isEmpty ? [nil] : sources.map(Optional.some)
-        guard let name else { return sources.map { Way(route: route, source: $0, connectTimeout: connectTimeout) } }
+        guard let name else {
+            return sources.map { ConnectionPath(route: route, source: $0, connectTimeout: connectTimeout) }
+        }
         let all = sources.flatMap { source in
             addresses.map { address in
                 let peer = Peer(name: name, address: address)
-                return Way(route: route, source: source, peer: peer, connectTimeout: connectTimeout)
+                return ConnectionPath(route: route, source: source, peer: peer, connectTimeout: connectTimeout)
             }
         }
-        let possible = all.filter { way in
-            guard let source = way.source, let peer = way.peer else { return true }
+        let possible = all.filter { path in
+            guard let source = path.source, let peer = path.peer else { return true }
             return ResolvedAddress(source).isVersion4 == peer.address.isVersion4
         }
-        // No way is possible. The first one fails with the system's reason.
+        // No path is possible. The first one fails with the system's reason.
         return possible.isEmpty ? Array(all.prefix(1)) : possible
     }
 }

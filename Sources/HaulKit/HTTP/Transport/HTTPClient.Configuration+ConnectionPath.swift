@@ -1,0 +1,45 @@
+internal import AsyncHTTPClient
+internal import Foundation
+internal import NIOCore
+internal import NIOSSL
+
+extension HTTPClient.Configuration {
+    /// Makes the configuration of the client for a path.
+    init(_ path: ConnectionPath, _ options: HTTPTransport.Options, _ tls: TLSConfiguration) {
+        self.init(
+            tlsConfiguration: tls,
+            redirectConfiguration: .disallow,
+            timeout: .init(connect: TimeAmount(path.connectTimeout), read: nil),
+            decompression: .disabled
+        )
+        // The streams of an HTTP/2 connection share one congestion window, and cost several times the CPU.
+        httpVersion = .http1Only
+        // A span would contain the URL, with any secret in its query. Each span costs as much as a small header.
+        tracing.tracer = nil
+        // Haul counts connections itself. AsyncHTTPClient's limit of 8 per host would only interfere.
+        connectionPool.concurrentHTTP1ConnectionsPerHostSoftLimit = 1 << 16
+        connectionPool.idleTimeout = TimeAmount(options.isTight ? .milliseconds(500) : options.idleTimeout)
+        // Haul retries itself, and tells the user meanwhile.
+        connectionPool.retryConnectionEstablishment = false
+        // The address is bound before connecting. AsyncHTTPClient has no hook there to bind the socket to the interface
+        // itself.
+        localAddress = path.source
+        http1_1ConnectionDebugInitializer = { channel in
+            ResponseDecoder.install(in: channel).flatMap { RequestTargetHandler.add(to: channel) }
+                .flatMap { ReadSizes.set(on: channel) }
+        }
+        switch path.route {
+        case .direct, .forward:
+            // Certificates are still checked against the name, and the `Host` field contains it.
+            if let peer = path.peer { dnsOverride = [peer.name: peer.address.text] }
+        case .tunnel(let proxy) where proxy.kind == .http:
+            self.proxy = .server(
+                host: path.peer?.address.text ?? proxy.host,
+                port: proxy.port,
+                authorization: proxy.credentials.map { .basic(credentials: Data($0.utf8).base64EncodedString()) }
+            )
+        case .tunnel(let proxy):
+            self.proxy = .socksServer(host: path.peer?.address.text ?? proxy.host, port: proxy.port)
+        }
+    }
+}
