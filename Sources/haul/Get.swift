@@ -55,7 +55,7 @@ struct Get: AsyncParsableCommand {
     func run() async throws {
         haul_keep_freed_memory()
         var named = NamedFiles()
-        try await Session.run(
+        try await CommandSession.run(
             configuration { named = try read() },
             json ? .json : quiet ? .quiet : .terminal(isVerbose: verbose),
             .get
@@ -116,7 +116,7 @@ struct Get: AsyncParsableCommand {
         return configuration
     }
 
-    private func wanted(_ named: NamedFiles, _ session: Session) async throws -> Wanted {
+    private func wanted(_ named: NamedFiles, _ session: CommandSession) async throws -> Wanted {
         let texts = urls.filter { !MetalinkOption.isFile($0) }
         let (list, metalinks) = (named.list, named.metalinks)
         guard texts.count + (list?.lines.count ?? 0) + metalinks.count <= 1 || options.areForMany else {

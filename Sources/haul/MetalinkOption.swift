@@ -24,7 +24,7 @@ struct MetalinkOption {
     var url: URL? { place.contains("://") ? HTTPURL(place)?.url : nil }
 
     /// Fetches the document if `place` is a URL, and reports the parts that cannot be used.
-    func load(_ session: Session, _ network: NetworkOptions) async throws -> Metalink {
+    func load(_ session: CommandSession, _ network: NetworkOptions) async throws -> Metalink {
         let metalink = try await read(session.downloader, network)
         for remark in metalink.remarks { session.display.noted(remark) }
         return metalink

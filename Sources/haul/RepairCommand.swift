@@ -28,10 +28,10 @@ struct RepairCommand: AsyncParsableCommand {
     var quiet = false
 
     func run() async throws {
-        let style: Session.Style = quiet ? .quiet : .terminal(isVerbose: false)
+        let style: CommandSession.Style = quiet ? .quiet : .terminal(isVerbose: false)
         // Read before the store is opened, because reading a pipe may block: see ``Get``.
         var document: MetalinkOption?
-        try await Session.run(configuration { document = try metalink.map(MetalinkOption.init) }, style, .repair) {
+        try await CommandSession.run(configuration { document = try metalink.map(MetalinkOption.init) }, style, .repair) {
             session in
             let request = try await request(document, session)
             switch try await session.downloader.repair(
@@ -72,7 +72,7 @@ struct RepairCommand: AsyncParsableCommand {
         return try network.configuration()
     }
 
-    private func request(_ metalink: MetalinkOption?, _ session: Session) async throws -> DownloadRequest? {
+    private func request(_ metalink: MetalinkOption?, _ session: CommandSession) async throws -> DownloadRequest? {
         guard let metalink else { return nil }
         let files = try await metalink.load(session, network).files
         let name = URL(fileURLWithPath: try FilePaths.absolute(file)).lastPathComponent

@@ -3,7 +3,7 @@ import HaulKit
 import NIOCore
 
 /// The downloader and the display of one command, from opening the store to restoring the terminal.
-struct Session {
+struct CommandSession {
     let downloader: Downloader
     let display: any Display
 
@@ -18,7 +18,7 @@ struct Session {
         _ configuration: @autoclosure () throws -> Downloader.Configuration,
         _ style: Style,
         _ advice: ErrorAdvice,
-        _ work: (Session) async throws -> ExitStatus
+        _ work: (CommandSession) async throws -> ExitStatus
     ) async throws {
         do {
             let status = try await open(try configuration(), style, advice, work)
@@ -36,7 +36,7 @@ struct Session {
         _ configuration: Downloader.Configuration,
         _ style: Style,
         _ advice: ErrorAdvice,
-        _ work: (Session) async throws -> ExitStatus
+        _ work: (CommandSession) async throws -> ExitStatus
     ) async throws -> ExitStatus {
         var configuration = configuration
         let loops = try DescriptorLimit.prepare(
@@ -56,7 +56,7 @@ struct Session {
         let display = display(style, advice)
         defer { display.close() }
         do {
-            status = try await work(Session(downloader: downloader, display: display))
+            status = try await work(CommandSession(downloader: downloader, display: display))
         } catch {
             await close(downloader, configuration.telemetry.trace)
             throw error
