@@ -31,7 +31,8 @@ struct RepairCommand: AsyncParsableCommand {
         let style: CommandSession.Style = quiet ? .quiet : .terminal(isVerbose: false)
         // Read before the store is opened, because reading a pipe may block: see ``Get``.
         var document: MetalinkOption?
-        try await CommandSession.run(configuration { document = try metalink.map(MetalinkOption.init) }, style, .repair) {
+        try await CommandSession.run(configuration { document = try metalink.map(MetalinkOption.init) }, style, .repair)
+        {
             session in
             let request = try await request(document, session)
             switch try await session.downloader.repair(

@@ -12,6 +12,16 @@ extension FileResource {
         return resource
     }
 
+    /// Returns this resource with a connection that ends after `limit` bytes of each body. A short silence before the
+    /// end lets these bytes arrive.
+    func breaking(
+        after limit: Int64,
+        silence: Duration = .milliseconds(250),
+        with end: TestStep = .close
+    ) -> BreakingResource {
+        BreakingResource(resource: silent(after: limit), silence: silence, end: end)
+    }
+
     /// Returns a handler whose first answer falls silent at ``cut``. `rest` gives the later answers.
     func silentFirst(then rest: @escaping DownloaderRig.Handler) -> DownloaderRig.Handler {
         let first = silent(after: cut)
@@ -27,6 +37,22 @@ extension FileResource {
     /// correct.
     func silentFirst(second odd: TestReply) -> DownloaderRig.Handler {
         silentFirst { $0.requestNumber == 2 ? odd : self.reply(to: $0) }
+    }
+}
+
+/// A resource that cuts off its bodies; see `FileResource.breaking(after:silence:with:)`.
+struct BreakingResource: Sendable {
+    let resource: FileResource
+    let silence: Duration
+    let end: TestStep
+
+    func reply(to request: TestRequest) -> TestReply {
+        var reply = resource.reply(to: request)
+        if case .stall? = reply.steps.last {
+            reply.steps.removeLast()
+            reply.steps += [.wait(silence), end]
+        }
+        return reply
     }
 }
 

@@ -49,9 +49,7 @@ extension HTTPTransport: WebhookPoster {
         by path: ConnectionPath,
         to receipt: Receipt,
         before deadline: NIODeadline
-    )
-        async throws
-    {
+    ) async throws {
         let task = clients.take(path).execute(request: request, delegate: receipt, deadline: deadline)
         // The request may have run out of time while its connection was being made.
         defer { clients.release(path, isSettled: receipt.isSent) }

@@ -108,31 +108,3 @@ struct ChangedVersionFaultTests {
         }
     }
 }
-
-extension FileResource {
-    /// Returns this resource with a connection that ends after `limit` bytes of each body. A short silence before the
-    /// end lets these bytes arrive.
-    func breaking(
-        after limit: Int64,
-        silence: Duration = .milliseconds(250),
-        with end: TestStep = .close
-    ) -> BreakingResource {
-        BreakingResource(resource: silent(after: limit), silence: silence, end: end)
-    }
-}
-
-/// A resource whose bodies are cut off.
-struct BreakingResource: Sendable {
-    let resource: FileResource
-    let silence: Duration
-    let end: TestStep
-
-    func reply(to request: TestRequest) -> TestReply {
-        var reply = resource.reply(to: request)
-        if case .stall? = reply.steps.last {
-            reply.steps.removeLast()
-            reply.steps += [.wait(silence), end]
-        }
-        return reply
-    }
-}
