@@ -1,7 +1,6 @@
 // Numbers, times and names as people read them. One unit system: powers of 1,000, as in the command's output.
-import { language, t } from "./text.js";
+import { locale, t } from "./text.js";
 
-const locale = language === "zh" ? "zh-CN" : "en";
 const whole = new Intl.NumberFormat(locale, { maximumFractionDigits: 0 });
 const units = ["B", "kB", "MB", "GB", "TB", "PB"];
 const digits = [0, 1, 2].map((count) => new Intl.NumberFormat(locale, { minimumFractionDigits: count, maximumFractionDigits: count, useGrouping: false }));

@@ -6,7 +6,7 @@ import { failureText, tellFailure } from "./failure.js";
 import { visible } from "./format.js";
 import { canNotify, notifies, setNotifies } from "./notify.js";
 import { applyTheme, preference, setPreference } from "./preferences.js";
-import { has, language, languages, t } from "./text.js";
+import { has, languages, t } from "./text.js";
 import { readTotals } from "./totals.js";
 import { toast } from "./toast.js";
 
@@ -47,7 +47,7 @@ function pageSettings() {
     const choose = el("select", { class: "field", id: "set-language", onchange: () => {
         setPreference("language", choose.value === "" ? null : choose.value);
         location.reload();
-    } }, el("option", { value: "", text: t("languageSystem") }), Object.entries(languages).map(([key, name]) => el("option", { value: key, text: name, lang: key === "zh" ? "zh-Hans" : key, selected: preference("language") === key })));
+    } }, el("option", { value: "", text: t("languageSystem") }), languages.map(({ key, name, tag }) => el("option", { value: key, text: name, lang: tag, selected: preference("language") === key })));
     const letters = el("input", { type: "checkbox", class: "switch", role: "switch", id: "set-letters", checked: preference("letters") !== "off", onchange: () => setPreference("letters", letters.checked ? null : "off") });
     const notify = el("button", { type: "button", class: "button", "aria-describedby": "notify-hint", onclick: async () => {
         const wanted = !notifies();

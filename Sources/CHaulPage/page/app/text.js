@@ -3,21 +3,29 @@ import { preference } from "./preferences.js";
 import { en } from "./text.en.js";
 import { zh } from "./text.zh.js";
 
-export const languages = { en: "English", zh: "简体中文" };
+/// The languages, the fallback first. `key` begins the tags of browsers and is the saved choice. `tag` is for `lang`,
+/// `locale` for numbers and dates.
+export const languages = [
+    { key: "en", name: "English", tag: "en", locale: "en", table: en },
+    { key: "zh", name: "简体中文", tag: "zh-Hans", locale: "zh-CN", table: zh },
+];
+
+const named = (key) => languages.find((each) => each.key === key);
 
 function choose() {
-    const chosen = preference("language");
-    if (chosen in languages) return chosen;
+    const chosen = named(preference("language"));
+    if (chosen) return chosen;
     for (const tag of navigator.languages ?? [navigator.language]) {
-        const primary = tag.toLowerCase().split("-")[0];
-        if (primary in languages) return primary;
+        const known = named(tag.toLowerCase().split("-")[0]);
+        if (known) return known;
     }
-    return "en";
+    return languages[0];
 }
 
-export const language = choose();
-const table = language === "zh" ? zh : en;
-document.documentElement.lang = language === "zh" ? "zh-Hans" : "en";
+const language = choose();
+const { table } = language;
+export const { locale } = language;
+document.documentElement.lang = language.tag;
 
 /// The text of a key. A text with arguments is a function.
 export function t(key, ...values) {

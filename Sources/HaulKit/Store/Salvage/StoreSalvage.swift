@@ -38,7 +38,7 @@ struct StoreSalvage {
             try forEachPage { page, number, kind in
                 guard kind == .tableLeaf, referenced.contains(number) == isNamed else { return }
                 for (row, values) in pages.rows(page, number) {
-                    if Self.isDownload(values) {
+                    if Self.isDownload(values, columns) {
                         guard try !write(row, values, columns, &odd, database) else { continue }
                         if let id = values[0].text { lost[id, default: []].insert(row) }
                     } else if Self.isProgress(values) {
@@ -93,9 +93,14 @@ struct StoreSalvage {
 
     // MARK: Rows
 
-    private static func isDownload(_ values: [StoredValue]) -> Bool {
-        // Rows of a migrated store may have fewer columns.
-        (16...30).contains(values.count) && values[0].text.flatMap { DownloadID($0) } != nil
+    /// Number of columns of `download` in the first of ``EarlierStores``.
+    private static let fewestColumns = 16
+
+    /// - Parameter columns: columns of the present table. A row that was written before a migration added columns has
+    ///   fewer values.
+    private static func isDownload(_ values: [StoredValue], _ columns: [String]) -> Bool {
+        values.count >= fewestColumns && values.count <= columns.count
+            && values[0].text.flatMap { DownloadID($0) } != nil
     }
 
     private static func isProgress(_ values: [StoredValue]) -> Bool {
