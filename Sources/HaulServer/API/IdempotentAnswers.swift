@@ -46,7 +46,7 @@ actor IdempotentAnswers {
             }
             return try await known.answer.value
         }
-        // A key in progress is not forgotten: its request would be carried out beside itself.
+        // Keeps the keys of requests in progress. If one were forgotten, its repetition would be carried out beside it.
         while order.count >= mostKeys {
             guard let place = oldestAnswered() else {
                 throw Problem(

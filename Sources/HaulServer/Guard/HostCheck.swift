@@ -15,7 +15,7 @@ package struct HostCheck: Sendable {
     ///
     /// - Throws: ``Problem`` if the request names no host, two hosts, or one that is not allowed.
     func host(of request: HTTPRequest) throws(Problem) -> String {
-        // The library takes the first `Host` as the authority and leaves a second one among the fields.
+        // The library makes the first `Host` the authority. A second one stays among the fields, and is refused.
         guard let authority = request.authority, request.headerFields.texts("Host").isEmpty else {
             throw Problem(.badRequest, "hostNotAllowed", "The request must have exactly one Host field.")
         }
@@ -58,7 +58,7 @@ package struct HostCheck: Sendable {
     }
 
     package static func isAddress(_ host: String) -> Bool {
-        // A text that is no address causes an error.
+        // The initialiser throws for a text that is no address.
         (try? SocketAddress(ipAddress: host, port: 0)) != nil
     }
 

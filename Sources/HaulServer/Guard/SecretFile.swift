@@ -47,8 +47,8 @@ package enum SecretFile {
                 unlink(draft)
                 return
             }
-            // File systems without hard links report different errors. The earlier lookup found no file, so `rename` is
-            // used.
+            // A file system without hard links reports one of these errors. Then uses `rename`, because the earlier
+            // lookup found no file.
             guard [EPERM, EOPNOTSUPP, ENOSYS].contains(errno), rename(draft, path) == 0 else { throw failure() }
         }
     }

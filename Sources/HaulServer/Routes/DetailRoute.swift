@@ -2,7 +2,7 @@ internal import Foundation
 internal import HaulKit
 internal import Hummingbird
 
-/// Route that returns all details of one download.
+/// `GET /api/v1/downloads/:id`: the row of one download and the details that a row does not contain.
 struct DetailRoute {
     let services: Services
 
@@ -13,7 +13,6 @@ struct DetailRoute {
         var bytesPerSecond: Int64
     }
 
-    /// Details that a row does not contain.
     private struct Details: Encodable {
         var requestURL: String
         var finalURL: String?

@@ -78,7 +78,7 @@ struct EventRoute {
                     } catch { services.logger.debug("event stream: \(error)") }
                     await feed.stopListening(number)
                     if let session { await services.sessions.detach(session.name, session.stream) }
-                    // The connection closes afterwards, so an early end need not be marked as incomplete.
+                    // Ends the body as complete even after an early end, because the connection closes afterwards.
                     try await writer.finish(nil)
                 }
             )
@@ -161,7 +161,8 @@ struct EventRoute {
                 if let frame = next.frame { try await output.write(frame) }
                 seen = next.revision
             } else {
-                // The client read so slowly that the changes it missed are no longer known.
+                // The client read so slowly that its missed changes are no longer known. `reset` makes it read the
+                // lists again.
                 seen = await feed.revision
                 try await output.write(EventFrame.frame("reset", Nothing(), id: await feed.position))
             }

@@ -27,7 +27,7 @@ struct FileRoute {
         guard let snapshot, snapshot.state == .completed, let path = snapshot.path, state != .missing else {
             throw Problem(.conflict, "notFinished", "The download has no finished file.")
         }
-        // A folder of the path may have become a link after the download.
+        // Resolves the path again, because a folder in it may have become a link after the download.
         guard let real = AllowedFolders.resolved(path),
             services.folders.roots.contains(where: { AllowedFolders.isInside(real, $0) })
         else { throw Problem(.forbidden, "forbiddenFolder", "The file is no longer in a folder that is allowed.") }

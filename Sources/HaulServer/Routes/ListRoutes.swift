@@ -49,7 +49,7 @@ struct ListRoutes {
         let (items, total) = try await problems { () throws(DownloadError) in
             (try await services.downloader.list(selected), try await services.downloader.count(selected.whole))
         }
-        // Counts unreadable rows, which are not among the items.
+        // Ends at the limit, not at the count of the items, because unreadable rows are not among the items.
         let end = filter.offset + (filter.limit ?? items.count)
         return JSONBody.response(
             Page(

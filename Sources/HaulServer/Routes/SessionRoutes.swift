@@ -21,7 +21,7 @@ struct SessionRoutes {
             JSONBody.response(Answer(version: Downloader.version, hostName: ProcessInfo.processInfo.hostName))
         }
         router.post("/api/v1/session/codes") { _, context in
-            // A session that could make links would never expire.
+            // Refuses sessions: with a link, a session could make another session and so never expire.
             guard context.isLocal else {
                 throw Problem(.forbidden, "localOnly", "Links are made over the Unix socket alone: haul open.")
             }

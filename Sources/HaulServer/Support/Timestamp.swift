@@ -16,7 +16,7 @@ package enum Timestamp {
     }
 
     package static func date(_ text: String) -> Date? {
-        // Returns `nil` for a text that is no date; the fraction may be missing.
+        // The first style requires a fraction, the second one has none. Returns `nil` for a text that is no date.
         (try? style.parse(text)) ?? (try? Date.ISO8601FormatStyle().parse(text))
     }
 }

@@ -12,7 +12,7 @@ export function linksIn(text) {
     for (const line of String(text ?? "").split(/[\r\n\u2028\u2029]+/)) {
         const trimmed = line.replace(UNSEEN, "");
         if (trimmed === "" || trimmed.startsWith("#")) continue;
-        // A line that is one URL is the URL, whatever characters it has.
+        // A line that is a single URL is taken whole, even with characters at which `linksInText` would cut it.
         const found = /^https?:\/\/\S+$/i.test(trimmed) && isLink(trimmed) ? [trimmed] : linksInText(trimmed);
         if (found.length === 0) rejected += 1;
         for (const link of found) links.add(link);
