@@ -33,7 +33,7 @@ package struct Aria2Request: Sendable, Equatable {
         request.headers = Self.headers(options, first)
         request.checksum = try Self.checksum(options["checksum"])
         request.maxConnections = Self.connections(options, usable.map(\.url))
-        // aria2 opens all connections at once.
+        // Opens all connections at once, as aria2 does.
         request.initialConnections = request.maxConnections
         request.bytesPerSecond = options.limit("max-download-limit")
         request.setsModificationTime = options.flag("remote-time")

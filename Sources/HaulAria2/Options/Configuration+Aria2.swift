@@ -103,7 +103,7 @@ extension Aria2Options {
         var options = defaults
         options.merge(global)
         if options["netrc-path"] == nil {
-            // A text option accepts any path.
+            // A text option accepts any path, so `set` does not throw.
             try? options.set("netrc-path", NSHomeDirectory() + "/.netrc")
         }
         return options

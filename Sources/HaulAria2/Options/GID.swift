@@ -24,7 +24,8 @@ package struct GID: Sendable, Hashable, Codable, CustomStringConvertible {
         let bytes = id.rawValue.uuid
         let half = [bytes.8, bytes.9, bytes.10, bytes.11, bytes.12, bytes.13, bytes.14, bytes.15]
             .reduce(UInt64(0)) { $0 << 8 | UInt64($1) }
-        // This half contains the variant bits of a UUID (RFC 9562 §4.1). It is zero only in a UUID from elsewhere.
+        // This half contains the variant bits of a UUID (RFC 9562 §4.1). It is zero only in a UUID that another program
+        // made.
         self.init(nonZero: half == 0 ? 1 : half)
     }
 

@@ -116,7 +116,7 @@ extension Aria2Session {
         let text = try parameters.text(0)
         var options = try parameters.options(1) { $0.scope != .global }
         let position = try parameters.position(2)
-        // These options apply to a single file.
+        // Drops the options of a single file, because a Metalink may have several files.
         for name in ["out", "gid", "checksum"] { options.remove(name) }
         let base64 = text.filter { !$0.isWhitespace }
         guard let data = Data(base64Encoded: base64) else {
@@ -130,7 +130,7 @@ extension Aria2Session {
         for (index, file) in metalink.files.enumerated() {
             let request = Aria2Request(uris: file.sources.map(\.url.absoluteString), options: options)
             let made = try Self.request(file, try request.downloadRequest(global: global, roots: configuration.roots()))
-            // The client may send any position.
+            // Clamps the sum, because the client may send any position.
             let place = position.map { $0.addingClamped(index) }
             gids.append(.text(try await add(made, request, at: place).description))
         }

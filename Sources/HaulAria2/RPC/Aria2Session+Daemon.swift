@@ -22,7 +22,7 @@ extension Aria2Session {
     private static func daemonOptions(_ folder: String) -> Aria2Options {
         var options = Aria2Options()
         let values = ["dir": folder, "split": "16", "max-connection-per-server": "16", "min-split-size": "1048576"]
-        // These values are valid for these options.
+        // These values are valid for these options, so `set` does not throw.
         for (name, value) in values { try? options.set(name, value) }
         return options
     }

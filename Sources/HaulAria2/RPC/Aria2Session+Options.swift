@@ -23,7 +23,7 @@ extension Aria2Session {
             if options["dir"] == nil, let path = snapshot.path, let slash = path.lastIndex(of: "/") {
                 try options.set("dir", slash == path.startIndex ? "/" : String(path[..<slash]))
             }
-            // Other clients of the downloader may have changed or removed the limit.
+            // Reads the limit from the request, because other clients of the downloader may have changed or removed it.
             if let limit = request.bytesPerSecond ?? (options["max-download-limit"] == nil ? nil : 0) {
                 try options.set("max-download-limit", String(max(0, limit)))
             }
@@ -172,7 +172,7 @@ extension Aria2Session {
             "max-concurrent-downloads": String(max(1, settings.queue.maxConcurrentDownloads)),
             "max-overall-download-limit": String(max(0, settings.network.bytesPerSecond ?? 0)),
         ]
-        // These numbers are valid for these options.
+        // These numbers are valid for these options, so `set` does not throw.
         for (name, value) in limits { try? options.set(name, value) }
         return options
     }

@@ -71,7 +71,7 @@ package actor Aria2Session: Aria2Methods {
 
     // MARK: GIDs
 
-    /// The download of a GID.
+    /// A GID stands for a download, or for one that a client has removed.
     enum Named {
         case download(DownloadID, GID)
         case removed(Aria2RemovedDownloads.Entry)
@@ -202,7 +202,7 @@ package actor Aria2Session: Aria2Methods {
             if !wasRunning { notifications.tell(.start, gid) }
             notifications.tell(.complete, gid)
         case .failed(let error):
-            // The process ends; the next process continues its downloads.
+            // The process ends and the next one continues the download, so clients hear of no error.
             if error.code == .shutDown { return }
             if !wasRunning { notifications.tell(.start, gid) }
             notifications.tell(.error, gid)

@@ -11,7 +11,7 @@ package enum Aria2State: String, Sendable {
             switch snapshot.state {
             case .queued: .waiting
             case .connecting, .transferring, .waiting, .verifying: .active
-            // A hold ends by itself.
+            // A hold ends by itself, so the download counts as waiting.
             case .paused: snapshot.holdReason == nil ? .paused : .waiting
             case .completed: .complete
             case .failed: .error

@@ -76,7 +76,7 @@ struct Aria2XMLReader {
         let text = try text(until: type)
         let word = text.trimmingCharacters(in: .whitespacesAndNewlines)
         switch type {
-        // The user of the value decodes base64, as with JSON.
+        // Keeps base64 as text. The code that uses the value decodes it, as in a JSON call.
         case "string", "base64", "dateTime.iso8601": return .text(text)
         case "int", "i4", "i8":
             guard let number = Int64(word) else { throw Malformed() }

@@ -35,7 +35,7 @@ struct Aria2XMLTokens {
             } else if starts("<?") {
                 try skip(past: "?>")
             } else if starts("<!") {
-                // A declaration of a document type, an entity or a notation.
+                // Refuses declarations of document types, entities and notations.
                 throw Malformed()
             } else {
                 return try tag()

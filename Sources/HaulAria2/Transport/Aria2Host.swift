@@ -33,8 +33,8 @@ struct Aria2Host: Sendable {
         unheard = UnheardConnections(most: max(4, configuration.maxConnections / 4))
     }
 
-    /// Upper bound of the size of a request, which the command line sets. SwiftNIO traps on a larger WebSocket frame
-    /// than `UInt32.max`, and on a buffer that would grow beyond it.
+    /// Largest `maxRequestBytes` that is obeyed, whatever the command line says. SwiftNIO traps on a larger WebSocket
+    /// frame than `UInt32.max`, and on a buffer that would grow beyond it.
     private static let mostRequestBytes = 1 << 30
 
     static let jsonPath = "/jsonrpc"
@@ -91,7 +91,7 @@ struct Aria2Host: Sendable {
                     try rules.check(head)
                     if Self.path(head.uri) == Self.jsonPath, head.method == .GET { answer = [:] }
                 } catch {
-                    // The request handler answers the request over HTTP, with the refusal.
+                    // Refuses the upgrade. The request handler then sends the refusal over HTTP.
                     answer = nil
                 }
                 return channel.eventLoop.makeSucceededFuture(answer)

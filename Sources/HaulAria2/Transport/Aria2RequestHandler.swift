@@ -164,7 +164,7 @@ final class Aria2RequestHandler: ChannelDuplexHandler, RemovableChannelHandler {
     }
 
     func errorCaught(context: ChannelHandlerContext, error: any Error) {
-        // A refused upgrade is answered like any other request.
+        // Keeps the connection: the request of a refused upgrade is answered like any other.
         if error is NIOWebSocketUpgradeError { return }
         context.close(promise: nil)
     }

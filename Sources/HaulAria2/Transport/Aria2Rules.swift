@@ -36,7 +36,7 @@ struct Aria2Rules: Sendable {
                 )
             }
         } else if let site = head.headers.first(name: "Sec-Fetch-Site"), site != "same-origin", site != "none" {
-            // The request of a script of another site's page, which has no `Origin` field.
+            // A script of another site's page sent this request without an `Origin` field.
             guard origins.contains("*") else {
                 throw Refusal(status: .forbidden, sentence: "The request comes from another site.")
             }
