@@ -26,9 +26,10 @@ final class DatabaseSession {
             throw FleetError(.databaseUnreachable, "There is no memory for a connection to the database.")
         }
         (self.connection, self.waiter) = (connection, waiter)
-        // libpq would print notices of the server to standard error.
+        // Drops notices of the server, because libpq would print them to standard error.
         PQsetNoticeProcessor(connection, { _, _ in }, nil)
-        // A failed connection has no error fields. In verbose form, the text contains the SQLSTATE.
+        // A failed connection has no error fields, so its SQLSTATE is read from the text. Only verbose texts contain
+        // it.
         PQsetErrorVerbosity(connection, PQERRORS_VERBOSE)
         try finishConnecting(until: .now + settings.connectTimeout)
         PQsetErrorVerbosity(connection, PQERRORS_DEFAULT)
@@ -41,7 +42,7 @@ final class DatabaseSession {
         var state = PGRES_POLLING_WRITING
         while PQstatus(connection) != CONNECTION_BAD, state != PGRES_POLLING_OK, state != PGRES_POLLING_FAILED {
             let isWriting = state == PGRES_POLLING_WRITING
-            // PQconnectPoll may change the socket at each step.
+            // Reads the socket each time, because PQconnectPoll may change it.
             try waiting { () throws(FleetError) in
                 try waiter.wait(for: PQsocket(connection), reading: !isWriting, writing: isWriting, until: limit)
             }
@@ -177,7 +178,7 @@ final class DatabaseSession {
 
     /// Reads pending input between calls. Sets ``isBroken`` if the server has closed the connection.
     func checkIdle() {
-        // libpq reads the server's last message and the end of the connection in separate steps.
+        // Takes several steps, because libpq reads the server's last message and the end of the connection separately.
         for _ in 0..<16 {
             var socket = pollfd(fd: PQsocket(connection), events: Int16(POLLIN), revents: 0)
             guard poll(&socket, 1, 0) > 0 else { break }

@@ -33,8 +33,8 @@ package struct DatabaseSettings: Sendable, CustomStringConvertible {
         func prefer(_ key: String, _ value: String) { if parameters[key] == nil { parameters[key] = value } }
 
         let hosts = (named("hostaddr", "PGHOSTADDR") ?? named("host", "PGHOST") ?? "").split(separator: ",")
-        // An unescaped slash or at sign in a password puts a part of the password into the host or port, which libpq
-        // would print.
+        // Refuses impossible hosts and ports: after an unescaped slash or at sign, a part of the password is in the
+        // host or port, and libpq would print it.
         let ports = (named("port", "PGPORT") ?? "").split(separator: ",")
         guard ports.allSatisfy({ (1...65_535).contains(Int($0) ?? 0) }),
             !hosts.contains(where: { $0.dropFirst().contains("@") })
@@ -49,7 +49,7 @@ package struct DatabaseSettings: Sendable, CustomStringConvertible {
             named("service", "PGSERVICE") != nil || hosts.contains { !Self.isOfThisMachine(String($0)) }
         if mayBeRemote, named("sslmode", "PGSSLMODE") == nil {
             parameters["sslmode"] = "verify-full"
-            // libpq trusts only ~/.postgresql/root.crt by default.
+            // Names the system's certificates, because libpq trusts only ~/.postgresql/root.crt by default.
             let own = (environment["HOME"] ?? "") + "/.postgresql/root.crt"
             let system = "/etc/ssl/certs/ca-certificates.crt"
             let files = FileManager.default

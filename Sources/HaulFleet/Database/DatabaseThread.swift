@@ -141,7 +141,7 @@ private struct Connector {
             delay.succeeded()
             return made
         } catch {
-            // A cancelled call says nothing about the server.
+            // Does not keep the error of a cancelled call, because it says nothing about the server.
             guard error.code != .cancelled else { throw error }
             lastError = error
             nextAttempt = .now + delay.failed(using: &generator)

@@ -74,7 +74,7 @@ enum DestinationMark {
             defer { SystemCalls.close(folder) }
             try SystemCalls.removeFile(fileName(name), in: folder)
         } catch {
-            // An empty file remains that no queue names.
+            // An empty file remains. No queue names it, so it has no effect.
         }
     }
 

@@ -63,7 +63,7 @@ extension S3Destination {
             _ = try await client.put(key, .none, metadata: metadata, replaces: false)
             return false
         } catch {
-            // If the first request fails this way, it repeats a request whose response was lost.
+            // A first request can fail like this only if the client repeated it after its response was lost.
             if error.isTaken { return true }
             guard error.refusesFeature else { throw error }
             _ = try await client.put(key, .none, metadata: metadata, replaces: true)

@@ -191,7 +191,7 @@ private struct ClaimNumbers: Sendable {
 
     mutating func next(_ worker: WorkerID) -> Int32 {
         if let number = unanswered[worker]?.popLast() { return number }
-        // Leases taken over at registration have the number 0.
+        // Begins at 1, because leases taken over at registration have the number 0.
         last[worker, default: 0] += 1
         return last[worker, default: 1]
     }

@@ -21,7 +21,6 @@ struct DestinationHealth: Sendable, Equatable {
     /// Whether the destination counts as the cause of the failures.
     var isToBlame: Bool { failures >= Self.failureLimit }
 
-    /// Earliest time of the next claim.
     var claimNotBefore: Duration { max(pausedUntil ?? .zero, probeNotBefore) }
 
     private static let pauseBackoff = Backoff(base: .seconds(8), cap: .seconds(300), jitter: .part(2))

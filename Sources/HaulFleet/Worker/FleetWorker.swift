@@ -172,7 +172,7 @@ package actor FleetWorker {
     private func publish(_ files: [PreparedFile]) {
         let deadline = machine.lease.deadline
         Task { [destination, events, origin] in
-            // The machine may have slept since it checked the leases.
+            // The computer may have been suspended since the leases were checked.
             guard origin.duration(to: .now) < deadline else {
                 let late = PublicationOutcome.failed(
                     FleetError(.cancelled, "The leases ended before the files got their names.")
@@ -227,7 +227,7 @@ package actor FleetWorker {
         worker = registration.worker
         let isSameQueue = folder.predecessor(queue: queueName) != nil
         do throws(FleetError) { try folder.keep(worker: registration.worker, queue: queueName) } catch {
-            // The next process with this folder then waits until the leases have expired.
+            // Goes on without the record: the next process with this folder then waits until the leases have expired.
             logger.warning("\(error)")
         }
         items.keepOnly(registration.leases, isSameQueue: isSameQueue)

@@ -8,7 +8,7 @@ extension ItemDownloads {
     func takesPartial(of lease: LeasedItem) async -> Bool {
         guard let partials, lease.key.epoch > 1, lease.checksum != nil else { return false }
         do {
-            // The downloader continues a file of this worker without a copy.
+            // If this worker has a partial file, the downloader continues it, and no other worker's file is copied.
             guard try await downloader.find(key: Self.key(lease.key.item)) == nil else { return false }
             return try await BlockingExecutor.system.run { () throws(FleetError) in try partials.take(lease.key.item) }
         } catch {

@@ -61,7 +61,7 @@ extension ItemDownloads {
         await attempt { () throws(DownloadError) in
             _ = try await downloader.remove(.ids(others.map(\.id)), deletingFiles: true)
         }
-        // The downloader keeps files with a wrong digest for a person.
+        // Removes files with a wrong digest too. The downloader keeps them for a person, and nobody looks here.
         let wrong = others.map { "\(stagingFolder)/\($0.item).wrong-digest" }
         _ = await BlockingExecutor.system.run { StagingFolder.remove(wrong) }
     }

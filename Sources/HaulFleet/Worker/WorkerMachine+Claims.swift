@@ -24,7 +24,7 @@ extension WorkerMachine {
     mutating func claimed(_ answer: Claim, sentAt: Duration) {
         guard case .claim(let limit) = calls[.claim].inFlight, sentAt >= calls[.claim].lastSent else { return }
         calls.succeeded(.claim, at: now)
-        // The answer is for a dead worker, whose items the queue gives to others.
+        // In another phase, the answer is for a worker that counts as dead. The queue gives its items to other workers.
         guard phase == .working else { return }
         claims.claimAnswered(isFull: answer.leases.count >= limit, isPaused: answer.isPaused)
         accept(answer.leases)
