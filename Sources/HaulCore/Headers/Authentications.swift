@@ -67,7 +67,7 @@ package struct Authentications: Sendable {
         // A refused digest proves a wrong password only if its nonce was fresh.
         let isAgain = nonce == nil || best?.isStale == true || isFirst && best?.nonce != nonce
         guard isAgain else { return false }
-        // Two requests may get the same nonce, whose count must not restart.
+        // Keeps the session if two requests got the same nonce, because the count of a nonce must not restart.
         if let best, sessions[key]?.challenge == best { return true }
         if sessions.count >= Self.most, sessions[key] == nil { sessions = [:] }
         sessions[key] = Session(challenge: best, clientNonce: clientNonce)

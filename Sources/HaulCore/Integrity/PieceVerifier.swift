@@ -108,7 +108,7 @@ package struct PieceVerifier: Sendable, Equatable {
             let upper = hashes.range(of: pieces.upperBound - 1, total: total).upperBound
             unproven.remove(contentsOf: lower..<upper)
         }
-        // The running check decides about these bytes.
+        // Keeps the bytes of pieces that are being checked, because that check decides about them.
         for index in checking {
             let piece = hashes.range(of: index, total: total)
             unproven.remove(contentsOf: piece)

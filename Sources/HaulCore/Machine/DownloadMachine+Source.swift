@@ -60,7 +60,7 @@ extension DownloadMachine {
         guard let status = decision.error.code == .unexpectedWebPage ? head.status : linkRefusal(head) else {
             return nil
         }
-        // The refused link was an older one.
+        // The refused link was an older one, so the newer one is tried.
         if question.link != link.number { return open(at: now) }
         guard patience.asksForLink() else { return nil }
         link.refuse(status, decision.error)
@@ -151,7 +151,7 @@ extension DownloadMachine {
 
     private mutating func adopt(_ fresh: Link, at now: Instant) {
         let isSamePlace = link.isMissing || settings.url.isSamePlace(as: fresh.url)
-        // While there was only one link, the known version came from it.
+        // Until now there was only one link, so the known version came from it.
         if !link.isMissing, resource?.place == nil { resource?.place = settings.url.place }
         (settings.url, settings.target) = (fresh.url, nil)
         host = fresh.host ?? KnownHost()

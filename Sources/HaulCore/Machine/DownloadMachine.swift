@@ -96,8 +96,8 @@ package struct DownloadMachine: Sendable, Equatable {
         default:
             switch wish {
             case .pause: wish = .run
-            // The hold may already have stopped the current step. The download is queued after the step and starts
-            // again at once.
+            // The hold may already have stopped the step, so the step cannot go on. `.yield` queues the download when
+            // the step ends, and a slot starts it again.
             case .hold: wish = .yield
             case .run, .cancel, .yield: break
             }

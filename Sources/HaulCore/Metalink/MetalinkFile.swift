@@ -104,7 +104,7 @@ struct MetalinkFile {
     mutating func add(_ source: Metalink.Source?) {
         guard let source else { return }
         sources.append(source)
-        // A document can hold hundreds of thousands of sources.
+        // Keeps only the best, because a document can hold hundreds of thousands of sources.
         if sources.count >= 8 * Metalink.maximumSources { sources = sortedSources() }
     }
 
@@ -117,7 +117,7 @@ struct MetalinkFile {
     }
 
     private mutating func fault(_ what: String) {
-        // A document can hold hundreds of thousands of faults.
+        // Keeps only the first ones, because a document can hold hundreds of thousands of faults.
         if faults.count < 8 { faults.append(described(what)) }
     }
 

@@ -125,7 +125,7 @@ extension MetalinkReader {
     }
 
     private mutating func remark(_ clause: String) {
-        // A document may have thousands of files.
+        // Limits the remarks, because a document may have thousands of files.
         guard remarks.count < Self.mostRemarks else { return }
         remarks.append("In the Metalink, " + clause)
     }

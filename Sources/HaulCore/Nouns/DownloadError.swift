@@ -79,7 +79,7 @@ public struct DownloadError: Error, Sendable, Hashable, Codable {
 
     package init(_ code: Code, _ message: String, cause: String? = nil, status: Int? = nil) {
         self.code = code
-        // Message and cause may quote a server, a program or a file name.
+        // Removes invisible characters, because message and cause may quote a server, a program or a file name.
         self.message = VisibleText.line(message)
         self.cause = cause.map(VisibleText.line)
         self.status = status

@@ -129,7 +129,7 @@ public struct Timetable: Sendable, Hashable {
     /// Seconds of wall-clock time since Monday, 00:00.
     private static func wallSecond(at date: Date, _ timeZone: TimeZone) -> Int {
         let date = whole(date)
-        // 1 January 1970 was a Thursday.
+        // 1 January 1970 was a Thursday, three days after a Monday.
         let local = Int(date.timeIntervalSince1970) + timeZone.secondsFromGMT(for: date) + 3 * 86_400
         return (local % week + week) % week
     }

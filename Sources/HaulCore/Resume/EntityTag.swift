@@ -38,7 +38,7 @@ package struct EntityTag: Sendable, Hashable {
         return Self.opaque(text).elementsEqual(Self.opaque(other.text))
     }
 
-    // Compares the bytes, because strings are equal if their characters are, however they are composed.
+    // Compares bytes, because Swift takes two strings for equal whose characters are composed differently.
     package static func == (left: EntityTag, right: EntityTag) -> Bool {
         left.text.utf8.elementsEqual(right.text.utf8)
     }

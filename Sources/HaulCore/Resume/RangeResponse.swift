@@ -89,8 +89,8 @@ public enum RangeResponse: Sendable, Equatable {
         -> RangeResponse
     {
         let resource = Resource(whole: head)
-        // The file was not a web page, and this page does not have its tag. It comes from somewhere between this
-        // machine and the server.
+        // The file was no web page, and this page does not have its tag. So something between this machine and the
+        // server sent the page, for example a portal.
         if let earlier, head.isWebPage, earlier.contentType != head.mediaType,
             earlier.validator.compare(resource.validator) != .same
         {
@@ -158,7 +158,7 @@ public enum RangeResponse: Sendable, Equatable {
         // Even if the answer gives no complete length, its range must not exceed the known length.
         if let total = known.total, range.upper > total { return .startOver(.changed) }
         if let length = head.contentLength, length != range.count { return .startOver(.noUsableRange) }
-        // More bytes are on disk than the file has.
+        // The disk has more bytes than the file, so the file is another version.
         if let complete, question.offset > complete { return .startOver(.changed) }
         if question.isComparison {
             // An answer with a part of the block does not compare the rest of the block.

@@ -63,9 +63,9 @@ package struct ConnectionController: Sendable, Equatable {
     /// a second apart.
     private static let windows: (clear: Duration, gain: Duration, none: Duration) =
         (.milliseconds(400), .milliseconds(800), .milliseconds(1200))
-    /// The shortest window for small differences, which need time to show.
+    /// Shortest time over which speeds are measured before a small difference between them counts.
     private static let settledWindow: Duration = .seconds(2)
-    /// Remaining seconds of a file below which it gains nothing from another connection.
+    /// If less time than these seconds remains for a file, another connection gains nothing.
     private static let horizon = 3.0
     /// The largest count that is doubled again when the speed has clearly changed.
     private static let few = 4
@@ -134,7 +134,7 @@ package struct ConnectionController: Sendable, Equatable {
             return
         }
         guard isReady(flowing: flowing, at: now) else { return }
-        // Counts the bytes since the last tick from that tick on, because the first bytes arrive fast.
+        // Begins at the last tick if that was recent, so that the fast first bytes count over the time that they took.
         if let last = recent.last, let aimedAt, last.at >= aimedAt, last.received <= received,
             now - last.at < .milliseconds(350)
         {
@@ -253,7 +253,7 @@ package struct ConnectionController: Sendable, Equatable {
         if let rejected = settled.rejected, rejected.count <= most,
             rejected.speed >= speed * (1 + Self.gainNeeded(from: target, to: rejected.count))
         {
-            // The step back cost speed: the speed that the higher count was compared with was the first burst of a
+            // The step back cost speed, so the higher count was better. It was compared with the first burst of a
             // server.
             return attempt(.secondThought, to: rejected.count, from: speed, at: now)
         }

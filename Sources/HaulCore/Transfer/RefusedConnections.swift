@@ -1,8 +1,8 @@
 internal import DequeModule
 
-/// First connections that a host refused without an answer while it served other downloads. Such a host may limit the
-/// number of connections by closing them instead of by a 429 or 503. The connections wait until the host serves fewer,
-/// or until a time for the next try. A value.
+/// Keeps refused connections until their next try. Each was the first one of its download, and its host closed it
+/// without an answer while it served other downloads. Such a host may limit the number of connections by closing them
+/// instead of by a 429 or 503. The connections wait until the host serves fewer, or until a time for the next try.
 ///
 /// Waiting costs no attempt. If the host serves no other download, the refusal counts as a failure.
 package struct RefusedConnections: Sendable {

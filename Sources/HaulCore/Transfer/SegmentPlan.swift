@@ -225,10 +225,10 @@ package struct SegmentPlan: Sendable, Equatable {
     /// Removes the segment of a connection that is gone. Its bytes are unassigned again, unless a hedge owes them too.
     package mutating func release(_ id: ConnectionID) {
         guard let segment = segments.removeValue(forKey: id) else { return }
-        // If one of two connections that share bytes is gone, none of these bytes come twice any more.
+        // Two connections shared bytes. Without this one, none of these bytes come twice any more.
         if let (_, other) = segments.first(where: { $0.value.end == segment.end }), segment.isHedge || other.isHedge {
             let (hedge, main) = segment.isHedge ? (segment, other) : (other, segment)
-            // The other connection brings again what this one has brought, unless it owes nothing any more.
+            // Counts bytes of this connection as duplicates only if the other one still has to bring them too.
             let ends = receivedRanges.firstMissing(in: other.remainingRange) == other.end
             let reached = ends ? min(hedge.position, main.position) : segment.position
             duplicateBytes -= hedge.end - max(hedge.start, reached)

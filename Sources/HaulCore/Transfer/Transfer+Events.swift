@@ -21,7 +21,7 @@ extension Transfer {
                 // Smaller numbers are not stored, because they are soon found again.
                 if controller.worthwhile > max(worthwhile, 2) { actions.append(.learnWorth(controller.worthwhile)) }
             }
-            // A speed limit delays bytes, not answers.
+            // Runs under a speed limit too, because the limit delays bytes, not answers.
             actions += dropIgnored(&sources, at: now)
             if !isHeldBack { actions += replaceLaggards(&sources, at: now) }
             actions += schedule(&sources, at: now)
@@ -39,7 +39,7 @@ extension Transfer {
         at now: Instant
     ) -> ([Action], Outcome) {
         guard let connection = active[id], let question = connection.question else { return ([], .goesOn) }
-        // Other connections have brought the bytes of this one meanwhile.
+        // Drops the connection, because others have brought its bytes meanwhile.
         guard let segment = plan?.segments[id] else { return (drop(id), outcome) }
         let isMirror = sources.isMirror(connection.source)
         let isForeignHome = !isMirror && isForeign(connection.source, sources)

@@ -165,7 +165,7 @@ extension Transfer {
         let sorted = speeds.values.sorted()
         guard let fastest = sorted.last, fastest > 0 else { return [] }
         let median = sorted[sorted.count / 2]
-        // Fewer than three connections are too few for a median, and they share the link with no others.
+        // Fewer than three connections are too few for a median, so the known speed of the source counts.
         func usual(_ connection: ActiveConnection) -> Double {
             sorted.count >= 3 ? median : sources.sources[connection.source].bytesPerSecond ?? 0
         }
