@@ -24,7 +24,8 @@ extension WorkerMachine {
     mutating func claimed(_ answer: Claim, sentAt: Duration) {
         guard case .claim(let limit) = calls[.claim].inFlight, sentAt >= calls[.claim].lastSent else { return }
         calls.succeeded(.claim, at: now)
-        // In another phase, the answer is for a worker that counts as dead. The queue gives its items to other workers.
+        // In another phase, the queue does not count this worker as live any more, and gives the items to other
+        // workers.
         guard phase == .working else { return }
         claims.claimAnswered(isFull: answer.leases.count >= limit, isPaused: answer.isPaused)
         accept(answer.leases)
