@@ -178,7 +178,7 @@ extension Downloader {
         case .file(let path): request.destination = .file(path: try absolute(path))
         case .folder(let path): request.destination = .folder(path: try absolute(path))
         }
-        // Setting another destination has removed the root.
+        // Sets the root again, because setting another destination has removed it.
         request.root = if let root { try absolute(root) } else { nil }
         return request
     }

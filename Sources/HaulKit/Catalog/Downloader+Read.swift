@@ -85,7 +85,7 @@ extension Downloader {
         case .part(let part):
             do throws(DiskError) {
                 let bytes = try await part.read(at: start, count: count)
-                // The download may have started over meanwhile.
+                // Returns nothing if the download has started over meanwhile.
                 return part.persisted.written.containsAll(of: start..<end) ? Data(bytes) : Data()
             } catch { throw DownloadError(error) }
         case .file(let path, let expected, let isFinished):

@@ -19,7 +19,7 @@ extension Downloader {
     /// Completes renames that a crash interrupted: each file has one of two names.
     func finishRenames() async throws(DownloadError) {
         for var record in try await store.unfinishedRenames() {
-            // Another living process owns the download.
+            // Skips a download that another living process owns.
             if let owner = record.ownerNumber, owner != store.owner.number, store.owner.isAlive(owner) { continue }
             do throws(DownloadError) {
                 try await services.finishRename(&record)

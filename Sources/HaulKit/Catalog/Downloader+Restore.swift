@@ -30,7 +30,7 @@ extension Downloader {
         if saved.record.partPath == nil, let owner = saved.record.ownerNumber, owner != store.owner.number,
             store.owner.isAlive(owner)
         {
-            // A key stands for one download.
+            // A key stands for one download, so no other download can get it.
             if request.key != nil { throw FilePlacement.inUse(request.url.messageText, owner: saved.record.ownerPID) }
             return nil
         }

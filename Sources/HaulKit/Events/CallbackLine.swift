@@ -57,7 +57,7 @@ final class CallbackLine: EventReceiver {
         var released: EventBroadcaster?
         run { state in
             if outcome == nil {
-                // A new run may have begun.
+                // Holds the hub again, because a new run may have begun.
                 if state.heldHub == nil { state.heldHub = state.hub }
             }
             state.waiting.append(event)

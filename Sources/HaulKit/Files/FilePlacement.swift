@@ -67,7 +67,7 @@ struct FilePlacement: Sendable {
         -> TakeOver
     {
         if claim == .anotherDownload {
-            // The bytes are the progress of another download, whatever happens to the finished file.
+            // These bytes are the progress of another download, so no policy replaces them, not even `.overwrite`.
             if policy == .rename { return .notOurs }
             throw DownloadError(
                 .inUse,
@@ -97,8 +97,8 @@ struct FilePlacement: Sendable {
         case (.mine(let existingFile), .sameDownload(_, let part?)) where part.isSameFile(as: existingFile):
             return .taken(file)
         case (.mine(let existingFile), _):
-            // A user's file may have replaced the one that the record knows. A crash right after the creation leaves an
-            // empty file.
+            // Takes an empty file, because a crash right after the creation leaves one. A file with bytes may be a
+            // user's, in place of the one that the record knows.
             if existingFile.size == 0 || policy == .overwrite { return .taken(file) }
         }
         if policy == .rename { return .notOurs }
@@ -158,7 +158,7 @@ struct FilePlacement: Sendable {
 
     /// - Returns: `nil` if the path is free or is anything but a regular file with one name.
     private func openIfPlain(_ path: String) throws(DiskError) -> (any DiskFile)? {
-        // Opening a device can have side effects.
+        // Looks at the kind first, because opening a device can have side effects.
         guard try disk.status(path)?.isPlainFile == true else { return nil }
         do throws(DiskError) {
             let file = try disk.open(path)

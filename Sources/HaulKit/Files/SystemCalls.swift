@@ -88,8 +88,8 @@ package enum SystemCalls {
         #if os(Linux)
             let result = fdatasync(descriptor)
         #else
-            // Not tried on Darwin. File systems that cannot flush the disk's own cache report that, above all network
-            // ones.
+            // Not tried on Darwin. A file system that cannot flush the disk's own cache reports an error, above all a
+            // network one. Then calls `fsync`.
             var result = fcntl(descriptor, F_FULLFSYNC)
             if result < 0, unsupported.contains(errno) || errno == ENOTTY { result = fsync(descriptor) }
         #endif

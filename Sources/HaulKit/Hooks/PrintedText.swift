@@ -112,7 +112,7 @@ final class PrintedText: Sendable {
             if count < 0, errno == EINTR { continue }
             guard count > 0 else { return nil }
             if hasEnded {
-                // The program's own output is in the pipe, which holds no more than 64 KiB.
+                // Reads at most 64 KiB more: the pipe holds no more, so any further bytes come from other programs.
                 rest -= count
                 guard rest >= 0 else { return nil }
             }

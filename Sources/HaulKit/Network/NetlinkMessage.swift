@@ -108,7 +108,7 @@ struct NetlinkMessage: Sendable, Equatable {
         }
         guard let address = own ?? given else { return .other }
         let key = AddressKey(index: index, address: address, prefixLength: prefixLength)
-        // IFA_F_TENTATIVE and IFA_F_DADFAILED.
+        // IFA_F_TENTATIVE and IFA_F_DADFAILED: an address that is still being checked, or is a duplicate.
         return isGone ? .addressGone(key) : .address(key, isUsable: flags & 0x48 == 0)
     }
 

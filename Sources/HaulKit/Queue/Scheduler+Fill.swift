@@ -20,7 +20,7 @@ extension Scheduler {
     /// its downloads.
     func fill(_ condition: StoreCondition, isolation: isolated (any Actor)? = #isolation) async throws(DownloadError) {
         let store = services.store
-        // Reading in the order of the queue visits each row on the way, whether it waits or not.
+        // Reading in the order of the queue visits each row on the way, so it is used only if enough rows wait.
         guard !condition.namesRows,
             let waiting = try await store.waitingCount(condition, above: fillSizes.first)
         else {

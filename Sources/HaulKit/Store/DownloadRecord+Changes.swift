@@ -140,7 +140,7 @@ extension DownloadRecord {
         repair(copy, path)
     }
 
-    /// Uses `file` as the partial file of the one at `path`.
+    /// Makes `file` the partial file of the finished file at `path`.
     mutating func repair(_ file: FileStatus, _ path: String) {
         part = file
         // A size of 0 means that the file is not complete, see `claimedFile`.
@@ -174,7 +174,7 @@ extension DownloadRecord {
         request.checksum = new.checksum ?? old.checksum
         request.pieces = new.pieces ?? old.pieces
         request.size = new.size ?? old.size
-        // The adopted file may be the partial file already.
+        // Keeps the earlier kind, because the adopted file may be the partial file already.
         request.adopts = new.adopts ?? old.adopts
         request.repairs = old.repairs
         request.group = new.group ?? old.group

@@ -31,7 +31,7 @@ extension DownloadStore {
     /// Returns the highest position, ignoring those from 2^61 on.
     func lastPosition() async throws(DownloadError) -> Int64 {
         try await reading { database in
-            // Such a position was edited by hand and leaves no gap behind it.
+            // Ignores a position that was edited by hand and leaves no gap behind it.
             try Int64.fetchOne(
                 database.cachedStatement(
                     sql: """

@@ -37,7 +37,7 @@ extension DownloadTask {
         guard !environment.isStopping.isSet else { return false }
         let user = services.store.owner
         let waited = services.time.now() - began
-        // The kernel closes the files of a dead process one by one.
+        // The kernel closes the files of a dead process one by one, so its lock may stay for a moment.
         if let owner, !user.isAlive(owner) { return waited < Self.patienceWithDead }
         let isInThisProcess = owner.map { StoreOwner.process($0) == StoreOwner.process(user.number) } ?? true
         return isInThisProcess && waited < Self.patience

@@ -138,7 +138,8 @@ extension DownloadTask {
     /// Keeps a locked partial file open, and tracks the ranges that are written to it.
     func hold(_ file: any DiskFile, _ persisted: PersistedRanges) {
         marks.forgetNote()
-        // The partial file calls it from any thread when enough bytes have arrived. Bytes in memory are not recorded.
+        // The partial file calls `onMark` from any thread when enough bytes have arrived. Bytes in memory are not
+        // recorded.
         let onMark: @Sendable () -> Void
         if file.isInMemory {
             onMark = {}

@@ -15,7 +15,7 @@ extension DownloadTask {
     func claimBeforeStart(isolation: isolated (any Actor)? = #isolation) async throws(DownloadError)
         -> DownloadMachine.Event?
     {
-        // The twin of an earlier record may be that of a process that has ended since.
+        // An earlier record may have a twin whose process has ended since, so meeting no other process proves nothing.
         guard record.partPath == nil, record.mayHaveTwin,
             services.store.hasMetOthers || services.store.file.isShared && !smallFile.hasNoDiskState
         else { return nil }
@@ -85,7 +85,7 @@ extension DownloadTask {
             for twin in twins {
                 if let ending = try await ending(with: twin) { return ending }
             }
-            // Of two twins that publish at once, only one waits for the other.
+            // Of two twins that publish at once, only the one with the greater id waits.
             let isAwaited = twins.contains { [store = services.store, id = record.id] in
                 $0.status == .publishing && $0.id < id && store.isAnothers($0)
             }

@@ -36,7 +36,7 @@ final class SmallFileSync: Sendable {
             if now - start > Self.tooLong { restsUntil.withLock { $0 = now + Self.rest } }
             return true
         } catch {
-            // The error may come from another program's file, so each file is synced itself.
+            // The error may come from another program's file, so each file is synced by itself.
             return false
         }
     }

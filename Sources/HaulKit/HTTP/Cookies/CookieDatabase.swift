@@ -9,7 +9,7 @@ enum CookieDatabase {
         // A copy that cannot be removed is readable by this user alone.
         defer { try? FileManager.default.removeItem(atPath: folder) }
         let copy = FilePaths.join(folder, "cookies")
-        // SQLite keeps the log beside the target of a symbolic link.
+        // Resolves symbolic links, because SQLite keeps the log beside the target.
         try CopiedDatabase(of: URL(fileURLWithPath: path).resolvingSymlinksInPath().path).write(to: copy)
         return try read(copy)
     }

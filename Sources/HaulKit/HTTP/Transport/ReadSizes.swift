@@ -49,7 +49,7 @@ struct ReadSizes: RecvByteBufferAllocator {
 
     /// Configures a connection.
     static func set(on channel: any Channel) -> EventLoopFuture<Void> {
-        // Several reads would be passed on together, and need the memory of several.
+        // Reads once at a time. Several reads would be passed on together, and need the memory of several.
         channel.setOption(.maxMessagesPerRead, value: 1).flatMap {
             channel.setOption(.recvAllocator, value: ReadSizes())
         }

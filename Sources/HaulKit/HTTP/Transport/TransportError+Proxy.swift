@@ -35,7 +35,7 @@ extension TransportError {
         if let proxy = route.proxy, (error as? HTTPClientError) == .proxyAuthenticationRequired {
             return .isNotLetIn(by: proxy)
         }
-        // This is the TLS handshake with the server, through the proxy.
+        // This is the TLS handshake with the server, through the proxy, so the proxy has not failed.
         if (error as? HTTPClientError) == .tlsHandshakeTimeout { return nil }
         switch (kind, route) {
         case (.nameNotResolved, _), (.connectionRefused, _), (.connectionFailed, _), (.connectTimeout, _),

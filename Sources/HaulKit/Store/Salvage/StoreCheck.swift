@@ -26,7 +26,7 @@ enum StoreCheck: Sendable, Equatable {
         } else if let left, left.inode == present.inode, left.bootID == present.bootID,
             present.size > Self.largestForEverything
         {
-            // A process was killed on the same boot: the kernel has everything that SQLite wrote.
+            // A process was killed on the same boot. The kernel has everything that SQLite wrote, so the pages suffice.
             self = .pages
         } else {
             self = .everything
