@@ -109,7 +109,7 @@ class AddDialog {
             const folder = await readFolder(null);
             if (!this.#folder?.chosen) this.#setFolder({ path: folder.path, freeBytes: folder.freeBytes });
         } catch {
-            // The folder is the daemon's default; adding tells what is wrong.
+            // Keeps the daemon's default folder. The answer to adding says what is wrong with it.
         }
         await readGroups();
         this.groups.replaceChildren(...groups.map((group) => el("option", { value: group.name })));
@@ -285,7 +285,7 @@ class AddDialog {
         this.#finish(results);
     }
 
-    /// The same body is sent under the same key, so that a second try after a lost answer adds nothing twice.
+    /// Sends the same body under the same key, so that a second try after a lost answer adds nothing twice.
     async #post(body) {
         const text = JSON.stringify(body);
         const key = this.#keys.get(text) ?? randomKey();
@@ -302,7 +302,7 @@ class AddDialog {
         list.invalidate();
         const summary = [added.length > 0 ? t("addedCount", added.length) : "", joined.length > 0 ? t("joinedCount", joined.length) : ""].filter(Boolean).join(" ");
         if (failed.length > 0) {
-            // What could not be added stays in the field.
+            // Keeps the links in the field that could not be added.
             this.links.value = failed.map((result) => result.link).join("\n");
             this.#found.clear();
             this.chooser.hidden = true;

@@ -1,4 +1,4 @@
-// The slim banner over data that may be old. It goes by itself.
+// The slim banner that says why the data may be old. It disappears with its reason.
 import { byId } from "./dom.js";
 import { visible } from "./format.js";
 import { feed, totals } from "./model.js";
@@ -9,7 +9,7 @@ const SHOW_AFTER = 1500;
 const SPEAK_AFTER = 5000;
 let timers = [];
 let loaded = null;
-/// What is said of the store, and what of it the user has put away.
+/// `notice` is the present message about the store, `dismissed` the one that the user has closed.
 let notice = null;
 let dismissed = null;
 
@@ -33,7 +33,7 @@ const actions = {
     },
 };
 
-/// The store is damaged or gone, or something of it was lost. It stays until it is put away or not so any more.
+/// Shows that the store is damaged, gone or has lost rows, until the user closes the banner or the message ends.
 function tellStore(text) {
     notice = text;
     const banner = byId("banner");
@@ -44,7 +44,7 @@ function tellStore(text) {
     }
 }
 
-/// The connection is not there, or did not come up.
+/// Shows that the connection was lost or could not be made.
 export function lost() {
     if (timers.length > 0) return;
     timers = [

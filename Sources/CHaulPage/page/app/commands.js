@@ -31,7 +31,8 @@ export async function act(action, target, more = {}) {
     }
 }
 
-/// The part of a target that an action applies to, or `null`. Downloads that the page does not hold are left in.
+/// The part of a target that an action applies to, or `null`. Includes downloads whose rows the page does not hold,
+/// because their states are unknown.
 function narrowed(action, target) {
     const states = applies[action];
     if (!states) return target;

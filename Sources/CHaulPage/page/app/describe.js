@@ -1,4 +1,4 @@
-// What a download's state means in words, in a bar, and in the one action that a row offers.
+// Describes the state of a download: in words, by a progress bar, and by the single action that its row offers.
 import { age, bytes, bytesOf, countdown, percent, speed, timeLeft, visible } from "./format.js";
 import { isActive } from "./lists.js";
 import { has, t } from "./text.js";
@@ -45,7 +45,7 @@ export function describe(row, { group = true } = {}) {
     }
 }
 
-/// The bar: `null` where it would say nothing.
+/// The progress bar of a row; `null` if the row needs none.
 export function progress(row) {
     if (row.state === "completed" || row.state === "failed") return null;
     if ((row.state === "queued" || row.state === "paused") && !row.receivedBytes) return null;

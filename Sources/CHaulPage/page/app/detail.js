@@ -20,7 +20,7 @@ import { t } from "./text.js";
 import { toast } from "./toast.js";
 
 const EVERY = 1000;
-/// Errors of this machine, which another link does not remedy.
+/// Errors of this machine. Another link does not remedy them.
 const LOCAL = new Set(["diskFull", "diskFailed", "permissionDenied", "readOnly", "nameTooLong", "tooManyOpenFiles", "fileExists", "inUse", "invalidDestination", "storeFailed", "internalFault"]);
 const offersLink = (value) => value.state === "failed" && Boolean(value.error) && !LOCAL.has(value.error.code);
 
@@ -311,7 +311,7 @@ export class Detail {
             ["mirrors", value.mirrors?.length > 0 ? value.mirrors.map((mirror) => el("span", { class: "wrap block", text: visible(mirror) })) : null],
             ["headers", Object.keys(value.headers ?? {}).length > 0 ? Object.entries(value.headers).map(([name, text]) => el("code", { class: "wrap block", text: visible(`${name}: ${text}`) })) : null],
         ].filter(([, content]) => content !== null);
-        // Rebuilt only when something differs: a selection of text inside survives the ticks.
+        // Rebuilds only if something differs, so that a selection of text inside survives the ticks.
         const key = JSON.stringify([value.url, value.path, value.folder, value.totalBytes, value.group, value.proof, value.checksum, value.startedAt, value.endedAt, value.mirrors, value.headers, value.state === "completed", offersLink(value)]);
         if (parts.factsKey === key) return;
         parts.factsKey = key;

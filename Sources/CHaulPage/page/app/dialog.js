@@ -17,7 +17,7 @@ export function openDialog({ title, body, footer, className = "", onClose, focus
         footer ?? null,
     );
     const opener = document.activeElement;
-    // A click on the backdrop closes; a drag that begins inside, as when text is selected, does not.
+    // A click on the backdrop closes the dialog. A drag that begins inside, for example to select text, does not.
     let pressed = null;
     dialog.addEventListener("pointerdown", (event) => (pressed = event.target));
     dialog.addEventListener("click", (event) => event.target === dialog && pressed === dialog && dialog.close());

@@ -1,4 +1,4 @@
-// What stands in place of the rows: nothing yet, no match, loading, or no answer.
+// The message in place of the rows: nothing yet, no match, loading, or no answer.
 import { byId, button, el, icon } from "./dom.js";
 import { visible } from "./format.js";
 import { failureText } from "./failure.js";

@@ -1,4 +1,4 @@
-// How a failed request is told.
+// Tells the user of failed requests.
 import { APIError } from "./api.js";
 import { errorText } from "./describe.js";
 import { toast } from "./toast.js";

@@ -92,7 +92,7 @@ export class Feed extends Emitter {
             this.leads = true;
             this.#open();
         })).catch(() => {
-            // Aborted by `#giveUp`, or the lock was stolen by a tab that heard nothing.
+            // `#giveUp` aborted the request, or a tab that heard nothing stole the lock. `finally` handles both.
         }).finally(() => {
             if (this.#request !== request) return;
             this.#request = null;
@@ -132,9 +132,9 @@ export class Feed extends Emitter {
         source.onerror = () => {
             if (source !== this.#source) return;
             this.#setConnected(false);
-            // Other tabs take over a stream of which they hear nothing.
+            // Tells the other tabs, because they would take over a silent stream.
             this.#channel?.postMessage({ connected: false });
-            // While it is CONNECTING the browser tries by itself; a second attempt from here would compete with it.
+            // While the source is CONNECTING, the browser tries by itself, and a second attempt would compete with it.
             if (source.readyState === EventSource.CLOSED) this.#retryLater();
         };
     }
@@ -145,7 +145,7 @@ export class Feed extends Emitter {
         this.#failures += 1;
         this.#retry = setTimeout(async () => {
             try {
-                // An EventSource does not tell a missing session from a missing daemon.
+                // Asks the daemon, because an EventSource does not tell a missing session from a missing daemon.
                 await api.get("session");
             } catch (error) {
                 if (error.status === 401) return;

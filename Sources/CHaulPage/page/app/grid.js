@@ -7,7 +7,7 @@ const OVERSCAN = 6;
 const MAX_HEIGHT = 12_000_000;
 
 export class Grid {
-    /// The place of the active row, which keys act on, and its id, which it follows when rows move.
+    /// The row that keys act on: its place and its id. When rows move, the place follows the id.
     active = 0;
     activeId = null;
     /// Which part of the active row is active: 0 the row, 1 its button, 2 its menu.
@@ -86,7 +86,7 @@ export class Grid {
         this.#later();
     }
 
-    /// Called each second: delays are counted down, ages every half minute.
+    /// Called each second. Updates delays each time, and ages every half minute.
     tick() {
         this.#ticks += 1;
         if (this.#ticks % 30 === 0) return this.redraw();
@@ -148,8 +148,8 @@ export class Grid {
         if (length > 0) this.list.want(Math.floor(start / this.#rowHeight), Math.min(length - 1, Math.floor((start + this.#height) / this.#rowHeight)));
     }
 
-    /// Rows are reused in any order. Once scrolling has settled they stand in the document as they are shown, which is
-    /// the order that screen readers read.
+    /// Rows are reused in any order. Once scrolling has settled, their order in the document is the shown one, because
+    /// screen readers follow the document.
     #sortLater() {
         clearTimeout(this.#settled);
         this.#settled = setTimeout(() => {

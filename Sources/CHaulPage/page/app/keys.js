@@ -117,7 +117,7 @@ function press(row, grid) {
     return true;
 }
 
-/// R: what is paused resumes, what failed or waits is tried again.
+/// R: resumes paused downloads, and tries failed and waiting ones again.
 function resumeOrRetry(target) {
     const rows = target.ids?.map((id) => list.row(id)).filter(Boolean) ?? [];
     const failed = rows.filter((row) => row.state === "failed" || row.state === "waiting").map((row) => row.id);

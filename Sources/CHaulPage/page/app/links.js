@@ -1,8 +1,8 @@
-// Finds links in pasted text, dropped data and files.
-// In running text a full-width bracket is part of a link where the link goes on behind it: `文件（1）.zip`.
+// Finds links in pasted text, dropped data and files. In running text, full-width brackets are part of a link if the
+// link goes on behind them: `文件（1）.zip`.
 const LINK = /\bhttps?:\/\/(?:（[^\s（）]*）(?=[\w.%/-])|[^\s<>"\u3000-\u303f\uff00-\uff0f\uff1a-\uff20])+/gi;
 const CLOSING = { "'": "'", "`": "`", "\u2018": "\u2019", "\u201c": "\u201d" };
-// What chats and documents leave beside a link, unseen.
+// Invisible characters that chats and documents leave beside a link.
 const UNSEEN = /^[\s\u200b-\u200f\u202a-\u202e\u2060-\u2069\ufeff]+|[\s\u200b-\u200f\u202a-\u202e\u2060-\u2069\ufeff]+$/g;
 
 /// `{links, rejected}`: valid http and https URLs in order, each once; and how many lines have none.

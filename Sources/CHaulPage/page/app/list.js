@@ -22,7 +22,7 @@ export class DownloadList extends Emitter {
     total = null;
     rev = null;
     failed = false;
-    /// Why, as the request's error.
+    /// The error of the failed request.
     failure = null;
 
     #rows = new Map();
@@ -31,7 +31,7 @@ export class DownloadList extends Emitter {
     #outdated = new Set();
     #recent = [];
     #wanted = [0, 0];
-    /// The rows are those of the list that was shown before, until the first answer.
+    /// Whether the rows are still those of the previous list, because the first answer is missing.
     #replacing = false;
     #generation = 0;
     #timer = null;
@@ -166,7 +166,7 @@ export class DownloadList extends Emitter {
 
     /// Says which rows are visible. Slices are read once the scrolling has settled for a moment.
     want(first, last) {
-        // Rows that the next moments of scrolling show belong to it.
+        // Includes the rows that the next moments of scrolling will show.
         const slices = [first - AHEAD, last + AHEAD].map((index) => Math.floor(Math.max(0, this.#place(Math.min(index, this.length - 1))) / SLICE));
         const same = slices[0] === this.#wanted[0] && slices[1] === this.#wanted[1];
         this.#wanted = slices;
@@ -177,7 +177,7 @@ export class DownloadList extends Emitter {
     /// Reads the visible slices again, and the others once they are visible.
     invalidate() {
         for (const slice of this.#slices.values()) slice.stale = true;
-        // An answer that is on its way may tell of the time before.
+        // Marks the slices in flight too, because their answers may be older than the change.
         for (const slice of this.#loading.keys()) this.#outdated.add(slice);
         this.#schedule(Math.max(0, this.#fetched + REFETCH - Date.now()));
     }

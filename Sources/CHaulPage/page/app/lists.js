@@ -22,7 +22,7 @@ export const sorts = {
 
 export const isActive = (state) => ACTIVE.includes(state);
 
-/// The states in which an action means something.
+/// The states in which each action has an effect.
 export const applies = {
     pause: [...ACTIVE, "queued"],
     resume: ["paused"],

@@ -166,7 +166,7 @@ function build() {
         list.invalidate();
         readTotals();
     });
-    // Ages and delays are counted here; the daemon sends times.
+    // Counts ages and delays here, because the daemon sends times.
     setInterval(() => document.hidden || grid.tick(), 1000);
 
     feed.on("hello", ({ data }) => {
@@ -246,7 +246,7 @@ async function start() {
     try {
         ({ signedIn } = await api.get("session/state", { quiet: true }));
     } catch {
-        // The daemon does not answer: the list says so, and heals.
+        // The daemon does not answer. Goes on: the list shows the failure and tries again.
     }
     if (!signedIn) return authenticate(codeFailed ? t("codeUsed") : undefined);
     run();

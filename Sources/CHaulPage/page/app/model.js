@@ -13,7 +13,7 @@ export const totals = new (class extends Emitter {
     value = null;
 
     set(value) {
-        // `stats` has no folder; an absent speed limit means that none is set.
+        // Keeps the folder, because `stats` has none. Does not keep the speed limit: without one, none is set.
         this.value = { folder: this.value?.folder, ...value };
         this.emit("change", this.value);
     }

@@ -25,7 +25,7 @@ export function startNotify() {
     feed.on("delta", ({ data }) => {
         for (const [id, fields] of Object.entries(data.rows ?? {})) {
             if (fields.state !== "completed" && fields.state !== "failed") continue;
-            // A row that is sent whole may have ended long ago; one that the page held has just changed.
+            // A row that is sent whole may have ended long ago. A row that the page held has just changed.
             if ("addedAt" in fields && Date.parse(fields.endedAt) < Date.now() - 60_000) continue;
             announceCount(fields.state === "completed" ? "finished" : "failed");
             if (fields.state === "completed") note(id, fields.name ?? list.row(id)?.name);
@@ -34,7 +34,7 @@ export function startNotify() {
 }
 
 function note(id, name) {
-    // The tab with the stream speaks for all, and only when none of its own is looked at.
+    // Only the tab with the stream notifies, and only while that tab is hidden.
     if (!notifies() || !feed.leads || !document.hidden) return;
     ended.push({ id, name });
     timer ??= setTimeout(tell, GATHER);

@@ -61,13 +61,13 @@ export function startPointer(grid, open) {
         }
     });
     element.addEventListener("mousedown", (event) => {
-        // Buttons of a row are not focusable: the list keeps the focus, and its keys keep working.
+        // Keeps the focus on the list after a click on a row's button, so that the keys go on working.
         if (!event.target.closest(".row button")) return;
         event.preventDefault();
         element.focus({ preventScroll: true });
     });
     element.addEventListener("dblclick", (event) => {
-        // Two taps of a finger that follow each other soon are a double click too, whatever came between them.
+        // Ignores touch: browsers report two quick taps as a double click, whatever came between them.
         if (touch) return;
         const view = grid.viewAt(event.target);
         if (view?.id && !event.target.closest("button, .cell-pick")) open(view.id);

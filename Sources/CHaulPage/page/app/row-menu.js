@@ -36,7 +36,7 @@ export function rowMenu(row, open) {
             { label: t("moveLast"), icon: "i-bottom", keys: `${alt}End`, run: () => move(ids, { to: "last" }) },
         );
     }
-    // The daemon masks what may be secret in a URL; such a copy would not work.
+    // Offers no copy of a masked URL, because a link without its secret parts does not work.
     if (!many && !row.url.includes("***")) items.push(null, { label: t("copyLink"), icon: "i-link", run: () => copyText(row.url) });
     items.push(
         null,

@@ -3,7 +3,7 @@ import { api } from "./api.js";
 import { byId, el, icon } from "./dom.js";
 import { t } from "./text.js";
 
-/// Uses the code of the fragment, which is removed from the address first. Returns whether there was one that failed.
+/// Removes the code from the fragment of the address, and signs in with it. Returns whether a code was refused.
 export async function useCode() {
     const code = new URLSearchParams(location.hash.slice(1)).get("code");
     if (!code) return false;

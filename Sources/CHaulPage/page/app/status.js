@@ -1,4 +1,4 @@
-// What screen readers are told: one polite region, at most a message in 5 s, merged; one assertive region for a lost
+// Announcements to screen readers: one polite region, at most a message in 5 s, merged; one assertive region for a lost
 // connection or session.
 import { byId } from "./dom.js";
 import { t } from "./text.js";
@@ -26,7 +26,7 @@ export function announce(text) {
     schedule();
 }
 
-/// Events of which only the number is told: "finished", "failed".
+/// Counts events that are announced by their number: "finished", "failed".
 export function announceCount(key, count = 1) {
     counts[key] = (counts[key] ?? 0) + count;
     schedule();

@@ -5,7 +5,7 @@ import { t } from "./text.js";
 
 let current = null;
 
-/// `onEnd` is called once, whether the time is over or another toast comes; not when the action was used.
+/// Calls `onEnd` once, when the time is over or another toast comes, but not after the action was used.
 export function toast(text, { action, onAction, onEnd, tone, seconds = 6, spoken = text } = {}) {
     current?.end();
     const element = el(

@@ -15,7 +15,7 @@ const LOW_SPACE = 2e9;
 
 export function startTotals(openSettings) {
     const graph = new SpeedGraph(byId("totals-graph"));
-    // `stats` comes only when something changed: the graph has a sample each second of its own.
+    // Takes a sample each second, because `stats` comes only when something changed.
     setInterval(() => {
         if (document.hidden) return;
         const value = feed.connected ? (totals.value?.bytesPerSecond ?? 0) : 0;
