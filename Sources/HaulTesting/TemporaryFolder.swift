@@ -46,7 +46,7 @@ package final class TemporaryFolder: Sendable {
         return self(name)
     }
 
-    /// Writes an executable program into the folder, which can be run at once.
+    /// Writes an executable program into the folder. The program can be run at once.
     ///
     /// Another process writes the executable file. If this process wrote it, a program that another test starts at the
     /// same moment would have the file open for writing for an instant. A file that is open for writing cannot be run

@@ -24,7 +24,7 @@ enum FleetOutput {
 
     static func clear() { write("\u{1B}[H\u{1B}[J", to: STDOUT_FILENO) }
 
-    /// Replaces the control characters of a text from a list or a server, which a terminal could execute.
+    /// Replaces the control characters of a text from a list or a server, because a terminal could execute them.
     static func plain(_ text: String) -> String {
         String(
             String.UnicodeScalarView(

@@ -161,7 +161,7 @@ public struct DownloadRequest: Sendable, Hashable, Codable {
     /// its bytes. Adding fails with ``DownloadError/Code/inUse`` while the download runs, and with
     /// ``DownloadError/Code/alreadyAdded`` if the new place of an unfinished file is on another file system.
     public var key: String?
-    /// Name of a group of downloads, which has a progress and an end of its own: see ``DownloadGroup``. Default: `nil`.
+    /// Name of the download's group. A group has its own progress and end: see ``DownloadGroup``. Default: `nil`.
     public var group: String?
     /// A label to query by, such as the user of the application who owns the download. Haul does not interpret it.
     /// Default: `nil`.

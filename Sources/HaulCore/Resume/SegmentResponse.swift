@@ -1,5 +1,5 @@
-/// The judgement of an answer to an additional connection, which requests one range of a representation that others are
-/// fetching.
+/// The judgement of an answer to an additional connection. Such a connection requests one range of a representation,
+/// while others fetch the rest.
 ///
 /// Stricter than `RangeResponse`, because nothing may start over here. An answer that does not fit exactly ends this
 /// connection, not the download.

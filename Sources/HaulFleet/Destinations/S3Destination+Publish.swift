@@ -109,7 +109,7 @@ extension S3Destination {
         throw client.broken("it says that \(RelativePath.quoted(key)) is complete, and that it does not exist")
     }
 
-    /// Aborts all other uploads of the key, which can only fail because the key is taken for good. They belong to
+    /// Aborts all other uploads of the key. They can only fail, because the key is taken for good. They belong to
     /// workers that were killed before recording them or that lost their leases.
     private func end(_ outcome: PublicationOutcome, _ key: String) async -> PublicationOutcome {
         do throws(S3Failure) {

@@ -1,4 +1,4 @@
-/// The operations of the queue that a worker needs. ``PostgresQueue`` implements them; the simulation has an
+/// The queue's operations for a worker. ``PostgresQueue`` implements them; the simulation has an
 /// implementation in memory with the same rules.
 ///
 /// Each call is one transaction. A call that throws ``FleetError/Code/databaseUnreachable`` may have taken effect. The

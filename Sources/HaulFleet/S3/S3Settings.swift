@@ -23,7 +23,7 @@ package struct S3Settings: Sendable, Hashable {
     package var partsAtOnce = 4
     /// Maximum number of simultaneous requests for all objects.
     package var connections = 16
-    /// Sends a SHA-256 with each part, which the store keeps. Turned off automatically if the store refuses.
+    /// Sends a SHA-256 with each part. The store keeps the SHA-256. Turned off automatically if the store refuses.
     package var sendsChecksums = true
     /// Maximum number of attempts per request.
     package var attempts = 6

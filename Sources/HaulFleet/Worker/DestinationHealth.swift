@@ -7,8 +7,7 @@ struct DestinationHealth: Sendable, Equatable {
 
     /// Number of failures in a row.
     private var failures = 0
-    /// End of the pause of claims, which begins when the destination or the disk accepts nothing; `nil` without a
-    /// pause.
+    /// Claims pause when the destination or the disk accepts nothing. This is the end of the pause; `nil` without one.
     private var pausedUntil: Duration?
     /// Number of pauses since the last success.
     private var pauses = 0

@@ -67,7 +67,7 @@ extension ItemDownloads {
     }
 
     /// Cleans up what earlier processes left, after a registration. Keeps partial files. Removes finished files of
-    /// items without a lease, which are already published or belong to another worker now.
+    /// items without a lease: they are already published or belong to another worker now.
     func keepOnlyNow(_ leases: [LeasedItem], _ isSameQueue: Bool) async {
         let held = Set(leases.map { Self.key($0.key.item) })
         await attempt { () throws(DownloadError) in

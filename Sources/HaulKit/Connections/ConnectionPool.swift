@@ -60,8 +60,8 @@ final class ConnectionPool {
     /// Changes how many connections each host may have; open ones continue.
     func setLimit(_ limit: Int) { limiter.limit = max(1, limit) }
 
-    /// Returns the number of free slots of each host that the sources of a download are on. The connections that the
-    /// download has are not included.
+    /// Returns the number of free slots at each host of a download's sources. Slots of the download's own connections
+    /// are not free.
     func freeSlots(_ selector: SourceSelector) -> [Origin: Int] {
         let now = services.time.now()
         return selector.sources.reduce(into: [:]) {

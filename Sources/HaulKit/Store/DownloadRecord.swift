@@ -38,7 +38,7 @@ struct DownloadRecord: Sendable, Equatable {
     /// The finished file as it was when it was published.
     var finished: FileStatus?
     var error: DownloadError?
-    /// ``StoreOwner/number`` of the user of the store that runs the download; `nil` if none does.
+    /// Number of the ``StoreOwner`` that runs the download; `nil` if none does.
     var ownerNumber: Int64?
     /// Host of the URL that bytes come from.
     var host: String?

@@ -26,8 +26,8 @@ extension DownloadTask {
         return .done(file)
     }
 
-    /// Finds an available name and locks a partial file for it. The first name that is taken may belong to the same
-    /// file, which another process has completed.
+    /// Finds an available name and locks a partial file for it. The first taken name may belong to the same file,
+    /// completed by another process.
     private func takeName(
         _ path: String,
         _ policy: DownloadRequest.ConflictPolicy,

@@ -7,7 +7,7 @@ extension DownloadTask {
         if standing.isOwned { environment.services.store.note(record) }
     }
 
-    /// Adopts a priority and a position in the queue that the store has recorded.
+    /// Adopts the priority and the queue position that the store has recorded.
     func place(priority: Int, position: Int64) {
         record.request.priority = priority
         record.position = position

@@ -1,7 +1,7 @@
 internal import Foundation
 internal import Logging
 
-/// A request to the application for a link that is under way, and its time limit.
+/// A pending request to the application for a link, and its time limit.
 struct SourceAsk {
     let id: DownloadMachine.AskID
     let work: Task<Void, Never>

@@ -219,7 +219,7 @@ final class SegmentWorker: ResponseReceiver {
     private func bodyEnded(_ failure: TransportError?) {
         let (stage, ending) = state.withLock { state in
             let before = state.stage
-            // Nothing follows, so the worker releases the file, and the exchange, which holds the worker.
+            // Nothing follows, so the worker releases the file and the exchange. The exchange holds the worker.
             switch before {
             case .flowing(let sink, _): state.stage = .draining(sink)
             case .gathering(var gathered):

@@ -24,7 +24,7 @@ public struct TestCertificate: Sendable {
     /// The folders to remove when the process ends.
     private static let directories = Mutex<[URL]>([])
 
-    /// Returns the certificate for localhost and 127.0.0.1, which is made once per process.
+    /// Returns the certificate for localhost and 127.0.0.1. It is made once per process.
     public static func shared() throws -> TestCertificate {
         try cached.withLock { cached in
             if let cached { return cached }

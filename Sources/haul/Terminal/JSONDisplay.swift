@@ -14,7 +14,7 @@ struct JSONDisplay: Display {
         var event: String
         var id: String?
         var url: String
-        /// File and line of a request from a list that was refused, or of a line that is not a URL.
+        /// File and line in a list: of a refused request, or of text that is not a URL.
         var place: String?
         var state: String?
         /// The hold reason, in state `paused`.

@@ -11,8 +11,8 @@ struct TraceError: Error, Sendable, Equatable, CustomStringConvertible {
 
 /// Reads the traces of ``DownloadTrace``.
 enum TraceReader {
-    /// Returns the lines after the header. Leaves out an incomplete last line, which a process leaves that was killed
-    /// during the write.
+    /// Returns the lines after the header. Leaves out an incomplete last line: the process was killed while it wrote
+    /// the line.
     static func lines(_ bytes: some Collection<UInt8>) throws(TraceError) -> [TraceLine] {
         var texts = bytes.split(separator: UInt8(ascii: "\n"), omittingEmptySubsequences: false)[...]
         texts.removeLast()

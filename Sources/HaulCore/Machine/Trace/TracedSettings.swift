@@ -1,7 +1,7 @@
 internal import Foundation
 
-/// Settings of a machine that its decisions depend on. A trace contains no destination, no header fields and no values
-/// that the application keeps with the request.
+/// The settings on which the decisions of a machine depend. A trace contains no destination, no header fields and no
+/// values that the application keeps with the request.
 private struct TracedSettings: Codable {
     var url: URL
     var target: String?

@@ -1,8 +1,7 @@
 internal import NIOCore
 internal import NIOPosix
 
-/// Finds the address of a host that accepts a connection first, if the address of a request is slow to do so (RFC
-/// 8305).
+/// Finds which address of a host accepts a connection first, if the address of a request is slow to do so (RFC 8305).
 ///
 /// The HTTP client gets one address. If a request has no connection after ``delay``, bare connections are made to all
 /// addresses of the host and closed as soon as one of them is made. So a network with broken IPv6 costs only a moment.

@@ -4,7 +4,7 @@ internal import NIOHTTP1
 
 /// The request of a step as it is sent over a route, and the judge of its answer.
 ///
-/// Has no reference to its exchange: the exchange keeps the task of the HTTP client, which keeps the judge.
+/// Has no reference to its exchange, because the exchange keeps the task of the HTTP client, and the task the judge.
 struct SentRequest: Sendable {
     let step: ExchangeStep
     let address: HTTPURL
