@@ -1,5 +1,5 @@
-/// Knows the authentication scheme that each origin wants: Basic until the origin asks for Digest, and never Basic after
-/// that.
+/// Knows the authentication scheme that each origin wants: Basic until the origin asks for Digest, and never Basic
+/// after that.
 package struct Authentications: Sendable {
     /// An origin and the credentials for it.
     package struct Key: Sendable, Hashable {

@@ -4,7 +4,8 @@ internal import Foundation
 ///
 /// `handle` takes an event and returns the actions to perform. The machine has no clock, no tasks and no random source
 /// but its own seed, so a life can be logged, replayed, fuzzed and compared. A late event changes nothing and returns
-/// no action, so the timing of the network can never trap the process. `docs/design/machine.md` has the table of states.
+/// no action, so the timing of the network can never trap the process. `docs/design/machine.md` has the table of
+/// states.
 ///
 /// Only the machine's own files (`DownloadMachine+…`) write its stored properties. Other types read them.
 package struct DownloadMachine: Sendable, Equatable {

@@ -205,8 +205,8 @@ public struct DownloadRequest: Sendable, Hashable, Codable {
     /// Makes a request for a file of a Metalink, with the sources, digests and size of the file. The file is stored
     /// under its own name in a folder. A taken name gets a number (``ConflictPolicy/rename``).
     public init(_ file: Metalink.File, into folder: String) {
-        // A parsed file has at least one source. If there were none, the file URL would stand in, which adding the request
-        // refuses.
+        // A parsed file has at least one source. Without one, the file URL stands in, and adding the request is
+        // refused.
         self.init(
             file.sources.first?.url ?? URL(fileURLWithPath: "/"),
             to: .file(path: FilePaths.join(folder, file.name))

@@ -16,9 +16,9 @@ package enum StreamStage: String, Sendable, Hashable, Codable {
 /// Facts about the representation that is being downloaded, from the answers so far: the version that the bytes on disk
 /// belong to.
 ///
-/// A value: an application with its own HTTP client keeps it beside the partial file, for example as JSON, and makes the
-/// next request from it with ``RangeRequest/resuming(_:at:isPlain:)``. The encoded form may hold the query of a URL that
-/// a redirect led to, so it is as secret as that URL.
+/// A value: an application with its own HTTP client keeps it beside the partial file, for example as JSON, and makes
+/// the next request from it with ``RangeRequest/resuming(_:at:isPlain:)``. The encoded form may hold the query of a URL
+/// that a redirect led to, so it is as secret as that URL.
 public struct Resource: Sendable, Hashable, Codable {
     /// Complete length in bytes; `nil` until a server gave it or the body ended.
     public package(set) var total: Int64?

@@ -316,8 +316,8 @@ struct TransactionLimits: Sendable, Hashable {
     static let standard = TransactionLimits(statementTimeout: .seconds(10), lockTimeout: .seconds(2))
     static let loading = TransactionLimits(statementTimeout: .seconds(600), lockTimeout: .seconds(60))
 
-    /// Sets the limits, and turns `synchronous_commit` on if the database has it off: with it off, a crash of the server
-    /// loses committed transactions silently.
+    /// Sets the limits, and turns `synchronous_commit` on if the database has it off: with it off, a crash of the
+    /// server loses committed transactions silently.
     var statement: SQLStatement {
         SQLStatement(
             """

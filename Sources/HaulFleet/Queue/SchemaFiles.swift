@@ -1,7 +1,7 @@
 internal import CHaulFleetSchema
 
-/// The SQL files of the schema, from a table in the binary. The migrations and functions name no schema; the caller sets
-/// the search path to the queue's schema.
+/// The SQL files of the schema, from a table in the binary. The migrations and functions name no schema; the caller
+/// sets the search path to the queue's schema.
 enum SchemaFiles {
     /// The texts by path below `Sources/CHaulFleetSchema/schema`.
     static let texts: [String: String] = {

@@ -14,7 +14,8 @@ extension Downloader {
             }
             try await store.commit(saved.record, nil)
         }
-        // Ends all holds. The scheduler holds a download again if the reason still applies when the download is to start.
+        // Ends all holds. The scheduler holds a download again if the reason still applies when the download is to
+        // start.
         try await store.endAllHolds()
         if !configuration.storage.resumesAtStart { try await store.pauseAllQueued() }
         try await scheduler.fill(.all)

@@ -52,8 +52,8 @@ extension Scheduler {
         startQueuedDownloads()
     }
 
-    /// Enqueues an item. Skips the item of a download that is in memory and not in the state `queued`: its task enqueues
-    /// the download when needed.
+    /// Enqueues an item. Skips the item of a download that is in memory and not in the state `queued`: its task
+    /// enqueues the download when needed.
     private func enqueue(_ item: DownloadQueue.Item) {
         if let task = catalog.tasks[item.id], task.machine.state != .queued { return }
         queue.enqueue(item)

@@ -1,8 +1,8 @@
 internal import GRDB
 
 /// Brings the stores of builds before version 0.1.0 up to date. They have nine states, each named by the step that led
-/// to it. No released version wrote such a store, so this file and `Tests/Fixtures/state-6` may be deleted together once
-/// nobody has one.
+/// to it. No released version wrote such a store, so this file and `Tests/Fixtures/state-6` may be deleted together
+/// once nobody has one.
 enum EarlierStores {
     struct Step: Sendable {
         let name: String

@@ -84,8 +84,8 @@ enum Schema {
     /// Indexes the downloads of a group that wait or run.
     static let openByGroup = "CREATE INDEX download_open_by_group ON download (groupName) WHERE status = 'queued'"
 
-    /// Changes of the tables by the version that brought them. A version that changes the tables registers its name here
-    /// and changes ``tables``. The entry of a released version is never edited.
+    /// Changes of the tables by the version that brought them. A version that changes the tables registers its name
+    /// here and changes ``tables``. The entry of a released version is never edited.
     static var migrator: DatabaseMigrator {
         var migrator = DatabaseMigrator()
         // No step recreates a table that others refer to, so foreign keys stay enforced. The check of all rows would

@@ -93,7 +93,8 @@ final class HTTPExchange: Exchange {
         }
     }
 
-    /// Looks a name up; `nil` needs no lookup. Calls `found` at once if the answer is known, otherwise on an event loop.
+    /// Looks a name up; `nil` needs no lookup. Calls `found` at once if the answer is known, otherwise on an event
+    /// loop.
     private func look(up name: String?, _ found: @escaping NameResolver.Receiver) {
         guard let name else { return found(.success(.init(addresses: [], isProven: true))) }
         if let known = options.names.known(name) { return found(.success(known)) }

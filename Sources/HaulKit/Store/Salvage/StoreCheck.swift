@@ -41,8 +41,8 @@ enum StoreCheck: Sendable, Equatable {
     /// - Throws: ``StoreDamage``, or the error of SQLite.
     func run(_ database: Database) throws {
         guard self != .none else { return }
-        // Compares the names of columns and foreign keys too: if one of them is wrong, each statement that uses the table
-        // fails.
+        // Compares the names of columns and foreign keys too: if one of them is wrong, each statement that uses the
+        // table fails.
         let tables = """
             SELECT type || ' ' || name FROM sqlite_master WHERE name NOT LIKE 'sqlite_%' UNION ALL
             SELECT 'column ' || m.name || '.' || c.name FROM sqlite_master m, pragma_table_info(m.name) c WHERE m.type = 'table'
