@@ -38,7 +38,7 @@ struct CookieOptions: ParsableArguments {
     private static func holdsOnlyCookies(_ path: String) -> Bool {
         var status = stat()
         guard stat(path, &status) == 0, status.st_mode & S_IFMT == S_IFREG, status.st_size > 0 else { return true }
-        // An unreadable file may be a file of another kind.
+        // Leaves an unreadable file alone, because it may be of another kind.
         guard status.st_size <= mostBytes, let data = try? OptionFile.contents(path, limit: mostBytes) else {
             return false
         }

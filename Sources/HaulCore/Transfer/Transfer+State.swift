@@ -92,8 +92,8 @@ extension Transfer {
         sources.isMirror(source) || home.isForeign && source == 0
     }
 
-    /// Gives the bytes of a connection that closed before its answer back to the connection that was cut short for it.
-    /// A server that serves only one connection is thus asked for nothing twice.
+    /// If a connection closed before its answer, gives its bytes back to the connection that was cut short for it. A
+    /// server that serves only one connection is thus asked for nothing twice.
     package mutating func giveBack() -> [Action] {
         guard var plan else { return [] }
         var actions: [Action] = []

@@ -67,7 +67,7 @@ struct JSONDisplay: Display {
             path: snapshot.path,
             received: snapshot.receivedBytes,
             total: snapshot.totalBytes,
-            // Bytes that arrive within nanoseconds give a speed beyond `Int64`.
+            // Bounds the speed, because bytes that arrive within nanoseconds give one beyond `Int64`.
             bytesPerSecond: Int64(max(0, min(snapshot.bytesPerSecond, 9e15))),
             secondsLeft: snapshot.timeLeft.map { ($0 / .seconds(1)).rounded() },
             connections: snapshot.state == .transferring ? snapshot.connections.count : nil,

@@ -102,7 +102,7 @@ enum ProgressLine {
         let numbers = [
             pad(percent, 4), pad(size, 15), pad(Format.speed(speed), 10), pad(left.map(Format.time) ?? "", 8),
         ]
-        // In a narrow window the numbers are left out from the last to the first, which is needed most.
+        // In a narrow window, drops the last number first, because the first one is needed most.
         var shown = numbers[...]
         while shown.count > 1, columns < 16 + width(shown) { shown = shown.dropLast() }
         let rest = columns - width(shown)

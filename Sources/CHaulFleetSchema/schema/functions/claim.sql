@@ -130,7 +130,7 @@ BEGIN
         v_limit := v_left;
         v_room := NULL;
         IF v_host.max_connections IS NOT NULL THEN
-            -- A new snapshot under the lock: every lease of the host is in it.
+            -- The lock is held, so this statement's snapshot has every lease of the host.
             SELECT v_host.max_connections - coalesce(sum(coalesce(connections, 1)), 0) INTO v_room
                 FROM lease WHERE host_id = v_id;
             IF v_room <= 0 THEN

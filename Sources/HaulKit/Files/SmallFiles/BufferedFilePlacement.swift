@@ -113,7 +113,8 @@ struct BufferedFilePlacement: Sendable {
     /// Sets the modification time that the store already has, so that the file is recognized after a crash.
     private func setTime(of made: Made) throws(DiskError) {
         do throws(DiskError) { try made.file.setModificationTime(made.identity.modified) } catch {
-            // Without modification times on the file system, only a digest can identify the file.
+            // Without modification times on the file system, only a digest can identify the file. That is an error only
+            // if the server's time was to be kept.
             if made.job.modified != nil { throw error }
         }
     }

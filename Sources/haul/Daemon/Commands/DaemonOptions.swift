@@ -29,7 +29,7 @@ struct DaemonOptions: ParsableArguments {
             throw Complaint("The daemon has no socket.", .otherFailure)
         }
         do { return try await DaemonClient.connected(path, stateFolder: folder) } catch {
-            // The service that the system runs for this user: haul@USER.service.
+            // Tries the service that the system runs for this user (haul@USER.service), unless a folder was named.
             let isFolderNamed = state.stateDir != nil || ProcessInfo.processInfo.environment["HAUL_STATE_DIR"] != nil
             guard !isFolderNamed, let service = DaemonClient.ofSystem() else { throw error }
             return service
