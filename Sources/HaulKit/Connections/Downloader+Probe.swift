@@ -41,7 +41,13 @@ extension Downloader {
             collector.cancel()
         }
         engine.broker.gone(host)
-        if case .success(let response) = answer { return try ResourceDescription(response.head, to: request) }
+        if case .success(let response) = answer {
+            var description = try ResourceDescription(response.head, to: request)
+            if request.method == .get, request.stream?.keepsPlaylist != true {
+                description.stream = try await stream(of: description, call)
+            }
+            return description
+        }
         try checkIsOpen()
         if Task.isCancelled { throw Self.isProbeCancelled }
         guard case .failure(let failure) = answer else { throw Self.isProbeCancelled }

@@ -78,7 +78,7 @@ struct StreamSource: Sendable {
         return playlist
     }
 
-    private static func parse(_ bytes: [UInt8], _ url: HTTPURL, _ imports: [String: String]) throws(SegmentFailure)
+    static func parse(_ bytes: [UInt8], _ url: HTTPURL, _ imports: [String: String]) throws(SegmentFailure)
         -> StreamPlaylist
     {
         do throws(StreamError) { return try StreamPlaylist.parse(bytes, url: url, imports: imports) } catch {

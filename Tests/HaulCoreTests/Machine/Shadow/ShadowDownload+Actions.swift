@@ -48,6 +48,7 @@ extension ShadowDownload {
             timer = nil
         case .cancelVerification: verification = nil
         case .verify, .publish, .setAside, .discardPartial, .releaseFile: finish(action)
+        case .assemble: complain("assembles a file that is no film")
         case .report: report()
         }
     }
