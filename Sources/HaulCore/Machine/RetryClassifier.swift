@@ -12,7 +12,9 @@ package enum RetryClassifier {
     }
 
     package static func decision(on failure: TransportError, host: String) -> Decision {
-        if let report = failure.report { return Decision(isWorthRetrying: failure.isReportPassing, error: report) }
+        if let report = failure.report {
+            return Decision(isWorthRetrying: failure.isReportPassing == true, error: report)
+        }
         let host = failure.host ?? host
         let cause = failure.detail.isEmpty ? nil : failure.detail
         if let proxy = failure.proxy {

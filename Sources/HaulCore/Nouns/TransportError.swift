@@ -28,8 +28,8 @@ package struct TransportError: Error, Sendable, Hashable, Codable {
     package let detail: String
     /// The source reader's own error, which ends the download; `nil` if ``kind`` decides.
     package let report: DownloadError?
-    /// Whether another attempt may succeed in spite of ``report``.
-    package private(set) var isReportPassing = false
+    /// Whether another attempt may succeed in spite of ``report``; `nil` means `false`.
+    package private(set) var isReportPassing: Bool?
     /// The host that failed, if redirects led to another host than that of the request; `nil` otherwise.
     package private(set) var host: String?
     /// The proxy that failed, as `ProxySettings.Proxy.description` names it; `nil` if no proxy failed.

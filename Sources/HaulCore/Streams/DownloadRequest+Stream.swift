@@ -57,11 +57,50 @@ extension DownloadRequest {
                 )
             }
             for (text, what) in [(audio, "sound"), (subtitles, "subtitles")] where text?.isEmpty == true {
-                throw DownloadError(.invalidStream, "The \(what) of a stream cannot be empty. Write a language or a name.")
+                throw DownloadError(
+                    .invalidStream,
+                    "The \(what) of a stream cannot be empty. Write a language or a name."
+                )
             }
             if let liveSeconds, !(liveSeconds > 0 && liveSeconds < 1e9) {
                 throw DownloadError(.invalidStream, "The length of a recording has to be more than 0 seconds.")
             }
         }
+    }
+}
+
+extension DownloadRequest.Stream {
+    private enum CodingKeys: String, CodingKey {
+        case keepsPlaylist, variant, audio, subtitles, container, allowsGaps, liveSeconds, liveStart
+    }
+
+    /// Decodes what ``encode(to:)`` wrote. An option that is absent has its default.
+    ///
+    /// - Throws: `DecodingError`.
+    public init(from decoder: any Decoder) throws {
+        let values = try decoder.container(keyedBy: CodingKeys.self)
+        keepsPlaylist = try values.decodeIfPresent(Bool.self, forKey: .keepsPlaylist) ?? false
+        variant = try values.decodeIfPresent(String.self, forKey: .variant)
+        audio = try values.decodeIfPresent(String.self, forKey: .audio)
+        subtitles = try values.decodeIfPresent(String.self, forKey: .subtitles)
+        container = try values.decodeIfPresent(Container.self, forKey: .container) ?? .automatic
+        allowsGaps = try values.decodeIfPresent(Bool.self, forKey: .allowsGaps) ?? false
+        liveSeconds = try values.decodeIfPresent(Double.self, forKey: .liveSeconds)
+        liveStart = try values.decodeIfPresent(LiveStart.self, forKey: .liveStart)
+    }
+
+    /// Encodes the options that differ from their defaults.
+    ///
+    /// - Throws: `EncodingError`.
+    public func encode(to encoder: any Encoder) throws {
+        var values = encoder.container(keyedBy: CodingKeys.self)
+        if keepsPlaylist { try values.encode(true, forKey: .keepsPlaylist) }
+        try values.encodeIfPresent(variant, forKey: .variant)
+        try values.encodeIfPresent(audio, forKey: .audio)
+        try values.encodeIfPresent(subtitles, forKey: .subtitles)
+        if container != .automatic { try values.encode(container, forKey: .container) }
+        if allowsGaps { try values.encode(true, forKey: .allowsGaps) }
+        try values.encodeIfPresent(liveSeconds, forKey: .liveSeconds)
+        try values.encodeIfPresent(liveStart, forKey: .liveStart)
     }
 }

@@ -81,7 +81,9 @@ extension SegmentMedia {
                 let place = next + Int64(head.count) - start
                 guard place >= 0 else { return nil }
                 let rest = bytes.dropFirst(Int(place))
-                guard let needed = head.count < 8 ? 8 - head.count : missing else { return "its box at byte \(next) has no size" }
+                guard let needed = head.count < 8 ? 8 - head.count : missing else {
+                    return "its box at byte \(next) has no size"
+                }
                 if needed > 0 {
                     guard !rest.isEmpty else { return nil }
                     head += rest.prefix(needed)
@@ -94,7 +96,9 @@ extension SegmentMedia {
                     head = []
                     return nil
                 }
-                guard size >= Int64(head.count), size < .max - next else { return "its box at byte \(next) has an impossible size" }
+                guard size >= Int64(head.count), size < .max - next else {
+                    return "its box at byte \(next) has an impossible size"
+                }
                 next += size
                 head = []
             }
@@ -116,7 +120,8 @@ extension SegmentMedia {
 extension SegmentIdentity {
     /// FNV-1a over 64 bits of all marks: differs for another segment. Finds changes, not forgeries.
     package var digest: UInt64 {
-        let text = "\(number ?? -1) \(range?.lower ?? -1) \(range?.upper ?? -1) \(keyPath ?? "-") \(vector ?? "-") \(path)"
+        let text =
+            "\(number ?? -1) \(range?.lower ?? -1) \(range?.upper ?? -1) \(keyPath ?? "-") \(vector ?? "-") \(path)"
         return text.utf8.reduce(14_695_981_039_346_656_037) { ($0 ^ UInt64($1)) &* 1_099_511_628_211 }
     }
 }

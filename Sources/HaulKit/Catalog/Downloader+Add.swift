@@ -161,6 +161,7 @@ extension Downloader {
     ///
     /// - Parameter isAbsolute: whether the path of the destination is absolute already.
     static func checked(_ request: DownloadRequest, isAbsolute: Bool = false) throws(DownloadError) -> DownloadRequest {
+        try request.stream?.check()
         if case .file(let path) = request.destination, FilePaths.isPart(path) {
             throw FilePaths.isNameOfPart(FilePaths.name(of: path))
         }

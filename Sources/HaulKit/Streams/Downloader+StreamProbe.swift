@@ -7,7 +7,9 @@ extension Downloader {
     func stream(of description: ResourceDescription, _ call: TransportRequest) async throws(DownloadError)
         -> ResourceDescription.Stream?
     {
-        guard StreamPlaylist.isPlaylist(mediaType: description.contentType, path: description.url.path) else { return nil }
+        guard StreamPlaylist.isPlaylist(mediaType: description.contentType, path: description.url.path) else {
+            return nil
+        }
         let requests = StreamRequests(call, readers)
         let limit = StreamLimits().playlistBytes
         do throws(SegmentFailure) {

@@ -24,10 +24,16 @@ enum FFmpeg {
         isolation: isolated (any Actor)? = #isolation
     ) async throws(DownloadError) -> Bool {
         guard let program = find() else {
-            throw DownloadError(.programMissing, "This film needs ffmpeg. Install the package ffmpeg, and resume the download.")
+            throw DownloadError(
+                .programMissing,
+                "This film needs ffmpeg. Install the package ffmpeg, and resume the download."
+            )
         }
         guard !assembly.part.path.contains("\n") else {
-            throw DownloadError(.invalidDestination, "ffmpeg cannot read a file in a folder whose name has a line break.")
+            throw DownloadError(
+                .invalidDestination,
+                "ffmpeg cannot read a file in a folder whose name has a line break."
+            )
         }
         let lists = try Lists(assembly)
         let work = Task.detached {
@@ -46,7 +52,8 @@ enum FFmpeg {
         let output: ProgramOutput
         do { output = try await work.value } catch {
             if flag.isSet { return false }
-            throw error as? DownloadError ?? DownloadError(.programMissing, "ffmpeg could not be run.", cause: "\(error)")
+            throw error as? DownloadError
+                ?? DownloadError(.programMissing, "ffmpeg could not be run.", cause: "\(error)")
         }
         withExtendedLifetime(lists) {}
         if flag.isSet { return false }
@@ -105,7 +112,9 @@ enum FFmpeg {
                     try FileManager.default.removeItem(at: url)
                     files.append(handle)
                     return "/proc/\(ProcessInfo.processInfo.processIdentifier)/fd/\(handle.fileDescriptor)"
-                } catch { throw DownloadError(.diskFailed, "A list for ffmpeg could not be written.", cause: "\(error)") }
+                } catch {
+                    throw DownloadError(.diskFailed, "A list for ffmpeg could not be written.", cause: "\(error)")
+                }
             }
             for track in assembly.tracks {
                 if track.description.role == .subtitles {

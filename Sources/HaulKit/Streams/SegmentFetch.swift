@@ -152,7 +152,10 @@ final class SegmentFetch: ResponseReceiver {
                 let isWhole = failure == nil || state.missing == 0
                 if !isWhole, let failure { state.failure = SegmentFailure(failure, host: "the server") }
                 if isWhole, let missing = state.missing, missing > 0 {
-                    state.failure = SegmentFailure(TransportError(.connectionLost, "the range ended early"), host: "the server")
+                    state.failure = SegmentFailure(
+                        TransportError(.connectionLost, "the range ended early"),
+                        host: "the server"
+                    )
                 }
             }
             if state.failure == nil {
@@ -201,25 +204,36 @@ final class SegmentFetch: ResponseReceiver {
             gather(ByteBuffer(bytes: plain), &state)
         } catch {
             // The library tells no more than that the padding is wrong.
-            state.failure = Self.undecipherable("its padding is wrong: the key is not that of the segment, or bytes are wrong")
+            state.failure = Self.undecipherable(
+                "its padding is wrong: the key is not that of the segment, or bytes are wrong"
+            )
         }
     }
 
     /// Decrypts a whole body.
     static func decrypted(_ bytes: [UInt8], _ cipher: Cipher) throws(SegmentFailure) -> [UInt8] {
         guard !bytes.isEmpty, bytes.count % 16 == 0 else { throw undecipherable("its length is no multiple of 16") }
-        do { return Array(try AES._CBC.decrypt(bytes, using: cipher.key, iv: AES._CBC.IV(ivBytes: cipher.vector))) } catch {
+        do {
+            return Array(try AES._CBC.decrypt(bytes, using: cipher.key, iv: AES._CBC.IV(ivBytes: cipher.vector)))
+        } catch {
             throw undecipherable("its padding is wrong: the key is not that of the segment, or bytes are wrong")
         }
     }
 
     private static func undecipherable(_ reason: String) -> SegmentFailure {
-        SegmentFailure(DownloadError(.incompleteStream, "A segment cannot be decrypted: \(reason)."), isWorthRetrying: true)
+        SegmentFailure(
+            DownloadError(.incompleteStream, "A segment cannot be decrypted: \(reason)."),
+            isWorthRetrying: true
+        )
     }
 
     private func gather(_ bytes: ByteBuffer, _ state: inout State) {
         state.failure = state.failure ?? notMedia(state.watch?.take(bytes.readableBytesView))
-        if state.gathered.readableBytes == 0 { state.gathered = bytes } else { state.gathered.writeImmutableBuffer(bytes) }
+        if state.gathered.readableBytes == 0 {
+            state.gathered = bytes
+        } else {
+            state.gathered.writeImmutableBuffer(bytes)
+        }
     }
 
     private func notMedia(_ reason: String?) -> SegmentFailure? {

@@ -51,7 +51,10 @@ struct StreamAssembly: Sendable {
                 length += segment.end.length
             }
             guard !track.parts.isEmpty else {
-                throw DownloadError(.incompleteStream, "The stream has ended, and not one of its segments could be had.")
+                throw DownloadError(
+                    .incompleteStream,
+                    "The stream has ended, and not one of its segments could be had."
+                )
             }
             tracks.append(track)
         }
@@ -206,7 +209,9 @@ extension StreamAssembly {
         mutating func copy(_ range: Range<Int64>) {
             var position = range.lowerBound
             while position < range.upperBound, !isOver {
-                let count = Int(min(range.upperBound - position, Int64(Self.block - min(buffer.readableBytes, Self.block - 1))))
+                let count = Int(
+                    min(range.upperBound - position, Int64(Self.block - min(buffer.readableBytes, Self.block - 1)))
+                )
                 let bytes = read(position..<position + Int64(count))
                 append(bytes)
                 position += Int64(count)

@@ -127,7 +127,11 @@ final class StreamOpening: ResponseReceiver, Exchange {
             receiver.headReceived(head, on: loop).flatMap {
                 receiver.bodyReceived(ByteBuffer(bytes: body), on: loop) ?? loop.makeSucceededVoidFuture()
             }.whenComplete { result in
-                if case .failure = result { receiver.ended(TransportError(.connectionLost, "stopped by us")) } else { receiver.ended(nil) }
+                if case .failure = result {
+                    receiver.ended(TransportError(.connectionLost, "stopped by us"))
+                } else {
+                    receiver.ended(nil)
+                }
             }
         }
     }

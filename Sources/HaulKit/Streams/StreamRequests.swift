@@ -7,7 +7,7 @@ struct StreamRequests: Sendable {
     let readers: SourceReaders
     /// Origin that the user named.
     private let home: Origin
-    /// Whether the playlist itself has a private address, so that its segments may have one.
+
     init(_ request: TransportRequest, _ readers: SourceReaders) {
         var first = request
         (first.firstByte, first.end, first.condition) = (0, nil, .none)
@@ -21,6 +21,7 @@ struct StreamRequests: Sendable {
     func request(_ url: HTTPURL, _ range: ByteRange? = nil) -> TransportRequest {
         var request = first
         (request.url, request.target) = (url.url, url.spelling)
+        if url.url.host?.lowercased() != first.url.host?.lowercased() { request.playlistHost = first.url.host }
         if let range { (request.firstByte, request.end) = (range.lower, range.upper) }
         guard Origin(url.url) != home else { return request }
         request.headers = request.headers.filter { ["referer", "user-agent"].contains($0.name.lowercased()) }
@@ -59,7 +60,9 @@ struct StreamRequests: Sendable {
     }
 
     /// Cuts a range out of an answer, which is exactly that range or everything.
-    private static func cut(_ bytes: [UInt8], _ range: ByteRange, _ head: ResponseHead) throws(SegmentFailure) -> [UInt8] {
+    private static func cut(_ bytes: [UInt8], _ range: ByteRange, _ head: ResponseHead) throws(SegmentFailure)
+        -> [UInt8]
+    {
         if head.status == 206 {
             if case .satisfied(let sent, _)? = head.contentRange, sent == range, Int64(bytes.count) == range.count {
                 return bytes

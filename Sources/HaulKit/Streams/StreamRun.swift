@@ -100,7 +100,9 @@ actor StreamRun {
             do throws(DiskError) { found = try await StreamLogReader.read(request.firstByte, with: read) } catch {
                 throw SegmentFailure(DownloadError(error), isWorthRetrying: false)
             }
-            if let found, let known = found.log.film, Self.isSame(known, film), request.conditionField?.value == known.entityTag {
+            if let found, let known = found.log.film, Self.isSame(known, film),
+                request.conditionField?.value == known.entityTag
+            {
                 (log, film, completion) = (found.log, known, found.completion)
             }
         }
@@ -137,16 +139,22 @@ actor StreamRun {
         fields.append(("Transfer-Encoding", "chunked"))
         if continuing { fields.append(("Content-Range", "bytes \(request.firstByte)-\(Int64.max - 1)/*")) }
         var head = source.head
+        // Playlists are often served from changing places; the entity tag alone tells whether the film is the same.
+        head.url = head.requested
         head.status = continuing ? 206 : 200
         head.headers = HeaderFields(fields)
         head.isStreamLog = true
         return head
     }
 
-    private func front(_ film: StreamFilm, _ completion: StreamLogReader.Completion?) throws(SegmentFailure) -> [UInt8] {
+    private func front(_ film: StreamFilm, _ completion: StreamLogReader.Completion?) throws(SegmentFailure) -> [UInt8]
+    {
         if let completion { return completion.head + [UInt8](repeating: 0, count: Int(completion.zeros)) }
         do { return StreamRecord.whole(.film, try film.json()) } catch {
-            throw SegmentFailure(DownloadError(.internalFault, "The film cannot be described: \(error)"), isWorthRetrying: false)
+            throw SegmentFailure(
+                DownloadError(.internalFault, "The film cannot be described: \(error)"),
+                isWorthRetrying: false
+            )
         }
     }
 
@@ -224,7 +232,11 @@ actor StreamRun {
             terms.progress.listed(1, seconds: index == 0 ? segment.duration : 0)
         }
         for gap in step.gaps { gaps.append((index, gap)) }
-        if case .reload(let delay) = step.next { tracks[index].reloadAfter = delay } else { tracks[index].reloadAfter = nil }
+        if case .reload(let delay) = step.next {
+            tracks[index].reloadAfter = delay
+        } else {
+            tracks[index].reloadAfter = nil
+        }
         wake()
     }
 
@@ -446,7 +458,8 @@ actor StreamRun {
 
     private func fetch(_ map: InitializationSection, _ number: Int, of track: Int) async -> SegmentFailure? {
         do throws(SegmentFailure) {
-            var bytes = try await requests.body(map.url, map.range, mostBytes: 8 << 20, what: "A part of this stream").bytes
+            var bytes = try await requests.body(map.url, map.range, mostBytes: 8 << 20, what: "A part of this stream")
+                .bytes
             if let key = map.key {
                 switch await self.key(key.url) {
                 case .failure(let failure): throw failure
@@ -480,7 +493,8 @@ actor StreamRun {
         for (track, gap) in gaps {
             let number = gap.numbers.lowerBound
             if log.segment(number, of: UInt8(clamping: track)) != nil { continue }
-            let reason = reasons[number] ?? (gap.reason == .declared ? "the playlist marks it as missing" : "the list moved on")
+            let reason =
+                reasons[number] ?? (gap.reason == .declared ? "the playlist marks it as missing" : "the list moved on")
             let end = StreamSegmentEnd(seconds: gap.seconds, length: 0, identity: 0, reason: reason)
             _ = appender.append(
                 StreamRecord.whole(.gap, track: UInt8(clamping: track), number: number, attempt: attempt, end.bytes)
@@ -499,7 +513,8 @@ actor StreamRun {
         }
         // A refusal of the first segment is one of the film: the machine waits, renews a link, or gives up.
         if !appender.hasBegun, let head = failure.head, head.status != 404 { return appender.end(nil, refusal: head) }
-        let isWorthRetrying = fatal.map { $0.decision.isWorthRetrying || $0.mayBeExpired }
+        let isWorthRetrying =
+            fatal.map { $0.decision.isWorthRetrying || $0.mayBeExpired }
             ?? failures.contains { $0.failure.decision.isWorthRetrying }
         let error = fatal.map { $0.head == nil ? $0.decision.error : incomplete($0) } ?? incomplete(failure)
         appender.end(isWorthRetrying ? TransportError(retrying: error) : TransportError(reporting: error))
@@ -512,7 +527,8 @@ actor StreamRun {
         if let head = failure.head {
             return StreamAppender(head, front: [], to: receiver, on: loop).end(nil, refusal: head)
         }
-        let ending = failure.decision.isWorthRetrying ? TransportError(retrying: error) : TransportError(reporting: error)
+        let ending =
+            failure.decision.isWorthRetrying ? TransportError(retrying: error) : TransportError(reporting: error)
         loop.execute { receiver.ended(ending) }
     }
 
@@ -534,7 +550,7 @@ actor StreamRun {
         let why = failure.map { " " + $0.decision.error.message } ?? " The playlist marks them as missing."
         return DownloadError(
             .incompleteStream,
-            what + why + " Everything else is kept, and the same command fetches only what is missing.",
+            what + why + " Everything else is kept, and resuming the download fetches only what is missing.",
             cause: failure?.decision.error.cause,
             status: failure?.decision.error.status
         )

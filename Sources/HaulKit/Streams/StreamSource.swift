@@ -124,12 +124,14 @@ struct StreamSource: Sendable {
             case .mp4: isFragmented && !hasSeams && !hasSubtitles
             case .matroska: false
             }
-        if isOwn { return isFragmented ? .mp4 : wanted == .automatic && ffmpeg != nil ? .mp4ByProgram : .transportStream }
+        if isOwn {
+            return isFragmented ? .mp4 : wanted == .automatic && ffmpeg != nil ? .mp4ByProgram : .transportStream
+        }
         guard ffmpeg != nil else {
             throw SegmentFailure(
                 DownloadError(
                     .programMissing,
-                    "This stream \(reason(wanted)), which needs ffmpeg. Install the package ffmpeg, and run the same command again."
+                    "This stream \(reason(wanted)), which needs ffmpeg. Install the package ffmpeg, then resume the download."
                 ),
                 isWorthRetrying: false
             )
@@ -155,7 +157,9 @@ struct StreamSource: Sendable {
         if isLive { return "live" }
         do throws(StreamError) {
             let plan = try StreamPlan(media: tracks.map { ($0.track, $0.playlist) })
-            return plan.fingerprint.tracks.map { "\($0.track.rawValue)-\($0.count)-\($0.digest)" }.joined(separator: ".")
+            return plan.fingerprint.tracks.map { "\($0.track.rawValue)-\($0.count)-\($0.digest)" }.joined(
+                separator: "."
+            )
         } catch { throw SegmentFailure(DownloadError(error), isWorthRetrying: false) }
     }
 }

@@ -70,7 +70,10 @@ extension DownloadTask {
             }
         } catch { throw DownloadError(error) }
         guard let found, let assembly = try StreamAssembly(found.log, of: part) else {
-            throw DownloadError(.incompleteStream, "The received part of the stream cannot be read. Remove the download and add it again.")
+            throw DownloadError(
+                .incompleteStream,
+                "The received part of the stream cannot be read. Remove the download and add it again."
+            )
         }
         return assembly
     }

@@ -22,6 +22,8 @@ extension DownloadRequest {
         (request.key, request.group, request.owner) = ("k", "g", "o")
         request.startsPaused = true
         request.repairs = FileStatus(kind: .file, size: 5, allocated: 8, device: 1, inode: 2, born: 3, modified: 4)
+        request.stream = DownloadRequest.Stream()
+        request.stream?.variant = "720p"
         request.method = .post(body: Data("b".utf8), type: "text/plain")
         (request.metadata, request.priority) = (DownloadRequest.Metadata(json: "{\"a\":1}"), -3)
         return request

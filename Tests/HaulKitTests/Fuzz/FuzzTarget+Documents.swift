@@ -17,7 +17,89 @@ extension FuzzTarget {
         http://one.example/a.iso</url></resources></file></files></metalink>
         """
 
+    private static let segments = """
+        #EXTM3U
+        #EXT-X-VERSION:7
+        #EXT-X-TARGETDURATION:4
+        #EXT-X-MEDIA-SEQUENCE:9
+        #EXT-X-DEFINE:NAME="a",VALUE="x"
+        #EXT-X-KEY:METHOD=AES-128,URI="k",IV=0x0000000000000000000000000000000A
+        #EXT-X-MAP:URI="i.mp4",BYTERANGE="5@0"
+        #EXTINF:4,
+        #EXT-X-BYTERANGE:188@376
+        {$a}.ts
+        #EXT-X-DISCONTINUITY
+        #EXT-X-GAP
+        #EXTINF:3.5,title
+        b.ts?s=1
+        #EXT-X-ENDLIST
+        """
+    private static let variants = """
+        #EXTM3U
+        #EXT-X-MEDIA:TYPE=AUDIO,GROUP-ID="a",NAME="b",LANGUAGE="de",DEFAULT=YES,URI="c"
+        #EXT-X-STREAM-INF:BANDWIDTH=800000,RESOLUTION=1280x720,CODECS="avc1.64001f,mp4a.40.2",AUDIO="a"
+        v.m3u8
+        """
+
     static let documents: [FuzzTarget] = [
+        FuzzTarget("playlists of streams", [segments, variants, "#EXTM3U\n#EXT-X-ENDLIST"]) { bytes in
+            guard let url = HTTPURL("http://one.example/a/master.m3u8?token=1") else { return "no URL" }
+            switch try? StreamPlaylist.parse(bytes, url: url, imports: ["b": "y"]) {
+            case nil: return nil
+            case .media(let playlist)?:
+                for (index, segment) in playlist.segments.enumerated() {
+                    if segment.number != playlist.mediaSequence + Int64(index) { return "number \(segment.number)" }
+                    if segment.range?.isEmpty == true { return "an empty range" }
+                    if !(0...1e6).contains(segment.duration) { return "\(segment.duration) seconds" }
+                    if !segment.url.url.isAskable { return "\(segment.url.url.masked) cannot be asked" }
+                }
+                var live = LivePlan(from: .now)
+                _ = try? live.handle(.playlist(playlist, at: .start))
+                guard let plan = try? StreamPlan(playlist) else { return nil }
+                return plan.continues(plan.fingerprint) == .same ? nil : "a plan that does not continue itself"
+            case .multivariant(let playlist)?:
+                let selection = try? playlist.select(audio: .all, subtitles: .all)
+                return selection.map { $0.description.contains("\n") } == true ? "a description of two lines" : nil
+            }
+        },
+        FuzzTarget("logs of streams", [String(decoding: StreamRecord.whole(.film, Array("{}".utf8)), as: UTF8.self)]) {
+            bytes in
+            var log = StreamLog()
+            var rest = bytes[...]
+            while let record = StreamRecord(head: rest.prefix(StreamRecord.headLength)) {
+                rest = rest.dropFirst(StreamRecord.headLength)
+                guard rest.count >= record.length, log.take(record, Array(rest.prefix(Int(record.length)))) else {
+                    break
+                }
+                rest = rest.dropFirst(Int(record.length))
+            }
+            if log.end != bytes.count - rest.count, log.film != nil, log.end > bytes.count {
+                return "a log beyond its end"
+            }
+            let front = Array(bytes.prefix(StreamRecord.headLength - 1))
+            guard
+                StreamRecord(
+                    head: (front.prefix(2) == [0x48, 0x4C] ? front + StreamRecord.completing(front) : [])[...]
+                ) != nil
+            else {
+                return front.prefix(2) == [0x48, 0x4C] && (front.count < 3 || front[2] <= 5) && front.count <= 20
+                    ? "a head that is not completed" : nil
+            }
+            return nil
+        },
+        FuzzTarget(
+            "segments of streams",
+            ["G" + String(repeating: "x", count: 187), "ID3\u{4}", "WEBVTT\n", "....ftyp"]
+        ) { bytes in
+            var watch = SegmentMedia.Watch()
+            var whole = SegmentMedia.Watch()
+            var pieces: String?
+            for byte in bytes { pieces = pieces ?? watch.take([byte]) }
+            let once = whole.take(bytes) ?? whole.finish()
+            pieces = pieces ?? watch.finish()
+            return (pieces == nil) == (once == nil)
+                ? nil : "another judgement in pieces: \(pieces ?? "media"), \(once ?? "media")"
+        },
         FuzzTarget("Metalink", [four, three, "<!DOCTYPE x [<!ENTITY a \"b\">]><metalink>&a;</metalink>"]) { bytes in
             let limits = Metalink.Limits()
             guard let metalink = try? Metalink(Data(bytes), limits: limits) else { return nil }

@@ -64,7 +64,7 @@ final class HTTPExchange: Exchange {
         do throws(TransportError) { sources = try options.binding?.sources() ?? [] } catch {
             return receiver.ended(error)
         }
-        let denied = options.deniedAddresses
+        let denied = options.deniedAddresses(for: request)
         let elsewhere = self.elsewhere(step, address)
         if let host = address.url.host,
             let denial = route == .direct ? denied.denial(of: host) : denied.denial(ofProxied: host)
@@ -81,7 +81,7 @@ final class HTTPExchange: Exchange {
                 }
                 // The user has set the proxy, so its own address is not checked.
                 let addresses =
-                    route == .direct ? try options.deniedAddresses.allowed(answer.addresses) : answer.addresses
+                    route == .direct ? try denied.allowed(answer.addresses) : answer.addresses
                 var step = step
                 step.paths =
                     ConnectionPath.all(route, from: sources, to: name, addresses, within: options.connectTimeout)[...]
@@ -161,5 +161,21 @@ final class HTTPExchange: Exchange {
             receiver.ended(route.proxy.map { TransportError.isNotLetIn(by: $0) } ?? TransportError(.proxyRefused))
         case .fail(let error): receiver.ended(error)
         }
+    }
+}
+
+extension HTTPTransport.Options {
+    /// Returns the addresses that a request must not reach.
+    ///
+    /// A playlist from the public network must not make Haul ask the machines of the user's own network.
+    fileprivate func deniedAddresses(for request: TransportRequest) -> [AddressBlock] {
+        guard let host = request.playlistHost, !isNotPublic(host) else { return deniedAddresses }
+        return deniedAddresses + AddressBlock.nonPublic
+    }
+
+    private func isNotPublic(_ host: String) -> Bool {
+        let blocks = AddressBlock.nonPublic
+        if blocks.denial(ofProxied: host) != nil { return true }
+        return names.known(host)?.addresses.contains { blocks.denial(of: $0.text) != nil } ?? false
     }
 }
