@@ -4,7 +4,7 @@ extension DownloadSnapshot: Codable {
     private enum CodingKeys: String, CodingKey {
         case id, url, state, holdReason, path, receivedBytes, totalBytes, bytesPerSecond, error, retryDelay
         case connections, receivedRanges, key, group, owner, metadata, priority, addedAt, startedAt, endedAt, proof
-        case finalURL
+        case finalURL, stream
     }
 
     /// Decodes what ``encode(to:)`` wrote. An absent value gets its default of the memberwise initialiser, so that
@@ -35,7 +35,8 @@ extension DownloadSnapshot: Codable {
             startedAt: try values.decodeIfPresent(Date.self, forKey: .startedAt),
             endedAt: try values.decodeIfPresent(Date.self, forKey: .endedAt),
             proof: try values.decodeIfPresent(CompletedDownload.Proof.self, forKey: .proof),
-            finalURL: try values.decodeIfPresent(CodedURL.self, forKey: .finalURL)?.url
+            finalURL: try values.decodeIfPresent(CodedURL.self, forKey: .finalURL)?.url,
+            stream: try values.decodeIfPresent(Stream.self, forKey: .stream)
         )
     }
 
@@ -67,5 +68,6 @@ extension DownloadSnapshot: Codable {
         try values.encodeIfPresent(endedAt, forKey: .endedAt)
         try values.encodeIfPresent(proof, forKey: .proof)
         try values.encodeIfPresent(finalURL.map { CodedURL($0) }, forKey: .finalURL)
+        try values.encodeIfPresent(stream, forKey: .stream)
     }
 }

@@ -79,6 +79,9 @@ public struct DownloadSnapshot: Sendable, Hashable, Identifiable {
     public let connections: [Connection]
     /// The byte ranges of the file that have been received, in order; empty unless ``state`` is ``State/transferring``.
     public let receivedRanges: [Range<Int64>]
+    /// How much of a film is there; `nil` for other files, and while the download does not run. With it,
+    /// ``totalBytes`` is an estimate.
+    public let stream: Stream?
     /// The application's name for the download: ``DownloadRequest/key``.
     public let key: String?
     /// The name of its group: ``DownloadRequest/group``.
@@ -120,6 +123,33 @@ public struct DownloadSnapshot: Sendable, Hashable, Identifiable {
         }
     }
 
+    /// The segments of a film: of a download whose URL leads to a playlist of HTTP Live Streaming.
+    public struct Stream: Sendable, Hashable, Codable {
+        /// Number of segments that are listed. Grows while ``isLive``.
+        public let segments: Int
+        /// Number of segments that are there.
+        public let receivedSegments: Int
+        /// Duration in seconds of what is listed.
+        public let seconds: Double
+        /// Duration in seconds of what is there.
+        public let receivedSeconds: Double
+        /// Whether more segments may be listed.
+        public let isLive: Bool
+
+        /// A value for tests and previews. Each parameter is the property of its name.
+        public init(
+            segments: Int,
+            receivedSegments: Int,
+            seconds: Double,
+            receivedSeconds: Double,
+            isLive: Bool = false
+        ) {
+            (self.segments, self.receivedSegments) = (segments, receivedSegments)
+            (self.seconds, self.receivedSeconds) = (seconds, receivedSeconds)
+            self.isLive = isLive
+        }
+    }
+
     /// A snapshot for tests and previews; a downloader makes its own. Each parameter is the property of its name, with
     /// the same unit. Nothing is checked.
     public init(
@@ -144,7 +174,8 @@ public struct DownloadSnapshot: Sendable, Hashable, Identifiable {
         startedAt: Date? = nil,
         endedAt: Date? = nil,
         proof: CompletedDownload.Proof? = nil,
-        finalURL: URL? = nil
+        finalURL: URL? = nil,
+        stream: Stream? = nil
     ) {
         self.id = id
         (urlText, finalURLText) = (url.absoluteString, finalURL?.absoluteString)
@@ -156,6 +187,7 @@ public struct DownloadSnapshot: Sendable, Hashable, Identifiable {
         self.priority = priority
         (self.addedAt, self.startedAt, self.endedAt) = (addedAt, startedAt, endedAt)
         self.proof = proof
+        self.stream = stream
     }
 
     /// The same download in another state in which it does not run.
@@ -171,7 +203,7 @@ public struct DownloadSnapshot: Sendable, Hashable, Identifiable {
         self.state = state
         endedAt = state == .queued ? nil : other.endedAt
         (holdReason, error, retryDelay, proof) = (nil, nil, nil, nil)
-        (bytesPerSecond, connections, receivedRanges) = (0, [], [])
+        (bytesPerSecond, connections, receivedRanges, stream) = (0, [], [], nil)
     }
 
     /// The file's name for display: the name in ``path``, else the name in the URL, else the URL's host, else ``key``

@@ -10,6 +10,7 @@ struct AddOptions {
     var isPaused = false
     var onDuplicate: DownloadRequest.PresencePolicy?
     var onConflict: DownloadRequest.ConflictPolicy?
+    var stream: DownloadRequest.Stream?
 
     /// - Throws: ``Problem`` for a field of a wrong type, or a folder that is not allowed.
     init(_ body: inout JSONBody, _ folders: AllowedFolders) throws {
@@ -23,6 +24,8 @@ struct AddOptions {
         if onConflict == .overwrite {
             throw Problem(.unprocessableContent, "invalidField", "onConflict is rename, fail or skip.")
         }
+        stream = try Self.stream(&body)
+        do throws(DownloadError) { try stream?.check() } catch { throw Problem(error) }
     }
 
     func apply(to request: inout DownloadRequest) {
@@ -31,6 +34,25 @@ struct AddOptions {
         request.startsPaused = isPaused
         request.onDuplicate = onDuplicate ?? request.onDuplicate
         request.onConflict = onConflict ?? request.onConflict
+        request.stream = stream ?? request.stream
+    }
+
+    /// Reads the options of a stream. ``DownloadRequest/Stream/check()`` checks their texts.
+    ///
+    /// - Returns: `nil` if the body has none.
+    static func stream(_ body: inout JSONBody) throws -> DownloadRequest.Stream? {
+        guard var fields = try body.object("stream") else { return nil }
+        var stream = DownloadRequest.Stream()
+        stream.variant = try fields.text("variant", upTo: 200)
+        stream.audio = try fields.text("audio", upTo: 1024)
+        stream.subtitles = try fields.text("subtitles", upTo: 1024)
+        stream.container = try fields.optional("container") ?? stream.container
+        stream.allowsGaps = try fields.optional("allowsGaps") ?? stream.allowsGaps
+        stream.liveSeconds = try fields.optional("liveSeconds")
+        stream.liveStart = try fields.optional("liveStart")
+        stream.keepsPlaylist = try fields.optional("keepsPlaylist") ?? stream.keepsPlaylist
+        try fields.finish()
+        return stream
     }
 
     static func headers(_ body: inout JSONBody) throws -> [HeaderField] {
@@ -68,6 +90,7 @@ struct ItemReader {
         let mirrors = try item.optional("mirrors", [String].self) ?? []
         let bytesPerSecond = try item.optional("bytesPerSecond", Int64.self)
         let size = try item.optional("size", Int64.self)
+        let stream = try AddOptions.stream(&item)
         try item.finish()
         guard size ?? 0 >= 0, bytesPerSecond ?? 0 >= 0 else {
             throw Problem(
@@ -92,6 +115,7 @@ struct ItemReader {
             request.priority = priority ?? request.priority
             request.headers = headers
             request.size = size
+            request.stream = stream ?? request.stream
             request.bytesPerSecond = bytesPerSecond.flatMap { $0 > 0 ? $0 : nil }
             try refine(&request, checksum, mirrors)
             return .success(request)
@@ -105,6 +129,7 @@ struct ItemReader {
 
     private func refine(_ request: inout DownloadRequest, _ checksum: String?, _ mirrors: [String]) throws(Problem) {
         do throws(DownloadError) {
+            try request.stream?.check()
             if let checksum { request.checksum = try DownloadRequest.Checksum(checksum) }
             for mirror in mirrors { request.mirrors.append(Metalink.Source(try mirror.downloadURL())) }
         } catch { throw Problem(error) }

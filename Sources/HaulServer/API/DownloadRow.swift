@@ -16,6 +16,29 @@ package struct DownloadRow: Codable, Hashable, Sendable {
         }
     }
 
+    /// The segments of a film while it runs. Times are in seconds.
+    package struct Stream: Codable, Hashable, Sendable {
+        package var segments: Int
+        package var receivedSegments: Int
+        package var seconds: Int64
+        package var receivedSeconds: Int64
+        package var isLive: Bool
+
+        package init(_ stream: DownloadSnapshot.Stream) {
+            (segments, receivedSegments, isLive) = (stream.segments, stream.receivedSegments, stream.isLive)
+            // Whole seconds, because every fraction would be a change of the row.
+            seconds = DownloadRow.count(stream.seconds)
+            receivedSeconds = DownloadRow.count(stream.receivedSeconds)
+        }
+
+        var fields: [String: JSONValue] {
+            [
+                "segments": .integer(Int64(segments)), "receivedSegments": .integer(Int64(receivedSegments)),
+                "seconds": .integer(seconds), "receivedSeconds": .integer(receivedSeconds), "isLive": .bool(isLive),
+            ]
+        }
+    }
+
     package var id: DownloadID
     package var name: String
     /// URL without user info and query, which may be secret.
@@ -26,6 +49,7 @@ package struct DownloadRow: Codable, Hashable, Sendable {
     package var folder: String?
     package var path: String?
     package var receivedBytes: Int64
+    /// An estimate while the row has `stream`.
     package var totalBytes: Int64?
     package var bytesPerSecond: Int64
     package var secondsLeft: Int64?
@@ -39,6 +63,7 @@ package struct DownloadRow: Codable, Hashable, Sendable {
     package var startedAt: String?
     package var endedAt: String?
     package var proof: CompletedDownload.Proof?
+    package var stream: Stream?
 
     /// - Parameter now: the time at which the snapshot was taken.
     package init(_ snapshot: DownloadSnapshot, now: Date = Date()) {
@@ -67,6 +92,7 @@ package struct DownloadRow: Codable, Hashable, Sendable {
         startedAt = snapshot.startedAt.map(Timestamp.text)
         endedAt = snapshot.endedAt.map(Timestamp.text)
         proof = snapshot.proof
+        stream = snapshot.stream.map(Stream.init)
     }
 
     package static func count(_ value: Double) -> Int64 {
@@ -77,7 +103,7 @@ package struct DownloadRow: Codable, Hashable, Sendable {
     static let optional = [
         "holdReason", "folder", "path", "totalBytes", "secondsLeft", "retryAt", "error", "group", "startedAt",
         "endedAt",
-        "proof",
+        "proof", "stream",
     ]
 
     /// The fields by their encoded names. Absent fields have no entry.
@@ -105,6 +131,7 @@ package struct DownloadRow: Codable, Hashable, Sendable {
         fields["startedAt"] = startedAt.map { .string($0) }
         fields["endedAt"] = endedAt.map { .string($0) }
         fields["proof"] = proof.map { .string($0.rawValue) }
+        fields["stream"] = stream.map { .object($0.fields) }
         return fields
     }
 }

@@ -8,17 +8,22 @@ struct MediaKind {
     private static let shown = [
         "png": "image/png", "jpg": "image/jpeg", "jpeg": "image/jpeg", "gif": "image/gif", "webp": "image/webp",
         "avif": "image/avif", "bmp": "image/bmp", "ico": "image/x-icon", "mp4": "video/mp4", "m4v": "video/mp4",
-        "webm": "video/webm", "ogv": "video/ogg", "mov": "video/quicktime", "mkv": "video/x-matroska",
+        "webm": "video/webm", "ogv": "video/ogg", "mov": "video/quicktime",
         "mp3": "audio/mpeg", "m4a": "audio/mp4", "ogg": "audio/ogg", "oga": "audio/ogg", "opus": "audio/ogg",
         "flac": "audio/flac", "wav": "audio/wav", "aac": "audio/aac", "txt": "text/plain; charset=utf-8",
         "log": "text/plain; charset=utf-8", "md": "text/plain; charset=utf-8", "csv": "text/plain; charset=utf-8",
         "json": "text/plain; charset=utf-8", "srt": "text/plain; charset=utf-8",
     ]
 
+    /// Films that browsers do not play.
+    private static let saved = ["mkv": "video/x-matroska", "ts": "video/mp2t"]
+
     init(name: String) {
         let end = name.lastIndex(of: ".").map { name[name.index(after: $0)...].lowercased() }
         if let end, let type = Self.shown[end] {
             (self.type, isShown) = (type, true)
+        } else if let end, let type = Self.saved[end] {
+            (self.type, isShown) = (type, false)
         } else {
             (type, isShown) = ("application/octet-stream", false)
         }

@@ -25,6 +25,7 @@ struct AddRoutes {
         var totalBytes: Int64?
         var contentType: String?
         var servesRanges: Bool?
+        var stream: ResourceDescription.Stream?
         var error: Problem?
         var existing: DownloadRow?
     }
@@ -131,12 +132,19 @@ struct AddRoutes {
             let found = try await services.downloader.probe(request)
             return Probe(
                 url: url,
-                name: found.fileName,
+                name: Self.name(of: found),
                 totalBytes: found.totalBytes,
                 contentType: found.contentType,
                 servesRanges: found.servesRanges,
+                stream: found.stream,
                 existing: existing.map { DownloadRow($0) }
             )
         } catch { return Probe(url: url, error: Problem(error)) }
+    }
+
+    /// The name of the file; of a stream whose playlist has the name in its URL, the name of the film without an ending.
+    private static func name(of found: ResourceDescription) -> String {
+        guard found.stream != nil, found.fileName == FileName.from(url: found.url) else { return found.fileName }
+        return StreamName.stem(of: found.url) ?? found.fileName
     }
 }
