@@ -4,6 +4,7 @@ import { openDialog } from "./dialog.js";
 import { button, el, icon, isApple } from "./dom.js";
 import { errorText } from "./describe.js";
 import { failureText } from "./failure.js";
+import { filmBytes, filmFacts, filmOptions, isRefused, streamChoice } from "./films.js";
 import { chooseFolder, readFolder } from "./folders.js";
 import { bytes, count, visible } from "./format.js";
 import { headersIn } from "./header-fields.js";
@@ -19,6 +20,9 @@ import { toast } from "./toast.js";
 const PROBE_AT_ONCE = 20;
 const ADD_AT_ONCE = 1000;
 let current = null;
+
+/// The size of a link that was looked at. That of a film is an estimate.
+const sizeOf = (item) => (item.stream ? filmBytes(item) : item.totalBytes);
 
 /// Opens the dialog, or adds to the one that is open. `metalink`: `{name, xml}`.
 export function openAdd({ text = "", metalink = null } = {}, reveal = () => {}) {
@@ -169,7 +173,7 @@ class AddDialog {
                 this.summary.textContent = t("looking", done, links.length);
                 const headers = headersIn(this.headers.value);
                 const answer = await api.post("probe", { urls: wanted.slice(at, at + PROBE_AT_ONCE), ...(headers ? { headers } : {}) }, { signal: this.#looking.signal });
-                for (const item of answer.items) this.#found.set(item.url, { ...item, wanted: !item.error && !item.existing });
+                for (const item of answer.items) this.#found.set(item.url, { ...item, wanted: !isRefused(item) && !item.existing });
                 done += answer.items.length;
                 this.#showFound(links);
             }
@@ -185,34 +189,46 @@ class AddDialog {
         const items = links.map((link) => this.#found.get(link)).filter(Boolean);
         this.chooser.hidden = items.length === 0;
         const known = items.filter((item) => item.wanted);
-        const size = known.reduce((sum, item) => sum + (item.totalBytes ?? 0), 0);
+        const size = known.reduce((sum, item) => sum + (sizeOf(item) ?? 0), 0);
+        const about = known.some((item) => item.stream && sizeOf(item)) ? "~" : "";
         const there = items.filter((item) => item.existing).length;
-        const bad = items.filter((item) => item.error).length;
+        const bad = items.filter(isRefused).length;
         this.summary.textContent = items.length === 0 ? "" : [
-            t("chosenOf", known.length, items.length, size > 0 ? bytes(size) : ""),
+            t("chosenOf", known.length, items.length, size > 0 ? `${about}${bytes(size)}` : ""),
             there > 0 ? t("alreadyThere", there) : "",
             bad > 0 ? t("notReachable", bad) : "",
         ].filter(Boolean).join(" ");
         const key = items.map((item) => item.url).join("\n");
         if (this.chooserKey === key) return;
         this.chooserKey = key;
-        const all = el("input", { type: "checkbox", "aria-label": t("chooseAll"), checked: items.every((item) => item.wanted || item.error), onchange: () => {
-            for (const item of items) if (!item.error) item.wanted = all.checked;
+        const all = el("input", { type: "checkbox", "aria-label": t("chooseAll"), checked: items.every((item) => item.wanted || isRefused(item)), onchange: () => {
+            for (const item of items) if (!isRefused(item)) item.wanted = all.checked;
             this.chooserKey = null;
             this.#note();
         } });
-        const rows = items.map((item) => {
+        const rows = items.flatMap((item) => {
             const name = visible(item.name ?? item.url);
-            const box = el("input", { type: "checkbox", "aria-label": t("chooseNamed", name), checked: item.wanted, disabled: Boolean(item.error), onchange: () => {
+            const box = el("input", { type: "checkbox", "aria-label": t("chooseNamed", name), checked: item.wanted, disabled: isRefused(item), onchange: () => {
                 item.wanted = box.checked;
                 this.#note();
             } });
-            const note = item.error ? errorText({ ...item.error, message: item.error.detail }) : item.existing ? t("isThere", t(`state.${item.existing.state}`)) : (item.contentType ?? "").split(";")[0];
-            return el("tr", { class: item.error ? "bad" : "" },
+            const note = item.error ? errorText({ ...item.error, message: item.error.detail }) : item.stream?.protection ? filmFacts(item) : item.existing ? t("isThere", t(`state.${item.existing.state}`)) : item.stream ? filmFacts(item) : (item.contentType ?? "").split(";")[0];
+            const size = el("td", { class: "number" });
+            const showSize = () => {
+                const value = sizeOf(item);
+                size.textContent = value === undefined ? "—" : `${item.stream ? "~" : ""}${bytes(value)}`;
+            };
+            showSize();
+            const options = item.stream ? filmOptions(item, name, () => {
+                showSize();
+                this.#note();
+            }) : null;
+            const row = el("tr", { class: isRefused(item) ? "bad" : "" },
                 el("td", {}, box),
-                el("td", { title: item.url }, el("div", { class: "chooser-name" }, icon(`k-${kindOf(item.name)}`, "kind"), el("span", { text: name }))),
-                el("td", { class: "number", text: item.totalBytes === undefined ? "—" : bytes(item.totalBytes) }),
-                el("td", { class: item.error ? "error" : "muted", text: note }));
+                el("td", { title: item.url }, el("div", { class: "chooser-name" }, icon(`k-${item.stream ? "video" : kindOf(item.name)}`, "kind"), el("span", { text: name }))),
+                size,
+                el("td", { class: isRefused(item) ? "error" : "muted", text: note }));
+            return options ? [row, el("tr", { class: "film" }, el("td", { colspan: 4 }, options))] : [row];
         });
         this.chooser.replaceChildren(el("table", {}, el("thead", {}, el("tr", {}, el("th", { scope: "col" }, all), el("th", { scope: "col", text: t("fileName") }), el("th", { scope: "col", class: "number", text: t("fact.size") }), el("th", { scope: "col", text: t("kindOrState") }))), el("tbody", {}, rows)));
     }
@@ -255,8 +271,10 @@ class AddDialog {
         };
         const headers = headersIn(this.headers.value);
         const limit = Math.round(Number(this.limit.value.trim().replace(",", ".")) * 1e6) || 0;
+        const stream = (link) => streamChoice(this.#found.get(link));
         const item = (link) => ({
             url: link,
+            ...(stream(link) ? { stream: stream(link) } : {}),
             ...(headers ? { headers } : {}),
             ...(limit > 0 ? { bytesPerSecond: limit } : {}),
             ...(links.length === 1 && this.checksum.value.trim() ? { checksum: this.checksum.value.trim() } : {}),

@@ -1,7 +1,7 @@
 // The panel of one download. It is read when it opens and each second while the download runs.
 import { api } from "./api.js";
 import { act, actOne, change, copyText, fileURL, saveFile } from "./commands.js";
-import { describe, errorText, mainAction, progress, sizeText, stateText } from "./describe.js";
+import { amounts, describe, errorText, filmText, mainAction, progress, sizeText, stateText } from "./describe.js";
 import { openDialog } from "./dialog.js";
 import { byId, button, el, icon, setAttribute, setIcon, setText } from "./dom.js";
 import { failureText } from "./failure.js";
@@ -21,7 +21,7 @@ import { toast } from "./toast.js";
 
 const EVERY = 1000;
 /// Errors of this machine. Another link does not remedy them.
-const LOCAL = new Set(["diskFull", "diskFailed", "permissionDenied", "readOnly", "nameTooLong", "tooManyOpenFiles", "fileExists", "inUse", "invalidDestination", "storeFailed", "internalFault"]);
+const LOCAL = new Set(["diskFull", "diskFailed", "permissionDenied", "readOnly", "nameTooLong", "tooManyOpenFiles", "fileExists", "inUse", "invalidDestination", "storeFailed", "internalFault", "programMissing"]);
 const offersLink = (value) => value.state === "failed" && Boolean(value.error) && !LOCAL.has(value.error.code);
 
 export class Detail {
@@ -163,7 +163,8 @@ export class Detail {
             parts.graph = new SpeedGraph(parts.graphCanvas);
             if (samples && this.#graphId === value.id) parts.graph.adopt(samples);
             this.#graphId = value.id;
-            parts.mapSection = el("section", { hidden: true }, el("h3", { text: t("segments") }), parts.canvas, parts.legend);
+            parts.mapTitle = el("h3");
+            parts.mapSection = el("section", { hidden: true }, parts.mapTitle, parts.canvas, parts.legend);
             parts.peak = el("span", { class: "muted" });
             parts.graphSection = el("section", { hidden: true }, el("h3", {}, el("span", { text: t("speed") }), parts.peak), parts.graphCanvas);
             parts.connections = el("tbody");
@@ -212,7 +213,7 @@ export class Detail {
         setText(parts.name, name);
         setAttribute(this.element, "aria-label", t("detailOf", name));
         setIcon(parts.kind, `k-${kindOf(value.name)}`);
-        setText(parts.state, [stateText(value), visible(value.host)].filter(Boolean).join("\u2002\u00b7\u2002"));
+        setText(parts.state, [stateText(value), filmText(value), visible(value.host)].filter(Boolean).join("\u2002\u00b7\u2002"));
         this.element.dataset.state = value.state;
         const main = mainAction(value);
         const { action } = main;
@@ -222,14 +223,16 @@ export class Detail {
         parts.act.classList.toggle("primary", action === "resume" || action === "retry");
         this.#fillError(value, parts);
         if (parts.progress) {
-            const shown = value.state === "completed" ? null : progress(value) ?? (value.receivedBytes && value.totalBytes ? { value: percent(value.receivedBytes, value.totalBytes), part: value.receivedBytes / value.totalBytes, text: "" } : null);
+            const known = amounts(value);
+            const still = known?.[0] > 0 ? { value: percent(...known), part: Math.min(1, known[0] / known[1]), text: "" } : null;
+            const shown = value.state === "completed" ? null : progress(value) ?? still;
             parts.progress.hidden = !shown;
             if (shown) {
-                const known = shown.value !== null;
-                parts.progress.classList.toggle("indeterminate", !known);
-                setAttribute(parts.progress, "aria-valuenow", known ? shown.value : null);
+                const isKnown = shown.value !== null;
+                parts.progress.classList.toggle("indeterminate", !isKnown);
+                setAttribute(parts.progress, "aria-valuenow", isKnown ? shown.value : null);
                 setAttribute(parts.progress, "aria-valuetext", shown.text || null);
-                parts.bar.style.setProperty("--part", known ? shown.part.toFixed(4) : 0);
+                parts.bar.style.setProperty("--part", isKnown ? shown.part.toFixed(4) : 0);
             }
         }
         if (parts.numbers) this.#fillRunning(value, parts);
@@ -239,13 +242,21 @@ export class Detail {
 
     #fillRunning(value, parts) {
         const line = describe(value);
-        const known = value.totalBytes > 0;
+        const known = amounts(value);
         parts.progressSection.hidden = value.receivedBytes === 0 && value.state !== "transferring";
-        const numbers = [known ? `${percent(value.receivedBytes, value.totalBytes)}${t("percentSign")}` : "", line.speed ?? "", sizeText(value), line.left ?? ""];
+        const numbers = [known ? `${percent(...known)}${t("percentSign")}` : "", line.speed ?? "", sizeText(value), line.left ?? ""];
         while (parts.numbers.children.length < numbers.length) parts.numbers.append(el("span"));
         numbers.forEach((text, at) => setText(parts.numbers.children[at], text));
-        parts.mapSection.hidden = !known || (value.ranges.length === 0 && value.segments.length === 0);
-        if (!parts.mapSection.hidden) {
+        parts.mapSection.hidden = !known || (!value.stream && value.ranges.length === 0 && value.segments.length === 0);
+        if (known && value.stream) {
+            // The bytes that a film has so far are no map of the file. The segments that are there come first.
+            const [there, whole] = known;
+            setText(parts.mapTitle, t("filmSegments"));
+            parts.map.set({ ranges: there > 0 ? [[0, there]] : [], segments: [], totalBytes: whole });
+            setAttribute(parts.canvas, "aria-label", t("filmSegmentsLabel", count(there), count(whole)));
+            setText(parts.legend, t("filmSegmentsLabel", count(there), count(whole)));
+        } else if (!parts.mapSection.hidden) {
+            setText(parts.mapTitle, t("segments"));
             parts.map.set(value);
             setAttribute(parts.canvas, "aria-label", t("segmentsLabel", percent(value.receivedBytes, value.totalBytes), value.segments.length));
             setText(parts.legend, value.segments.length > 0 ? t("segmentsLegend", value.segments.length) : t("segmentsIdle", value.ranges.length));
@@ -300,7 +311,7 @@ export class Detail {
         const facts = [
             ["source", [el("span", { class: "wrap", text: visible(value.url) }), value.state === "completed" || offersLink(value) ? null : button(t("replaceSource"), { class: "link", onclick: () => this.#replaceSource() })]],
             ["savedTo", value.path ?? value.folder ? [el("span", { class: "wrap", text: visible(value.path ?? `${value.folder}/`) }), button(t("copyPath"), { class: "link", onclick: () => copyText(value.path ?? value.folder) })] : null],
-            ["size", value.totalBytes === undefined ? null : [`${bytes(value.totalBytes)} `, el("span", { class: "muted", text: t("exactBytes", count(value.totalBytes)) })]],
+            ["size", value.totalBytes === undefined || value.stream ? null : [`${bytes(value.totalBytes)} `, el("span", { class: "muted", text: t("exactBytes", count(value.totalBytes)) })]],
             ["group", value.group ? visible(value.group) : null],
             ["proof", value.proof ? t(`proof.${value.proof}`) : null],
             ["checksum", value.checksum ? el("code", { class: "wrap", text: visible(value.checksum) }) : null],
@@ -312,7 +323,7 @@ export class Detail {
             ["headers", Object.keys(value.headers ?? {}).length > 0 ? Object.entries(value.headers).map(([name, text]) => el("code", { class: "wrap block", text: visible(`${name}: ${text}`) })) : null],
         ].filter(([, content]) => content !== null);
         // Rebuilds only if something differs, so that a selection of text inside survives the ticks.
-        const key = JSON.stringify([value.url, value.path, value.folder, value.totalBytes, value.group, value.proof, value.checksum, value.startedAt, value.endedAt, value.mirrors, value.headers, value.state === "completed", offersLink(value)]);
+        const key = JSON.stringify([value.url, value.path, value.folder, value.stream ? null : value.totalBytes, value.group, value.proof, value.checksum, value.startedAt, value.endedAt, value.mirrors, value.headers, value.state === "completed", offersLink(value)]);
         if (parts.factsKey === key) return;
         parts.factsKey = key;
         parts.facts.replaceChildren(...facts.map(([name, content]) => el("div", {}, el("dt", { text: t(`fact.${name}`) }), el("dd", {}, ...[content].flat().filter(Boolean)))));

@@ -39,14 +39,17 @@ export function bytes(value) {
     return `${precise(scaledValue, unit)}${SPACE}${units[unit]}`;
 }
 
-/// `1.20 of 2.80 GB`: both in the unit of the second where that says enough.
-export function bytesOf(part, total) {
+/// Bits per second: `4.10 Mbit/s`.
+export const bitRate = (value) => bytes(value).replace(/B$/, "bit/s");
+
+/// `1.20 of 2.80 GB`: both in the unit of the second where that says enough. `about` marks an estimate of the second.
+export function bytesOf(part, total, about = "") {
     const [totalValue, unit] = scaled(total);
     const value = Math.min(part, total) / 1000 ** unit;
     // A small part would be 0.0 in a large unit.
-    if (value < 0.995) return t("ofTotal", bytes(part), bytes(total));
+    if (value < 0.995) return t("ofTotal", bytes(part), `${about}${bytes(total)}`);
     const places = unit === 0 || totalValue >= 99.95 ? 0 : totalValue >= 9.995 || unit === 1 ? 1 : 2;
-    return t("ofTotal", digits[places].format(value), `${digits[places].format(totalValue)}${SPACE}${units[unit]}`);
+    return t("ofTotal", digits[places].format(value), `${about}${digits[places].format(totalValue)}${SPACE}${units[unit]}`);
 }
 
 /// `12.4 MB/s`; one decimal, so that digits do not flicker.
@@ -86,6 +89,14 @@ export function duration(milliseconds) {
     if (seconds < 60) return t("seconds", Math.round(seconds));
     if (seconds < 3600) return t("minutesSeconds", Math.floor(seconds / 60), Math.round(seconds % 60));
     return rounded(seconds);
+}
+
+/// The length of a film: `52 s`, `3 min 20 s`, `1 h 23 min`.
+export function filmLength(seconds) {
+    const all = Math.max(0, Math.round(seconds));
+    if (all < 60) return t("seconds", all);
+    if (all < 3600) return t("minutesSeconds", Math.floor(all / 60), all % 60);
+    return t("hoursMinutes", Math.floor(all / 3600), Math.floor(all / 60) % 60);
 }
 
 /// `in 12 s`, counted in the page.

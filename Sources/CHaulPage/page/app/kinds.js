@@ -7,7 +7,7 @@ const extensions = {
     archive: "zip 7z rar tar gz tgz bz2 xz zst lz lz4 br cab jar",
     disc: "iso img dmg vhd vmdk qcow2 bin",
     program: "exe msi deb rpm apk appimage pkg flatpak snap run crx xpi",
-    code: "js ts json xml html css py swift c h cpp rs go java sh yaml yml toml sql",
+    code: "js json xml html css py swift c h cpp rs go java sh yaml yml toml sql",
 };
 const kinds = new Map(Object.entries(extensions).flatMap(([kind, list]) => list.split(" ").map((extension) => [extension, kind])));
 const text = new Set("txt md log csv json xml yaml yml toml ini conf sha256 sha512 md5 asc srt nfo".split(" "));

@@ -298,7 +298,8 @@ export class DownloadList extends Emitter {
             if ("state" in fields && fields.state !== row.state && lists[list].states) structural = true;
             if ("group" in fields && group !== null && fields.group !== row.group) structural = true;
             if ("name" in fields && fields.name !== row.name && (text || sort === "name")) structural = true;
-            if ("totalBytes" in fields && sort === "size" && fields.totalBytes !== row.totalBytes) structural = true;
+            // The total of a running film is an estimate, which the order of the list does not follow.
+            if ("totalBytes" in fields && sort === "size" && !row.stream && !fields.stream && fields.totalBytes !== row.totalBytes) structural = true;
             if ("endedAt" in fields && sort === "ended" && fields.endedAt !== row.endedAt) structural = true;
             this.#patch(row, fields, at);
             this.#changed.add(id);
