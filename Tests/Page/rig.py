@@ -27,6 +27,8 @@ class Source(BaseHTTPRequestHandler):
     released = threading.Event()
     # The paths of all requests.
     asked = []
+    # Playlists by their paths.
+    playlists = {}
 
     def log_message(self, *a):
         pass
@@ -38,6 +40,8 @@ class Source(BaseHTTPRequestHandler):
         self.asked.append(self.path)
         u = urllib.parse.urlsplit(self.path)
         q = dict(urllib.parse.parse_qsl(u.query))
+        if u.path in self.playlists:
+            return self.send_playlist(self.playlists[u.path].encode())
         if "fail" in q:
             self.send_response(int(q["fail"]))
             self.send_header("Content-Length", "0")
@@ -71,6 +75,14 @@ class Source(BaseHTTPRequestHandler):
                     time.sleep(min(wait, 1))
         except OSError:
             pass
+
+    def send_playlist(self, body):
+        self.send_response(200)
+        self.send_header("Content-Type", "application/vnd.apple.mpegurl")
+        self.send_header("Content-Length", str(len(body)))
+        self.end_headers()
+        if self.command != "HEAD":
+            self.wfile.write(body)
 
 
 class Proxy:

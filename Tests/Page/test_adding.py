@@ -2,7 +2,7 @@
 import json, os, re, subprocess, time, urllib.parse, urllib.request
 
 import pytest
-from rig import Client, Page, Proxy, big, free_port, new_browser, small, until
+from rig import Client, Page, Proxy, Source, big, free_port, new_browser, small, until
 from selenium.webdriver.common.action_chains import ActionChains
 from selenium.webdriver.common.actions.action_builder import ActionBuilder
 from selenium.webdriver.common.actions.pointer_input import PointerInput
@@ -125,3 +125,106 @@ def test_takes_dropped_links_text_files_and_metalinks(page, api, source):
     until(lambda: page.all(".metalink") and "m.meta4: 1 file" in page.find(".metalink").text, "metalink")
     page.find("dialog .primary").click()
     until(lambda: len(api.rows()) == 1, "added")
+
+
+MASTER = """#EXTM3U
+#EXT-X-MEDIA:TYPE=AUDIO,GROUP-ID="a",NAME="English",LANGUAGE="en",DEFAULT=YES,URI="en.m3u8"
+#EXT-X-MEDIA:TYPE=AUDIO,GROUP-ID="a",NAME="Deutsch",LANGUAGE="de",URI="de.m3u8"
+#EXT-X-MEDIA:TYPE=SUBTITLES,GROUP-ID="s",NAME="Deutsch",LANGUAGE="de",URI="text.m3u8"
+#EXT-X-STREAM-INF:BANDWIDTH=800000,RESOLUTION=640x360,CODECS="avc1.64001e,mp4a.40.2",AUDIO="a",SUBTITLES="s"
+low.m3u8
+#EXT-X-STREAM-INF:BANDWIDTH=4000000,RESOLUTION=1280x720,CODECS="avc1.64001f,mp4a.40.2",AUDIO="a",SUBTITLES="s"
+high.m3u8
+"""
+SAMPLE_AES = '#EXT-X-KEY:METHOD=SAMPLE-AES,URI="skd://1",KEYFORMAT="com.apple.streamingkeydelivery"\n'
+
+
+def media(key="", end="#EXT-X-ENDLIST\n"):
+    """A playlist of 3 segments of 100 seconds."""
+    return "#EXTM3U\n#EXT-X-TARGETDURATION:100\n" + key + "".join("#EXTINF:100,\n%d.ts\n" % n for n in range(3)) + end
+
+
+@pytest.fixture
+def films(source):
+    Source.playlists.update({
+        "/talk/master.m3u8": MASTER, "/talk/high.m3u8": media(), "/now.m3u8": media(end=""), "/locked.m3u8": media(SAMPLE_AES),
+    })
+    yield [source + name for name in ("talk/master.m3u8", "now.m3u8", "locked.m3u8")]
+    Source.playlists.clear()
+
+
+SENT = """
+window.sent = []; const ask = window.fetch;
+window.fetch = (url, options) => {
+    if (options?.method === 'POST' && String(url).endsWith('/downloads')) window.sent.push(JSON.parse(options.body));
+    return ask(url, options);
+};
+"""
+
+
+def options(page, row):
+    """The labels of a film's controls, with the chosen texts."""
+    found = page.js("""return [...arguments[0].querySelectorAll('.control')].map(c => [c.querySelector('label').textContent,
+        c.querySelector('select')?.selectedOptions[0].textContent ?? ''])""", row)
+    return [[label, chosen.replace("\u00a0", " ")] for label, chosen in found]
+
+
+@pytest.mark.parametrize("width", [320, 390])
+def test_chooses_the_quality_of_a_film_on_a_phone(page, api, films, width):
+    page.size(width, 844, touch=True)
+    page.open()
+    page.js(SENT)
+    page.js("document.getElementById('open-add').click()")
+    until(lambda: page.all("dialog.add"), "dialog")
+    page.find("#add-links").send_keys("\n".join(films))
+    page.find("#add-paused").click()
+    page.find(".add-links-foot button").click()
+    until(lambda: len(page.all(".chooser tbody tr:not(.film)")) == 3, "three links")
+    talk, now, locked = page.all(".chooser tbody tr:not(.film)")
+    assert "talk" in talk.text and "Film, 5 min" in talk.text and "~150 MB" in talk.text
+    assert "Live" in now.text
+    assert "SAMPLE-AES, FairPlay" in locked.text and not locked.find_element(By.CSS_SELECTOR, "input").is_enabled()
+    assert "2 of 3 chosen" in page.find(".chooser-summary").text
+    film, recording = page.all(".chooser .film")
+    assert options(page, film) == [["Quality", "720p, 4.00 Mbit/s (best)"], ["Sound", "English (en)"], ["Subtitles", "None"]]
+    assert options(page, recording) == [["Record for (minutes)", ""]]
+    page.axe("films")
+    page.shot("films-%d" % width)
+    # Nothing is wider than the page, and a finger hits each control.
+    assert page.js("return document.documentElement.scrollWidth <= innerWidth")
+    assert page.js("const c = document.querySelector('.chooser'); return c.scrollWidth <= c.clientWidth")
+    quality, sound, texts = film.find_elements(By.CSS_SELECTOR, "select")
+    assert all(control.rect["height"] >= 44 for control in (quality, sound, texts))
+    # By keyboard: the arrows of a select, and the order of the tab key.
+    page.js("arguments[0].focus()", quality)
+    page.keys(Keys.ARROW_DOWN)
+    until(lambda: "~30.0 MB" in talk.text, "the size of the other quality")
+    page.keys(Keys.TAB)
+    assert page.js("return document.activeElement === arguments[0]", sound)
+    sound.send_keys("Deutsch")
+    texts.send_keys("Deutsch")
+    recording.find_element(By.CSS_SELECTOR, "input").send_keys("90")
+    page.find("dialog .primary").click()
+    until(lambda: not page.all("dialog"), "closed")
+    items = page.js("return window.sent")[0]["items"]
+    assert items == [
+        {"url": films[0], "stream": {"variant": "1", "audio": "de", "subtitles": "de"}},
+        {"url": films[1], "stream": {"liveSeconds": 5400}},
+    ]
+    until(lambda: len(api.rows()) == 2, "added")
+
+
+def test_a_film_without_a_choice_is_added_as_it_is(page, api, films):
+    page.open()
+    page.js(SENT)
+    page.keys("n")
+    until(lambda: page.all("dialog.add"), "dialog")
+    page.find("#add-links").send_keys(films[0])
+    page.find("#add-paused").click()
+    page.find(".add-links-foot button").click()
+    until(lambda: page.all(".chooser .film select"), "controls")
+    page.axe("film")
+    page.shot("film")
+    page.find("dialog .primary").click()
+    until(lambda: len(api.rows()) == 1, "added")
+    assert page.js("return window.sent")[0]["items"] == [{"url": films[0]}]

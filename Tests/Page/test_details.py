@@ -61,3 +61,22 @@ def test_previews_a_finished_text(page, api, source):
     until(lambda: page.all(".preview.text") and len(page.find(".preview.text").text) > 100, "text")
     assert page.find(".detail-actions button").text == "Save file"
     page.axe("finished")
+
+
+FILM = """
+const [fields, done] = arguments;
+const row = {state: 'transferring', host: 'h', receivedBytes: 1.2e9, totalBytes: 2.8e9, bytesPerSecond: 1e6, ...fields};
+import('./app/describe.js').then(({describe, progress}) => done([describe(row).what, progress(row)?.value ?? null]), e => done(String(e)));
+"""
+
+
+def test_a_running_film_shows_its_segments(page):
+    page.open()
+    stream = {"segments": 300, "receivedSegments": 120, "seconds": 1200, "receivedSeconds": 480, "isLive": False}
+    what, percent = page.d.execute_async_script(FILM, {"stream": stream})
+    assert what.startswith("segment 120 of 300") and "of ~2.80" in what and percent == 40
+    what, percent = page.d.execute_async_script(FILM, {"stream": {**stream, "isLive": True}})
+    assert what.startswith("live, 120 segments, 8 min") and percent is None
+    # A finished film has a size like any file.
+    what, _ = page.d.execute_async_script(FILM, {"state": "completed"})
+    assert "2.80" in what and "~" not in what and "segment" not in what
