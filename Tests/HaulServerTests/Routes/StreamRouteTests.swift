@@ -41,7 +41,8 @@ import Testing
                 let json = #"{"urls": ["\#(server.url(path))"]}"#
                 let answer = try await client.call(.post, "/api/v1/probe", rig, json: json)
                 #expect(answer.status == .ok)
-                await found.set(try #require(try answer.json["items"]?[0]))
+                let item = try #require(try answer.json["items"]?[0])
+                await found.set(item)
             }
         } catch {
             await server.stop()
