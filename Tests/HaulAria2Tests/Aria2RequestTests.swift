@@ -29,6 +29,10 @@ import Testing
     @Test(arguments: [[], ["ftp://a.test/x"], ["magnet:?xt=1"], ["nonsense"], [""], ["file:///etc/passwd"]])
     func nothingToDownloadIsAnError(_ uris: [String]) { #expect(throws: Aria2Error.self) { try request(uris: uris) } }
 
+    @Test func aPlaylistOfAStreamIsAFile() throws {
+        #expect(try request(uris: ["http://a.test/master.m3u8"]).stream?.keepsPlaylist == true)
+    }
+
     @Test func dirAndOutArePlaceAndName() throws {
         #expect(try request(("dir", "/d")).destination == .folder(path: "/d"))
         #expect(try request(("dir", "/d"), ("out", "sub/x")).destination == .file(path: "/d/sub/x"))

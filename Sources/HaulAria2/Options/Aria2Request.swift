@@ -44,6 +44,8 @@ package struct Aria2Request: Sendable, Equatable {
         // aria2 follows insecure redirects, and resumes by length alone. Haul first compares blocks of the file.
         request.allowsInsecureRedirects = true
         request.resumesUnverified = true
+        // aria2 knows no streams: the playlist is the file.
+        request.stream = .playlist
         return request
     }
 

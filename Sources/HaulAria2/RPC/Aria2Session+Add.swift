@@ -148,7 +148,7 @@ extension Aria2Session {
         var request = DownloadRequest(file, into: folder)
         (request.headers, request.bytesPerSecond) = (common.headers, common.bytesPerSecond)
         (request.setsModificationTime, request.startsPaused) = (common.setsModificationTime, common.startsPaused)
-        request.onConflict = common.onConflict
+        (request.onConflict, request.stream) = (common.onConflict, common.stream)
         return request
     }
 }

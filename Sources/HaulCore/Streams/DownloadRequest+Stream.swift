@@ -46,6 +46,13 @@ extension DownloadRequest {
         /// The defaults.
         public init() {}
 
+        /// The playlist itself as the file.
+        package static let playlist: Self = {
+            var stream = Self()
+            stream.keepsPlaylist = true
+            return stream
+        }()
+
         /// Checks the texts.
         ///
         /// - Throws: ``DownloadError`` with code ``DownloadError/Code/invalidStream``.

@@ -166,6 +166,8 @@ actor ItemDownloads {
         request.maxConnections = lease.connections
         // Only this worker has files there, so an existing file is from an earlier lease.
         request.onConflict = .overwrite
+        // An item is the file at its URL, whose length and digest the list may name.
+        request.stream = .playlist
         return request
     }
 

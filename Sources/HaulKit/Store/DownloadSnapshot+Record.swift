@@ -11,7 +11,8 @@ extension DownloadSnapshot {
         error: DownloadError? = nil,
         retryDelay: Duration? = nil,
         connections: [Connection] = [],
-        receivedRanges: [Range<Int64>] = []
+        receivedRanges: [Range<Int64>] = [],
+        stream: Stream? = nil
     ) {
         self.init(
             id: id,
@@ -35,7 +36,8 @@ extension DownloadSnapshot {
             startedAt: record.startedAt,
             endedAt: record.finishedAt,
             proof: state == .completed ? record.proof ?? CompletedDownload.Proof.none : nil,
-            finalURL: record.resource?.redirectedTo
+            finalURL: record.resource?.redirectedTo,
+            stream: stream
         )
     }
 

@@ -62,3 +62,15 @@ final class StreamProgress: Sendable {
         }
     }
 }
+
+extension DownloadSnapshot.Stream {
+    init(_ counts: StreamProgress.Counts) {
+        self.init(
+            segments: counts.segments,
+            receivedSegments: counts.receivedSegments,
+            seconds: counts.seconds,
+            receivedSeconds: counts.receivedSeconds,
+            isLive: counts.isLive
+        )
+    }
+}

@@ -39,8 +39,15 @@ extension DownloadTask {
             error: error,
             retryDelay: retryDelay,
             connections: state == .transferring ? machine.connections(at: now) : [],
-            receivedRanges: state == .transferring ? Array(machine.persisted.written.ranges) : []
+            receivedRanges: state == .transferring ? Array(machine.persisted.written.ranges) : [],
+            stream: streamCounts
         )
+    }
+
+    /// Segments of the film; `nil` for other files, and when the film is put together.
+    private var streamCounts: DownloadSnapshot.Stream? {
+        guard machine.resource?.stream?.isLog == true, let film = connections.film else { return nil }
+        return DownloadSnapshot.Stream(film.counts)
     }
 
     /// Returns the snapshot for listeners and lists, with the reason why a queued download cannot start.

@@ -21,7 +21,7 @@ extension DownloadTask {
         return StreamTerms(
             options: options,
             log: log,
-            progress: connections.beginFilm(),
+            progress: connections.beginFilm(isContinued: isLog),
             slots: slots,
             mostConnections: min(machine.settings.effectiveLimits.connections, Self.mostSegmentsAtOnce),
             time: services.time,

@@ -26,8 +26,12 @@ struct TaskConnections {
     }
 
     /// Returns the progress of the film, begun anew by each request.
-    mutating func beginFilm() -> StreamProgress {
+    ///
+    /// - Parameter isContinued: whether an earlier attempt has begun the film. If its recording is to end, it ends with
+    ///   the new attempt.
+    mutating func beginFilm(isContinued: Bool) -> StreamProgress {
         let progress = StreamProgress()
+        if isContinued, film?.isFinishing == true { progress.finish() }
         film = progress
         return progress
     }

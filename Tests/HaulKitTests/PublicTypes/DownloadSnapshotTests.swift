@@ -28,7 +28,8 @@ struct DownloadSnapshotTests {
         startedAt: Date(timeIntervalSince1970: 2),
         endedAt: Date(timeIntervalSince1970: 3),
         proof: .digest,
-        finalURL: link("https://there.example/disk.iso")
+        finalURL: link("https://there.example/disk.iso"),
+        stream: .init(segments: 300, receivedSegments: 120, seconds: 1200, receivedSeconds: 480.5)
     )
 
     @Test(arguments: [full, DownloadSnapshot(url: url, addedAt: Date(timeIntervalSince1970: 1))])
