@@ -8,7 +8,9 @@ struct Get: AsyncParsableCommand {
         abstract: "Downloads files. Run the same command again to resume.",
         discussion: """
             File names come from the server or the URL, made safe; a name that is taken gets a number: 'name (1).ext'. \
-            A URL whose file is complete and unchanged is not fetched again.
+            A URL whose file is complete and unchanged is not fetched again. A URL that leads to the playlist of a \
+            stream (HLS) gives one file, the film. Ctrl-C ends the recording of a live stream, whose film is then \
+            complete.
 
             When standard output is not a terminal, the path of each complete file is printed on it, one per line.
             """
@@ -20,6 +22,10 @@ struct Get: AsyncParsableCommand {
     @OptionGroup(title: OptionTitle.sources) var sources: SourceOptions
 
     @OptionGroup(title: OptionTitle.files) var options: GetOptions
+
+    @OptionGroup(title: OptionTitle.streams) var variantList: VariantListOption
+
+    @OptionGroup(title: OptionTitle.streams) var streams: StreamOptions
 
     @OptionGroup(title: OptionTitle.speed) var queue: QueueOptions
 
@@ -50,6 +56,13 @@ struct Get: AsyncParsableCommand {
         if urls.isEmpty, sources.inputFile == nil, sources.metalink.isEmpty {
             throw ValidationError("Name a URL, a file of URLs with --input-file, or a Metalink with --metalink.")
         }
+        guard variantList.listVariants else { return }
+        if streams.noStream {
+            throw ValidationError("--list-variants reads the playlist, so --no-stream does not go with it.")
+        }
+        if !sources.metalink.isEmpty || urls.contains(where: MetalinkOption.isFile) {
+            throw ValidationError("--list-variants takes URLs, not a Metalink.")
+        }
     }
 
     func run() async throws {
@@ -57,10 +70,14 @@ struct Get: AsyncParsableCommand {
         var named = NamedFiles()
         try await CommandSession.run(
             configuration { named = try read() },
-            json ? .json : quiet ? .quiet : .terminal(isVerbose: verbose),
+            json ? .json : quiet || variantList.listVariants ? .quiet : .terminal(isVerbose: verbose),
             .get
         ) { session in
             let wanted = try await wanted(named, session)
+            if variantList.listVariants {
+                return await VariantList(session.downloader, session.display, isJSON: json).print(wanted)
+            }
+            Interruption.finish { await Self.finishRecording(session) }
             // Set only now, because hooks are not for the download of a Metalink document.
             let actions = named.hooks
             try await session.downloader.update { $0.hooks.actions = actions }
@@ -74,6 +91,16 @@ struct Get: AsyncParsableCommand {
             }
             return cookies.save(session.downloader.cookies, after: status)
         }
+    }
+
+    /// Ends the recordings of live streams.
+    ///
+    /// - Returns: whether there was one.
+    private static func finishRecording(_ session: CommandSession) async -> Bool {
+        // Fails only when the downloader is shut down, which has ended all recordings.
+        guard (try? await session.downloader.finishRecording()) == true else { return false }
+        session.display.noted("Ending the recording. The film is put together now; Ctrl-C interrupts that.")
+        return true
     }
 
     /// Contents of the files that the command line names. Reading a pipe may block. So the files are read before the
@@ -127,6 +154,7 @@ struct Get: AsyncParsableCommand {
         for metalink in metalinks {
             for var request in try options.requests(try await metalink.load(session, network)) {
                 network.apply(to: &request, from: metalink)
+                request.stream = streams.stream(output: options.output)
                 wanted.add(request)
             }
         }
@@ -136,6 +164,7 @@ struct Get: AsyncParsableCommand {
     private func request(_ text: String) throws -> DownloadRequest {
         var request = try options.request(text)
         network.apply(to: &request)
+        request.stream = streams.stream(output: options.output)
         guard !request.needsSource || sources.refreshCommand != nil else {
             throw ValidationError("\(URL.cut(text)) has no URL: name a program that prints one with --refresh-command.")
         }

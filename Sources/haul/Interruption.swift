@@ -4,7 +4,8 @@ import HaulKit
 import Synchronization
 
 /// Handles Ctrl-C, SIGTERM and SIGHUP. The first signal shuts down in order; the second ends the process at once. A
-/// SIGHUP never counts as the second, because a terminal that is closed sends several.
+/// SIGHUP never counts as the second, because a terminal that is closed sends several. A SIGINT that ends the recording
+/// of a live stream does not count.
 ///
 /// A thread of its own waits for signals, so that they are handled even if all other threads are blocked.
 enum Interruption {
@@ -15,6 +16,8 @@ enum Interruption {
         /// Whether the thread that waits for signals has started.
         var isAwaiting = false
         var others: [Int32: @Sendable () -> Void] = [:]
+        /// Ends recordings of live streams; `nil` once it has ended any.
+        var finish: (@Sendable () async -> Bool)?
     }
     private enum Stage {
         case opening
@@ -54,6 +57,12 @@ enum Interruption {
         state.withLock { $0.stage = .running(stop: stop) }
     }
 
+    /// - Parameter finish: ends recordings of live streams. Called after the first SIGINT, before the function that
+    ///   ``stop(_:)`` names. If it returns `true`, the signal does not count, and the next one is the first.
+    static func finish(_ finish: @escaping @Sendable () async -> Bool) {
+        state.withLock { $0.finish = finish }
+    }
+
     /// Calls `body` for each `signal` from now on, in place of the handling above, on the thread that waits for
     /// signals. This includes SIGHUP, even if `nohup` made the process ignore it.
     static func handle(_ signal: Int32, _ body: @escaping @Sendable () -> Void) {
@@ -75,13 +84,20 @@ enum Interruption {
             return
         }
         if Suspension.take(signal) { return }
-        let (count, stage) = state.withLock { state in
+        let (count, stage, finish) = state.withLock { state in
             state.count += 1
-            return (state.count, state.stage)
+            return (state.count, state.stage, signal == SIGINT ? state.finish : nil)
         }
         if count > 1, signal == SIGHUP { return }
         switch stage {
-        case .running(let stop) where count == 1: Task { await stop() }
+        case .running(let stop) where count == 1:
+            Task {
+                if let finish, await finish() {
+                    state.withLock { ($0.count, $0.finish) = (0, nil) }
+                } else {
+                    await stop()
+                }
+            }
         case .over where count == 1: break
         case .opening, .running, .over:
             Terminal.restoreAtOnce()

@@ -2,6 +2,7 @@
 enum OptionTitle {
     static let sources = "URLs and lists"
     static let files = "Files"
+    static let streams = "Streams"
     static let speed = "Speed"
     static let network = "Network"
     static let credentials = "Header fields, credentials and cookies"

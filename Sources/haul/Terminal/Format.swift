@@ -7,7 +7,20 @@ enum Format {
     static func bytes(_ count: Int64) -> String { QuantityText.bytes(count) }
 
     /// `1.20/2.80 GB`: both numbers in the unit of `total`.
-    static func bytes(_ count: Int64, of total: Int64) -> String { QuantityText.bytes(count, of: total) }
+    ///
+    /// - Parameter isEstimate: writes `1.20/~2.80 GB`.
+    static func bytes(_ count: Int64, of total: Int64, isEstimate: Bool = false) -> String {
+        let text = QuantityText.bytes(count, of: total)
+        return isEstimate ? text.replacingOccurrences(of: "/", with: "/~") : text
+    }
+
+    /// `segment 120/300`; while a stream is recorded live, `segment 120, live`.
+    static func segments(_ stream: DownloadSnapshot.Stream) -> String {
+        let count = "\(stream.receivedSegments)"
+        if stream.isLive { return "segment \(count), live" }
+        let all = "\(stream.segments)"
+        return "segment " + String(repeating: " ", count: max(0, all.count - count.count)) + count + "/" + all
+    }
 
     static func speed(_ bytesPerSecond: Double) -> String { QuantityText.speed(bytesPerSecond) }
 

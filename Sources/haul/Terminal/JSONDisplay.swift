@@ -22,6 +22,10 @@ struct JSONDisplay: Display {
         var path: String?
         var received: Int64?
         var total: Int64?
+        /// `true` for an estimate.
+        var totalIsEstimate: Bool?
+        /// The segments of a stream.
+        var stream: DownloadSnapshot.Stream?
         var bytesPerSecond: Int64?
         var secondsLeft: Double?
         var connections: Int?
@@ -67,6 +71,8 @@ struct JSONDisplay: Display {
             path: snapshot.path,
             received: snapshot.receivedBytes,
             total: snapshot.totalBytes,
+            totalIsEstimate: snapshot.stream != nil && snapshot.totalBytes != nil ? true : nil,
+            stream: snapshot.stream,
             // Bounds the speed, because bytes that arrive within nanoseconds give one beyond `Int64`.
             bytesPerSecond: Int64(max(0, min(snapshot.bytesPerSecond, 9e15))),
             secondsLeft: snapshot.timeLeft.map { ($0 / .seconds(1)).rounded() },

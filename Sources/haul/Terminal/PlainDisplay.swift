@@ -21,15 +21,21 @@ final class PlainDisplay: Display {
                 return state.started[snapshot.id] == nil
             }
             guard isFirst else { return }
-            let size = snapshot.totalBytes.map { ", " + Format.bytes($0) } ?? ""
+            let size = snapshot.totalBytes.map { (snapshot.stream == nil ? ", " : ", ~") + Format.bytes($0) } ?? ""
+            let segments = snapshot.stream.map(Self.segments) ?? ""
             let resumed = snapshot.receivedBytes > 0 ? ", from " + Format.bytes(snapshot.receivedBytes) : ""
-            Output.note("\(snapshot.url.messageText) -> \(snapshot.path ?? "?")\(size)\(resumed)", .passing)
+            Output.note("\(snapshot.url.messageText) -> \(snapshot.path ?? "?")\(size)\(segments)\(resumed)", .passing)
         case .waiting:
             Output.note("\(snapshot.url.messageText): \(Format.waiting(snapshot))", .passing)
         case .paused:
             if let reason = Format.held(snapshot) { Output.note("\(snapshot.url.messageText): \(reason)", .passing) }
         default: break
         }
+    }
+
+    private static func segments(_ stream: DownloadSnapshot.Stream) -> String {
+        if stream.isLive { return ", live" }
+        return stream.segments == 0 ? "" : ", \(stream.segments) segments"
     }
 
     func ended(_ snapshot: DownloadSnapshot, _ outcome: DownloadOutcome) {

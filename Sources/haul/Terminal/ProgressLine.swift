@@ -18,6 +18,8 @@ enum ProgressLine {
                 snapshot.fraction,
                 received: snapshot.receivedBytes,
                 total: snapshot.totalBytes,
+                isEstimate: snapshot.stream != nil,
+                segments: snapshot.stream.map(Format.segments),
                 speed: snapshot.bytesPerSecond,
                 left: snapshot.timeLeft,
                 columns: columns
@@ -75,6 +77,7 @@ enum ProgressLine {
             total.map { $0 == 0 ? 0 : max(0, min(1, Double(received) / Double($0))) },
             received: received,
             total: total,
+            isEstimate: counted.contains { $0.stream != nil },
             speed: speed,
             left: left,
             columns: columns
@@ -88,20 +91,27 @@ enum ProgressLine {
     }
 
     /// Returns name, bar and numbers. Leaves out numbers that do not fit.
+    ///
+    /// - Parameters:
+    ///   - isEstimate: whether `total` is one, which `~` then marks.
+    ///   - segments: the segments of a stream, in words; `nil` for other files.
     static func line(
         _ name: String,
         _ fraction: Double?,
         received: Int64,
         total: Int64?,
+        isEstimate: Bool = false,
+        segments: String? = nil,
         speed: Double,
         left: Duration?,
         columns: Int
     ) -> String {
         let percent = fraction.map { "\(Int(($0 * 100).rounded(.down)))%" } ?? ""
-        let size = total.map { Format.bytes(received, of: $0) } ?? Format.bytes(received)
-        let numbers = [
+        let size = total.map { Format.bytes(received, of: $0, isEstimate: isEstimate) } ?? Format.bytes(received)
+        var numbers = [
             pad(percent, 4), pad(size, 15), pad(Format.speed(speed), 10), pad(left.map(Format.time) ?? "", 8),
         ]
+        if let segments { numbers.insert(segments, at: 2) }
         // In a narrow window, drops the last number first, because the first one is needed most.
         var shown = numbers[...]
         while shown.count > 1, columns < 16 + width(shown) { shown = shown.dropLast() }

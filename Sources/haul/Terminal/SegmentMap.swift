@@ -1,15 +1,28 @@
 import HaulKit
 
-/// The lines that `--verbose` shows below the line of a file: its received parts, and the speed of each connection.
+/// The lines that `--verbose` shows below the line of a file: its received parts, and the speed of each connection. For
+/// a stream: its received segments and their duration.
 enum SegmentMap {
     /// - Returns: an empty list while no bytes arrive.
     static func lines(_ snapshot: DownloadSnapshot, columns: Int) -> [String] {
         guard snapshot.state == .transferring, !snapshot.connections.isEmpty else { return [] }
+        if let stream = snapshot.stream { return Self.lines(stream, columns: columns) }
         var lines: [String] = []
         if let total = snapshot.totalBytes, total > 0 {
             lines.append("  " + map(snapshot, total: total, cells: max(1, columns - 2)))
         }
         return lines + [Format.fit("  " + connections(snapshot), columns)]
+    }
+
+    private static func lines(_ stream: DownloadSnapshot.Stream, columns: Int) -> [String] {
+        let received = Format.time(DownloadSnapshot.time(for: stream.receivedSeconds, at: 1))
+        let all = Format.time(DownloadSnapshot.time(for: stream.seconds, at: 1))
+        if stream.isLive { return [Format.fit("  \(Format.segments(stream)): \(received) recorded", columns)] }
+        let cells = max(1, columns - 2)
+        let share = stream.segments > 0 ? Double(stream.receivedSegments) / Double(stream.segments) : 0
+        let full = min(cells, Int((share * Double(cells)).rounded(.down)))
+        let map = String(repeating: "█", count: full) + String(repeating: "░", count: cells - full)
+        return ["  " + map, Format.fit("  \(Format.segments(stream)): \(received) of \(all)", columns)]
     }
 
     /// Returns a cell for each stretch of the file: `█` received, `▒` received in part, `▓` being received, `░`

@@ -122,6 +122,8 @@ struct AddOptionGroup: ParsableArguments {
 
     @OptionGroup var origin: RequestOriginOptions
 
+    @OptionGroup var streams: StreamOptions
+
     @Option(help: "Limit of each download in bytes per second: 800000, 500k, 2M, 1.5MiB.")
     var limitRate: ByteCount?
 

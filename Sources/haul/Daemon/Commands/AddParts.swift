@@ -46,9 +46,11 @@ struct AddParts {
         guard items.count + unreadable.count + metalinks.count <= 1 || !options.isForOne else {
             throw ValidationError("--output, --checksum and --mirror are for a single file.")
         }
-        guard metalinks.isEmpty || !options.isForOne && options.headers.isEmpty && options.limitRate == nil else {
+        let isForURLs =
+            options.isForOne || !options.headers.isEmpty || options.limitRate != nil || options.streams.isGiven
+        guard metalinks.isEmpty || !isForURLs else {
             throw ValidationError(
-                "--output, --checksum, --mirror, --limit-rate and options for header fields do not go with a Metalink."
+                "--output, --checksum, --mirror, --limit-rate and options for header fields and streams do not go with a Metalink."
             )
         }
         for start in stride(from: 0, to: items.count, by: Self.mostItems) {
@@ -102,6 +104,11 @@ struct AddParts {
         if !headers.isEmpty {
             fields["headers"] = .object(Dictionary(headers.map { ($0.name, .string($0.value)) }) { $1 })
         }
+        fields["stream"] = try options.streams.stream(output: options.output).map(Self.json)
         return .object(fields)
+    }
+
+    private static func json(_ stream: DownloadRequest.Stream) throws -> JSONValue {
+        try JSONDecoder().decode(JSONValue.self, from: JSONEncoder().encode(stream))
     }
 }
