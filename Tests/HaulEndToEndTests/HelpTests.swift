@@ -52,7 +52,7 @@ struct HelpTests {
         var manual = try manual()
         for index in manual.indices { manual[index].options.removeAll { $0 == "url" } }
         #expect(manual == help)
-        #expect(help.count == 8)
+        #expect(help.count == 9)
     }
 
     @Test func theManualHasEveryOptionOfRepair() async throws {

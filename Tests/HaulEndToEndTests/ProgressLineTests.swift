@@ -35,6 +35,38 @@ import Testing
         )
     }
 
+    private func film(isLive: Bool = false, total: Int64? = 200_000_000) throws -> DownloadSnapshot {
+        DownloadSnapshot(
+            url: try #require(URL(string: "https://h.example/talk.m3u8")),
+            state: .transferring,
+            path: "/data/talk.mp4",
+            receivedBytes: 87_000_000,
+            totalBytes: isLive ? nil : total,
+            bytesPerSecond: 20_400_000,
+            connections: [.init(host: "h.example", remainingRange: 0..<1)],
+            stream: .init(segments: 300, receivedSegments: 60, seconds: 1200, receivedSeconds: 240, isLive: isLive)
+        )
+    }
+
+    @Test func showsTheSegmentsOfAStreamAndMarksItsSizeAsAnEstimate() throws {
+        let line = ProgressLine.of(try film(), columns: 110)
+        #expect(line.contains("87.0/~200 MB") && line.contains("segment  60/300"))
+        #expect(ProgressLine.of(try film(isLive: true), columns: 110).contains("segment 60, live"))
+        #expect(ProgressLine.total([try film(), try film()], finished: 0, columns: 110).contains("174/~400 MB"))
+        #expect(
+            SegmentMap.lines(try film(), columns: 12) == [
+                "  ██░░░░░░░░", Format.fit("  segment  60/300: 4:00 of 20:00", 12),
+            ]
+        )
+        #expect(SegmentMap.lines(try film(isLive: true), columns: 40).first?.contains("4:00 recorded") == true)
+        for columns in 1...180 {
+            for total: Int64? in [nil, 0, 200_000_000, .max] {
+                #expect(Format.width(ProgressLine.of(try film(total: total), columns: columns)) <= columns)
+            }
+            #expect(Format.width(ProgressLine.of(try film(isLive: true), columns: columns)) <= columns)
+        }
+    }
+
     @Test func isNeverWiderThanTheTerminal() throws {
         let names = ["a", "写真 2026 (家族).tar.gz", String(repeating: "long-", count: 60), "🎬🎬🎬.mkv", "e\u{301}tude.flac"]
         let lengths: [Int64?] = [nil, 0, 1, 999_500, .max]
