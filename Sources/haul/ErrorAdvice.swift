@@ -20,7 +20,7 @@ enum ErrorAdvice {
             "Put them into the URL, or use --netrc or --header."
         case (.nameTooLong, .get): "Choose a shorter name with --output."
         case (.fileExists, .get): "See --output and --on-conflict."
-        case (.incompleteStream, .get): "--allow-gaps makes a film of what is there."
+        case (.incompleteStream, .get): "Run the same command again, or take what is there with --allow-gaps."
         default: nil
         }
     }
