@@ -66,7 +66,7 @@ public struct DownloadSnapshot: Sendable, Hashable, Identifiable {
     public let path: String?
     /// Bytes of the file that are received and written, including those of earlier runs.
     public package(set) var receivedBytes: Int64
-    /// Complete length in bytes; `nil` while it is unknown. An estimate while ``stream`` has a value.
+    /// Complete length in bytes; `nil` while it is unknown.
     public let totalBytes: Int64?
     /// Bytes per second over the last five seconds; 0 when nothing arrives.
     public let bytesPerSecond: Double
@@ -100,35 +100,6 @@ public struct DownloadSnapshot: Sendable, Hashable, Identifiable {
     public let endedAt: Date?
     /// The proof of the finished file; `nil` unless ``state-swift.property`` is completed.
     public let proof: CompletedDownload.Proof?
-    /// The segments of a stream while they are being fetched; `nil` for other files, and before and after that.
-    public let stream: Stream?
-
-    /// The segments of a stream (HTTP Live Streaming) that becomes one file.
-    public struct Stream: Sendable, Hashable, Codable {
-        /// Number of segments that the playlists list so far.
-        public let segments: Int
-        /// Number of segments that are there.
-        public let receivedSegments: Int
-        /// Duration in seconds of the listed segments.
-        public let seconds: Double
-        /// Duration in seconds of the segments that are there.
-        public let receivedSeconds: Double
-        /// Whether the stream is recorded live, so that more segments may be listed. The length is unknown then.
-        public let isLive: Bool
-
-        /// Segments for tests and previews. Each parameter is the property of its name. Nothing is checked.
-        public init(
-            segments: Int,
-            receivedSegments: Int,
-            seconds: Double,
-            receivedSeconds: Double,
-            isLive: Bool = false
-        ) {
-            (self.segments, self.receivedSegments) = (segments, receivedSegments)
-            (self.seconds, self.receivedSeconds) = (seconds, receivedSeconds)
-            self.isLive = isLive
-        }
-    }
 
     /// An open connection of a transfer.
     public struct Connection: Sendable, Hashable, Codable {

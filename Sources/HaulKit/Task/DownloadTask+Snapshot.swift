@@ -40,7 +40,7 @@ extension DownloadTask {
             retryDelay: retryDelay,
             connections: state == .transferring ? machine.connections(at: now) : [],
             receivedRanges: state == .transferring ? Array(machine.persisted.written.ranges) : [],
-            stream: streamCounts
+            stream: state.isActive ? streamCounts : nil
         )
     }
 
