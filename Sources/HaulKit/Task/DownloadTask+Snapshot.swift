@@ -44,7 +44,7 @@ extension DownloadTask {
         )
     }
 
-    /// Segments of the film; `nil` for other files, and when the film is put together.
+    /// Segments of the film; `nil` for other files, and once the film is put together.
     private var streamCounts: DownloadSnapshot.Stream? {
         guard machine.resource?.stream?.isLog == true, let film = connections.film else { return nil }
         return DownloadSnapshot.Stream(film.counts)
