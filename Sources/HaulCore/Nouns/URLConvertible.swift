@@ -121,6 +121,7 @@ extension DownloadRequest {
         resumesUnverified: Bool = false,
         adopts: Adoption? = nil,
         setsModificationTime: Bool = false,
+        stream: Stream? = nil,
         allowsInsecureRedirects: Bool = false,
         key: String? = nil,
         group: String? = nil,
@@ -145,6 +146,7 @@ extension DownloadRequest {
         (self.initialConnections, self.onConflict) = (initialConnections, onConflict)
         (self.failsOnChange, self.resumesUnverified, self.adopts) = (failsOnChange, resumesUnverified, adopts)
         self.setsModificationTime = setsModificationTime
+        self.stream = stream
         self.allowsInsecureRedirects = allowsInsecureRedirects
         (self.key, self.group, self.owner, self.metadata) = (key, group, owner, metadata)
         (self.priority, self.startsPaused, self.onDuplicate) = (priority, startsPaused, onDuplicate)

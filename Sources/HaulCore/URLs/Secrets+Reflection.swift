@@ -35,7 +35,8 @@ extension DownloadRequest: Masked {
                 "initialConnections": initialConnections, "onConflict": onConflict,
                 "failsOnChange": option(\.failsOnChange), "resumesUnverified": option(\.resumesUnverified),
                 "adopts": adopts, "setsModificationTime": option(\.setsModificationTime),
-                "allowsInsecureRedirects": option(\.allowsInsecureRedirects), "key": key, "group": group,
+                "stream": stream, "allowsInsecureRedirects": option(\.allowsInsecureRedirects), "key": key,
+                "group": group,
                 "owner": owner, "metadata": metadata, "priority": option(\.priority),
                 "startsPaused": option(\.startsPaused), "onDuplicate": option(\.onDuplicate),
             ]
