@@ -95,6 +95,10 @@ package struct StreamGap: Sendable, Hashable, Codable {
     /// Length, in seconds; an estimate if the segments were missed.
     package let seconds: Double
     package let reason: Reason
+
+    package init(track: StreamTrack, numbers: ClosedRange<Int64>, seconds: Double, reason: Reason) {
+        (self.track, self.numbers, self.seconds, self.reason) = (track, numbers, seconds, reason)
+    }
 }
 
 /// One request of a track.

@@ -31,5 +31,12 @@ struct SegmentFailure: Error {
     /// Whether a signature in the URL may have expired, so that the playlist has to be read again.
     var mayBeExpired: Bool { head.map { [401, 403, 410].contains($0.status) } ?? false }
 
+    /// The answer, if the machine may judge it as one to its own request: an error that says nothing of ranges and
+    /// versions, which are those of the segment. A missing part of a film is no missing film.
+    var refusal: ResponseHead? {
+        guard let head, (400...599).contains(head.status), ![404, 412, 416].contains(head.status) else { return nil }
+        return head
+    }
+
     var text: String { decision.error.description }
 }

@@ -28,6 +28,8 @@ final class SegmentFetch: ResponseReceiver {
         var skipped: Int64 = 0
         /// Wanted bytes of the body that are still to come; `nil` if the end of the body is the end of the segment.
         var missing: Int64?
+        /// Whether the body goes on behind the wanted bytes, as far as the head says.
+        var isCutOut = false
         var cipher: Cipher?
         /// Bytes that have not been decrypted.
         var encrypted = ByteBuffer()
@@ -91,13 +93,15 @@ final class SegmentFetch: ResponseReceiver {
 
     /// Judges an answer (RFC 9110 §14): a range needs exactly that 206, or it is cut out of a 200.
     private func judge(_ head: ResponseHead, _ state: inout State) -> SegmentFailure? {
-        guard head.status == 200 || head.status == 206 && range != nil else { return SegmentFailure(refusedBy: head) }
+        guard [200, 203, 206].contains(head.status) else { return SegmentFailure(refusedBy: head) }
         if let coding = head.contentCoding { return Self.malformed("it sent a content coding (\(coding))", head) }
         if head.isWebPage {
             let error = DownloadError(.unexpectedWebPage, "A web page came instead of a segment of the stream.")
             return SegmentFailure(error, isWorthRetrying: true)
         }
-        guard let range else { return nil }
+        guard let range else {
+            return head.status == 206 ? Self.malformed("it sent a range, and everything was asked for", head) : nil
+        }
         if head.status == 206 {
             guard case .satisfied(let sent, _)? = head.contentRange, sent == range else {
                 return Self.malformed("it sent another range than the one that was asked for", head)
@@ -112,6 +116,7 @@ final class SegmentFetch: ResponseReceiver {
             return SegmentFailure(error, isWorthRetrying: false)
         }
         state.skipped = range.lower
+        state.isCutOut = true
         return nil
     }
 
@@ -126,13 +131,16 @@ final class SegmentFetch: ResponseReceiver {
             let skipping = min(Int64(bytes.readableBytes), state.skipped)
             bytes.moveReaderIndex(forwardBy: Int(skipping))
             state.skipped -= skipping
+            var hasMore = state.isCutOut
             if let missing = state.missing {
                 let wanted = Int(min(Int64(bytes.readableBytes), missing))
+                hasMore = hasMore || bytes.readableBytes > wanted
                 bytes = bytes.getSlice(at: bytes.readerIndex, length: wanted) ?? ByteBuffer()
                 state.missing = missing - Int64(wanted)
             }
             take(&bytes, &state, isLast: false)
-            let isEnough = state.failure != nil || state.missing == 0
+            // A body that ends with the range leaves its connection to the next segment.
+            let isEnough = state.failure != nil || state.missing == 0 && hasMore
             guard state.gathered.readableBytes >= Self.pieceLength else { return (nil, isEnough) }
             return (takePiece(&state), isEnough)
         }

@@ -28,7 +28,7 @@ struct StreamAssembly: Sendable {
     let length: Int64
 
     /// - Parameter part: the file of the log.
-    /// - Returns: `nil` for a log without a film.
+    /// - Returns: `nil` for a log without a film, and for one that does not account for each segment of the film.
     /// - Throws: ``DownloadError`` with code ``DownloadError/Code/incompleteStream`` for a log without a segment.
     init?(_ log: StreamLog, of part: PartFile) throws(DownloadError) {
         guard let film = log.film else { return nil }
@@ -55,6 +55,9 @@ struct StreamAssembly: Sendable {
                     .incompleteStream,
                     "The stream has ended, and not one of its segments could be had."
                 )
+            }
+            if let listed = film.segments {
+                guard listed.indices.contains(index), there.accounted >= listed[index] else { return nil }
             }
             tracks.append(track)
         }
@@ -106,7 +109,10 @@ struct StreamAssembly: Sendable {
                 for range in tracks.flatMap({ $0.parts.flatMap(\.ranges) }) { writer.copy(range) }
             }
         } catch {
-            throw DownloadError(.invalidStream, "The segments of this stream cannot be one file: \(error).")
+            // Bytes that the disk did not give are no media either. The writer has the failure.
+            guard writer.isOver else {
+                throw DownloadError(.invalidStream, "The segments of this stream cannot be one file: \(error).")
+            }
         }
         do throws(DiskError) { return try writer.finish() ? file : nil } catch { throw DownloadError(error) }
     }

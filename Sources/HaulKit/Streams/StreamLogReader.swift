@@ -43,7 +43,10 @@ struct StreamLogReader {
                 return nil
             }
             let missing = Int64(StreamRecord.headLength) + Int64(record.length) - left
-            if missing > 0 { return log.film == nil ? nil : Result(log: log, completion: .init(zeros: missing)) }
+            if missing > 0 {
+                log.skipAttempt(of: record)
+                return log.film == nil ? nil : Result(log: log, completion: .init(zeros: missing))
+            }
             var payload: [UInt8]?
             if record.kind.isChecked {
                 guard record.length <= mostPayload else { return nil }
@@ -57,7 +60,9 @@ struct StreamLogReader {
     private static func completed(_ log: StreamLog, head front: [UInt8]) -> Result? {
         guard log.film != nil else { return nil }
         let rest = StreamRecord.completing(front)
-        let length = StreamRecord(head: (front + rest)[...]).map { Int64($0.length) } ?? 0
-        return Result(log: log, completion: .init(head: rest, zeros: length))
+        guard let record = StreamRecord(head: (front + rest)[...]) else { return nil }
+        var log = log
+        log.skipAttempt(of: record)
+        return Result(log: log, completion: .init(head: rest, zeros: Int64(record.length)))
     }
 }

@@ -50,17 +50,6 @@ final class StreamProgress: Sendable {
     var isFinishing: Bool { finishing.withLock(\.self) }
 
     func finish() { finishing.withLock { $0 = true } }
-
-    /// Returns after a time, or soon after ``finish()``.
-    func waitForFinish(atMost time: Duration, _ sleep: @Sendable (Duration) async throws -> Void) async {
-        var left = time
-        while left > .zero, !isFinishing, !Task.isCancelled {
-            let step = min(left, .milliseconds(200))
-            // A cancelled wait is over.
-            try? await sleep(step)
-            left -= step
-        }
-    }
 }
 
 extension DownloadSnapshot.Stream {

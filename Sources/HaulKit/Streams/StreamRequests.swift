@@ -49,6 +49,10 @@ struct StreamRequests: Sendable {
         }
         let head = response.head
         guard [200, 203, 206].contains(head.status) else { throw SegmentFailure(refusedBy: head) }
+        if head.status == 206, range == nil {
+            let error = TransportError(.malformedResponse, "it sent a range, and everything was asked for")
+            throw SegmentFailure(error, host: head.url.host ?? "")
+        }
         guard let bytes = response.body else {
             throw SegmentFailure(
                 DownloadError(.invalidStream, "\(what) is longer than \(QuantityText.bytes(Int64(mostBytes)))."),

@@ -1,4 +1,5 @@
 internal import Foundation
+internal import Logging
 
 /// A download whose URL leads to a playlist: the terms on which it becomes a film, and the assembly of the film.
 extension DownloadTask {
@@ -39,21 +40,57 @@ extension DownloadTask {
     /// The record names the film before it takes the place of the log, so that a crash between both loses neither: see
     /// ``finishSwap()``.
     func assemble(isolation: isolated (any Actor)? = #isolation) async -> DownloadMachine.Event? {
+        // A pause before this step found nothing to cancel.
+        guard machine.state == .verifying else { return nil }
+        let flag = pieces.beginComparison()
         do throws(DownloadError) {
             guard let part, let resource = machine.resource, resource.stream?.isLog == true else {
                 throw DownloadError(.internalFault, "The log of the stream is gone.")
             }
             let assembly = try await assembly(of: part)
-            if let refusal = try await environment.space.refusal(assembly.length, here: 0, self) { return refusal }
+            let refusal = try await environment.space.refusal(assembly.length, here: 0, self)
+            // The machine takes a lack of space as such only before and during a transfer.
+            if case .spaceMissing(_, let error)? = refusal { throw error }
             let target = Self.filmPath(part.path)
             try await claim(target)
-            let flag = pieces.beginComparison()
-            let film = try await assembly.write(to: target, services, unless: flag)
-            guard let film else { return nil }
+            guard let film = try await write(assembly, to: target, unless: flag) else { return nil }
             return try await swap(film, for: part, resource)
         } catch {
-            return .stepFailed(error)
+            return flag.isSet ? nil : .stepFailed(error)
         }
+    }
+
+    /// Writes the film. Leaves no part of one, which would keep space and be nobody's after the next report.
+    ///
+    /// - Returns: `nil` if `flag` was set.
+    private func write(
+        _ assembly: StreamAssembly,
+        to target: String,
+        unless flag: CancelFlag,
+        isolation: isolated (any Actor)? = #isolation
+    ) async throws(DownloadError) -> (any DiskFile)? {
+        let disk = services.disk
+        let result: Result<(any DiskFile)?, DownloadError>
+        do throws(DownloadError) {
+            let film = try await assembly.write(to: target, services, unless: flag)
+            if film != nil, !flag.isSet {
+                // The record names the film from now on, so the film's name has to survive a crash too.
+                try await services.onDisk { () throws(DiskError) in try disk.syncFolder(FilePaths.folder(of: target)) }
+                return film
+            }
+            result = .success(nil)
+        } catch { result = .failure(error) }
+        await removeFilm(target)
+        return try result.get()
+    }
+
+    private func removeFilm(_ target: String, isolation: isolated (any Actor)? = #isolation) async {
+        let disk = services.disk
+        do throws(DownloadError) {
+            try await services.onDisk { () throws(DiskError) in
+                if try disk.status(target) != nil { try disk.remove(target) }
+            }
+        } catch { services.logger.debug("\(error)") }
     }
 
     /// Path of a film that is being put together, beside its log.
@@ -98,11 +135,28 @@ extension DownloadTask {
         let persisted = PersistedRanges(written: status.size, synced: status.size)
         var resource = resource
         (resource.stream, resource.total) = (.film, status.size)
+        let earlier = (record.resource, record.total, record.part)
         record.resource = resource
         record.total = status.size
         record.part = status
-        try await services.store.commit(record, persisted, durably: true)
-        try await finishSwap()
+        do throws(DownloadError) {
+            try await services.store.commit(record, persisted, durably: true)
+            try await replaceLog(at: part.path, with: status)
+        } catch {
+            if try await !stands(status, at: part.path) {
+                // The log is in its place, so the record names it again.
+                (record.resource, record.total, record.part) = earlier
+                try await services.store.commit(record, machine.persisted, durably: true)
+                await removeFilm(Self.filmPath(part.path))
+                throw error
+            }
+        }
+        if record.resource != resource {
+            // A pause has brought the record in line with the machine, which takes the film no more. The next run finds
+            // the film by the record.
+            record.resource = resource
+            try await services.store.commit(record, persisted, durably: true)
+        }
         part.file.unlock()
         guard let path = record.partPath, let file = try await reopenPart(path) else {
             throw DownloadError(.internalFault, "The film is gone.")
@@ -111,13 +165,32 @@ extension DownloadTask {
         return .assembled(resource, persisted)
     }
 
+    private func stands(
+        _ status: FileStatus,
+        at path: String,
+        isolation: isolated (any Actor)? = #isolation
+    ) async throws(DownloadError) -> Bool {
+        let disk = services.disk
+        return try await services.onDisk { () throws(DiskError) in
+            try disk.status(path)?.isSameFile(as: status) == true
+        }
+    }
+
     /// Puts a film that the record names in the place of its log, unless it is there.
     func finishSwap(isolation: isolated (any Actor)? = #isolation) async throws(DownloadError) {
         guard record.resource?.stream == .film, let path = record.partPath, let part = record.part else { return }
+        try await replaceLog(at: path, with: part)
+    }
+
+    private func replaceLog(
+        at path: String,
+        with status: FileStatus,
+        isolation: isolated (any Actor)? = #isolation
+    ) async throws(DownloadError) {
         let disk = services.disk
         try await services.onDisk { () throws(DiskError) in
             let film = Self.filmPath(path)
-            guard let found = try disk.status(film), part.isSameFile(as: found) else { return }
+            guard let found = try disk.status(film), status.isSameFile(as: found) else { return }
             try disk.rename(film, to: path, replacing: true)
             try disk.syncFolder(FilePaths.folder(of: path))
         }

@@ -45,10 +45,19 @@ package struct StreamFilm: Sendable, Hashable, Codable {
     package var container: Container
     /// Whether gaps are left out of the finished file instead of being an error.
     package var allowsGaps: Bool
+    /// Number of segments of each track without the gaps that the playlist declares; `nil` for a live film.
+    package var segments: [Int]?
 
-    package init(tracks: [Track], version: String, isLive: Bool, container: Container, allowsGaps: Bool) {
+    package init(
+        tracks: [Track],
+        version: String,
+        isLive: Bool,
+        container: Container,
+        allowsGaps: Bool,
+        segments: [Int]? = nil
+    ) {
         (self.tracks, self.version, self.isLive) = (tracks, version, isLive)
-        (self.container, self.allowsGaps) = (container, allowsGaps)
+        (self.container, self.allowsGaps, self.segments) = (container, allowsGaps, segments)
     }
 
     /// The entity tag of the film for the validator ladder.

@@ -18,6 +18,10 @@ package struct StreamLog: Sendable {
         package var segments: [Int64: Segment] = [:]
 
         package init() {}
+
+        /// Number of segments that the playlist listed and whose end is known: those that are whole, and those that could
+        /// not be had. A gap that the playlist declared has no identity.
+        package var accounted: Int { segments.values.count { !$0.isGap || $0.end.identity != 0 } }
     }
 
     /// An attempt without an end so far.
@@ -51,7 +55,7 @@ package struct StreamLog: Sendable {
         let whole = body..<body + Int64(record.length)
         let key = Key(track: record.track, number: record.number)
         if end == 0, record.kind != .film { return false }
-        nextAttempt = max(nextAttempt, record.attempt == .max ? .max : record.attempt + 1)
+        skipAttempt(of: record)
         // A checked payload that is not right was cut off by a crash, and its record counts for nothing.
         let checked = record.kind.isChecked ? payload.flatMap(StreamRecord.payload) : []
         if let checked {
@@ -80,6 +84,12 @@ package struct StreamLog: Sendable {
         }
         end = whole.upperBound
         return true
+    }
+
+    /// Leaves the number of a record's attempt to that attempt, also for a record that a crash cut off: bytes of a new
+    /// attempt with the same number would be counted together with the cut-off ones.
+    package mutating func skipAttempt(of record: StreamRecord) {
+        nextAttempt = max(nextAttempt, record.attempt == .max ? .max : record.attempt + 1)
     }
 
     package func segment(_ number: Int64, of track: UInt8) -> Segment? { tracks[track]?.segments[number] }

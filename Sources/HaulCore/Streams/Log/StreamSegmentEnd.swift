@@ -8,7 +8,8 @@ package struct StreamSegmentEnd: Sendable, Hashable {
     package var seconds: Double
     /// Length of the segment's bytes in the log.
     package var length: Int64
-    /// Digest of the segment's identity: a list that gives the number to another segment is another film.
+    /// Digest of the segment's identity: a list that gives the number to another segment is another film. 0 for a gap
+    /// that the playlist declared or that a live playlist moved over.
     package var identity: UInt64
     /// Reason of a gap, for people; `nil` for a segment that is there.
     package var reason: String?

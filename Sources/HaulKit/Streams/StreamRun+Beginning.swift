@@ -1,0 +1,183 @@
+internal import Foundation
+
+/// The beginning of an attempt: compares the film with the log that is there, and lists what is missing.
+extension StreamRun {
+    /// Compares the film with the log that is there, and makes the list of what is missing.
+    func begin(_ request: TransportRequest, _ source: StreamSource) async throws(SegmentFailure) {
+        guard source.tracks.count <= Self.mostTracks else {
+            let error = StreamError.unsupported(
+                "\(source.tracks.count) tracks were chosen, and one file takes at most \(Self.mostTracks)"
+            )
+            throw SegmentFailure(DownloadError(error), isWorthRetrying: false)
+        }
+        let container = try source.container(terms.options, ffmpeg: terms.ffmpeg())
+        var film = StreamFilm(
+            tracks: source.tracks.map(\.description),
+            version: try source.version(),
+            isLive: source.isLive,
+            container: container,
+            allowsGaps: terms.options.allowsGaps || source.isLive,
+            segments: source.isLive ? nil : source.tracks.map { $0.playlist.segments.count { !$0.isGap } }
+        )
+        var completion: StreamLogReader.Completion?
+        if request.firstByte > 0, let read = terms.log {
+            let found: StreamLogReader.Result?
+            do throws(DiskError) { found = try await StreamLogReader.read(request.firstByte, with: read) } catch {
+                throw SegmentFailure(DownloadError(error), isWorthRetrying: false)
+            }
+            if let found, let known = found.log.film, Self.isSame(known, film),
+                request.conditionField?.value == known.entityTag
+            {
+                // The user may allow the gaps that an earlier run found.
+                let allowsGaps = film.allowsGaps || known.isLive
+                (log, film, completion) = (found.log, known, found.completion)
+                film.allowsGaps = allowsGaps
+            }
+        }
+        self.film = film
+        attempt = log.nextAttempt
+        let answer = self.head(film, source, request, continuing: completion != nil)
+        appender = StreamAppender(answer, front: try front(film, completion), to: receiver, on: loop)
+        var counts = StreamProgress.Counts(isLive: source.isLive)
+        for (index, track) in source.tracks.enumerated() { try add(track, index, &counts) }
+        terms.progress.set(counts)
+        for (index, track) in source.tracks.enumerated() where tracks[index].live != nil {
+            try take(track.playlist, index, log.tracks[UInt8(clamping: index)])
+        }
+        queue.sort { ($0.segment.discontinuityNumber, $0.start) < ($1.segment.discontinuityNumber, $1.start) }
+    }
+
+    /// A record of the log has one byte for the number of its track.
+    private static let mostTracks = 256
+
+    /// A film that was recorded live goes on with later lists, which begin later.
+    private static func isSame(_ known: StreamFilm, _ film: StreamFilm) -> Bool {
+        known.tracks == film.tracks && (known.isLive || known.version == film.version)
+    }
+
+    private func head(
+        _ film: StreamFilm,
+        _ source: StreamSource,
+        _ request: TransportRequest,
+        continuing: Bool
+    ) -> ResponseHead {
+        let name = StreamName.choose(
+            contentDisposition: source.head.headers.first(name: "Content-Disposition"),
+            urls: [source.head.requested, source.head.url],
+            ending: film.container.ending
+        )
+        let escaped = name.addingPercentEncoding(withAllowedCharacters: .alphanumerics) ?? name
+        var fields = [("ETag", film.entityTag), ("Content-Disposition", "attachment; filename*=UTF-8''\(escaped)")]
+        // The body ends where this reader says so, as a chunked one does.
+        fields.append(("Transfer-Encoding", "chunked"))
+        if continuing { fields.append(("Content-Range", "bytes \(request.firstByte)-\(Int64.max - 1)/*")) }
+        var head = source.head
+        head.status = continuing ? 206 : 200
+        // The list of segments tells versions apart, whichever server sent it: redirects of a playlist lead to another one
+        // each time.
+        head.url = head.requested
+        head.headers = HeaderFields(fields)
+        head.isStreamLog = true
+        return head
+    }
+
+    private func front(_ film: StreamFilm, _ completion: StreamLogReader.Completion?) throws(SegmentFailure) -> [UInt8]
+    {
+        if let completion { return completion.head + [UInt8](repeating: 0, count: Int(completion.zeros)) }
+        do { return StreamRecord.whole(.film, try film.json()) } catch {
+            throw SegmentFailure(
+                DownloadError(.internalFault, "The film cannot be described: \(error)"),
+                isWorthRetrying: false
+            )
+        }
+    }
+
+    private func add(_ source: StreamSource.Track, _ index: Int, _ counts: inout StreamProgress.Counts)
+        throws(SegmentFailure)
+    {
+        var track = Track(source: source)
+        let known = log.tracks[UInt8(clamping: index)]
+        if source.playlist.isEnded, film?.isLive != true {
+            var seconds = 0.0
+            for segment in source.playlist.segments {
+                if segment.isGap {
+                    gaps.append((index, StreamGap(declared: segment, track: source.track)))
+                } else {
+                    // Sections of gaps have no number, because the version does not depend on them.
+                    note(segment.map, &track)
+                    counts.segments += 1
+                    if index == 0 { counts.seconds += segment.duration }
+                    if let there = known?.segments[segment.number], !there.isGap {
+                        counts.receivedSegments += 1
+                        counts.receivedBytes += there.end.length
+                        if index == 0 { counts.receivedSeconds += segment.duration }
+                    } else {
+                        queue.append(Item(track: index, segment: segment, start: seconds))
+                    }
+                }
+                seconds += segment.duration
+            }
+        } else {
+            track.nextSection = (known?.sections.keys.max() ?? -1) + 1
+            track.live = try live(source, known, index)
+        }
+        tracks.append(track)
+    }
+
+    /// Returns the plan of a live track, which goes on behind what an earlier run recorded.
+    private func live(_ source: StreamSource.Track, _ known: StreamLog.Track?, _ index: Int) throws(SegmentFailure)
+        -> LivePlan
+    {
+        var earlier = 0.0
+        if let known {
+            do throws(StreamError) {
+                if let missed = try known.missed(before: source.playlist, source.track) { gaps.append((index, missed)) }
+            } catch { throw SegmentFailure(DownloadError(error), isWorthRetrying: false) }
+            let first = source.playlist.segments.first?.number ?? .max
+            earlier = known.segments.reduce(0) { $0 + ($1.key < first ? $1.value.end.seconds : 0) }
+        }
+        let isResumed = known?.segments.isEmpty == false
+        let beginning: LivePlan.Beginning =
+            switch terms.options.liveStart {
+            case .start?: .start
+            case .now?: isResumed ? .start : .now
+            case nil: isResumed || source.playlist.kind == .event ? .start : .now
+            }
+        let limit = terms.options.liveSeconds.map { max(0, $0 - earlier) }
+        return LivePlan(track: source.track, from: beginning, limit: limit)
+    }
+
+    func note(_ section: InitializationSection?, _ track: inout Track) {
+        guard let section, track.sections[section] == nil else { return }
+        track.sections[section] = track.nextSection
+        track.nextSection += 1
+    }
+}
+
+extension StreamLog.Track {
+    /// Returns the segments between those of the log and a live playlist, which left the playlist before they were seen;
+    /// `nil` if there are none.
+    ///
+    /// - Throws: ``StreamError`` if the playlist does not go on with what the log has: another segment under a number of
+    ///   the log, or a list that lies behind it.
+    fileprivate func missed(before playlist: MediaPlaylist, _ track: StreamTrack) throws(StreamError) -> StreamGap? {
+        guard let last = segments.keys.max(), let first = playlist.segments.first, let end = playlist.segments.last
+        else {
+            return nil
+        }
+        var isKnown = false
+        for segment in playlist.segments {
+            guard let there = segments[segment.number] else { continue }
+            isKnown = true
+            guard there.isGap || there.end.identity == SegmentIdentity(segment).digest else {
+                throw .contradiction(number: segment.number)
+            }
+        }
+        if end.number < last, !isKnown { throw .wentBack(to: end.number) }
+        guard first.number > last, first.number - last > 1 else { return nil }
+        let average = playlist.seconds / Double(playlist.segments.count)
+        let numbers: ClosedRange<Int64> = (last + 1)...(first.number - 1)
+        let seconds = average * Double(first.number - last - 1)
+        return StreamGap(track: track, numbers: numbers, seconds: seconds, reason: .missed)
+    }
+}

@@ -1,0 +1,125 @@
+internal import Crypto
+internal import Foundation
+internal import NIOCore
+
+/// Requests of an attempt: segments, keys and initialization sections.
+extension StreamRun {
+    func fetch(_ item: Item) async -> Result<StreamSegmentEnd, SegmentFailure> {
+        guard let appender else { return .failure(SegmentFailure(TransportError(.connectionLost), host: "")) }
+        // A segment that has just failed is not asked for at once.
+        if item.attempts > 0 { await pause(.milliseconds(250 << item.attempts)) }
+        let (track, segment) = (UInt8(clamping: item.track), item.segment)
+        var section: Int?
+        if let map = segment.map {
+            section = tracks[item.track].sections[map]
+            if let failure = await ensure(map, section ?? 0, of: item.track) { return .failure(failure) }
+        }
+        var cipher: SegmentFetch.Cipher?
+        if let key = segment.key {
+            switch await self.key(key.url) {
+            case .failure(let failure): return .failure(failure)
+            case .success(let found): cipher = .init(key: found, vector: key.initializationVector(segment.number))
+            }
+        }
+        let attempt = attempt
+        self.attempt &+= 1
+        let range = segment.range
+        let fetch = SegmentFetch(range: range, cipher: cipher, watch: SegmentMedia.Watch()) { piece in
+            appender.append(
+                StreamRecord(
+                    .bytes,
+                    track: track,
+                    number: segment.number,
+                    attempt: attempt,
+                    length: UInt32(clamping: piece.readableBytes)
+                ),
+                piece
+            )
+        }
+        switch await fetch.fetch(requests.request(segment.url, range), over: requests.readers) {
+        case .failure(let failure): return .failure(failure)
+        case .success(let length):
+            let end = StreamSegmentEnd(
+                section: section,
+                discontinuity: segment.discontinuityNumber,
+                seconds: segment.duration,
+                length: length,
+                identity: SegmentIdentity(segment).digest
+            )
+            let record = StreamRecord.whole(.end, track: track, number: segment.number, attempt: attempt, end.bytes)
+            // A receiver that stopped ends the attempt: see `next`.
+            try? await appender.append(record).get()
+            return .success(end)
+        }
+    }
+
+    /// Returns the key at a URL, asked for once an attempt.
+    private func key(_ url: HTTPURL) async -> Result<SymmetricKey, SegmentFailure> {
+        guard keys[url] != nil || !Task.isCancelled else { return .failure(Self.cancelled) }
+        let task = keys[url] ?? Task { [requests] in await Self.fetchKey(url, requests) }
+        keys[url] = task
+        let result = await task.value
+        // The next segment asks again for a key that another request may bring.
+        if case .failure(let failure) = result, mayComeLater(failure), keys[url] == task { keys[url] = nil }
+        return result
+    }
+
+    private static func fetchKey(_ url: HTTPURL, _ requests: StreamRequests) async -> Result<
+        SymmetricKey, SegmentFailure
+    > {
+        do throws(SegmentFailure) {
+            let bytes = try await requests.body(url, mostBytes: 64 << 10, what: "The key of this stream").bytes
+            guard bytes.count == SegmentKey.octets else {
+                let error = DownloadError(
+                    .invalidStream,
+                    "The key of this stream has \(bytes.count) bytes instead of \(SegmentKey.octets): it may be a page for signing in."
+                )
+                throw SegmentFailure(error, isWorthRetrying: false)
+            }
+            return .success(SymmetricKey(data: bytes))
+        } catch { return .failure(error) }
+    }
+
+    private static let cancelled = SegmentFailure(TransportError(.connectionLost, "cancelled"), host: "the server")
+
+    /// Whether a part that could not be had is asked for again in this attempt.
+    private func mayComeLater(_ failure: SegmentFailure) -> Bool {
+        failure.decision.isWorthRetrying || film?.isLive == true
+    }
+
+    /// Appends an initialization section to the log unless it is there.
+    private func ensure(_ map: InitializationSection, _ number: Int, of track: Int) async -> SegmentFailure? {
+        if log.tracks[UInt8(clamping: track)]?.sections[number] != nil { return nil }
+        let key = SectionKey(track: track, number: number)
+        guard sections[key] != nil || !Task.isCancelled else { return Self.cancelled }
+        let task = sections[key] ?? Task { await self.fetch(map, number, of: track) }
+        sections[key] = task
+        let failure = await task.value
+        if let failure, mayComeLater(failure), sections[key] == task { sections[key] = nil }
+        return failure
+    }
+
+    private func fetch(_ map: InitializationSection, _ number: Int, of track: Int) async -> SegmentFailure? {
+        do throws(SegmentFailure) {
+            var bytes = try await requests.body(map.url, map.range, mostBytes: 8 << 20, what: "A part of this stream")
+                .bytes
+            if let key = map.key {
+                switch await self.key(key.url) {
+                case .failure(let failure): throw failure
+                case .success(let found):
+                    bytes = try SegmentFetch.decrypted(bytes, .init(key: found, vector: key.statedVector ?? []))
+                }
+            }
+            do throws(SegmentMedia.Refusal) {
+                _ = try SegmentMedia.judge(bytes, length: Int64(bytes.count), as: .initialization)
+            } catch {
+                let failure = DownloadError(.incompleteStream, "The beginning of the film is no media: \(error).")
+                throw SegmentFailure(failure, isWorthRetrying: true)
+            }
+            let record = StreamRecord.whole(.section, track: UInt8(clamping: track), number: Int64(number), bytes)
+            // A receiver that stopped ends the attempt: see `next`.
+            try? await appender?.append(record).get()
+            return nil
+        } catch { return error }
+    }
+}

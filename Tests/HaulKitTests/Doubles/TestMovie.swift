@@ -1,0 +1,1 @@
+../../HaulCoreTests/Streams/Media/TestMovie.swift

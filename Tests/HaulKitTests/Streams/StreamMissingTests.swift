@@ -1,0 +1,200 @@
+import Foundation
+import HaulTesting
+import Testing
+
+@testable import HaulCore
+@testable import HaulKit
+
+/// Rules 18, 19 and 25 of `docs/streams.md`: no name without all segments, and a later run asks only for what is missing.
+@Suite(.serialized, .timeLimit(.minutes(60)))
+struct StreamMissingTests {
+    private let film = TestStream(8)
+
+    private func list(_ query: String = "", gap: Int? = nil) -> String {
+        TestStream.playlist(
+            film.segments.indices.map { ($0 == gap ? "#EXT-X-GAP\n" : "") + TestStream.entry("\($0).ts\(query)") }
+        )
+    }
+
+    private func others(than missing: Int) -> [String] {
+        (0..<8).filter { $0 != missing }.map { "/talk/\($0).ts" }
+    }
+
+    @Test(arguments: [1, 4]) func asksLaterOnlyForTheSegmentThatWasMissing(_ connections: Int) async throws {
+        let site = StreamSite(film)
+        site.remove("/talk/3.ts")
+        try await site.run(configure: { $0.connections.maxPerDownload = connections }) { rig in
+            let error = try await rig.failure(of: try rig.film())
+            #expect(error.code == .incompleteStream && error.status == 404)
+            #expect(error.message.contains("number 3") && error.message.contains("1 segment of 8"))
+            #expect(try rig.holdsOnlyPart())
+            #expect(Set(others(than: 3)).isSubset(of: rig.paths()))
+            let asked = rig.server.requests.count
+            site.put(film.segments[3], at: "/talk/3.ts")
+            // The signatures of a later list are other ones.
+            site.put(list("?signature=2"), at: StreamSite.list)
+            try await rig.another { second async throws in
+                _ = try await second.add(try rig.film()).result()
+            }
+            #expect(try rig.holdsOnly(film.content))
+            #expect(rig.paths(from: asked) == [StreamSite.list, "/talk/3.ts"])
+        }
+    }
+
+    @Test func fetchesAllOthersIfTheServerRefusesOne() async throws {
+        let site = StreamSite(film)
+        site.answer("/talk/2.ts") { _ in .empty(403, "Forbidden") }
+        try await site.run(configure: { $0.retry.attempts = 1 }) { rig in
+            let error = try await rig.failure(of: try rig.film())
+            #expect(error.status == 403)
+            #expect(try rig.holdsOnlyPart())
+            for path in others(than: 2) { #expect(rig.paths().count { $0 == path } == 1) }
+        }
+    }
+
+    @Test func readsThePlaylistAgainForAnExpiredSignature() async throws {
+        let site = StreamSite(film)
+        let readings = CallCounter()
+        let lists = (0...9).map { list("?signature=\($0)") }
+        site.answer(StreamSite.list) { _ in .text(lists[readings.next()]) }
+        site.answer("/talk/5.ts") { $0.target.hasSuffix("=1") ? .empty(403, "Forbidden") : site.file($0) }
+        try await site.run { rig in
+            try await rig.download(try rig.film())
+            #expect(try rig.holdsOnly(film.content))
+            let targets = rig.server.requests.map(\.target).filter { $0.hasPrefix("/talk/5.ts") }
+            #expect(targets == ["/talk/5.ts?signature=1", "/talk/5.ts?signature=2"])
+            for path in others(than: 5) { #expect(rig.paths().count { $0 == path } == 1) }
+        }
+    }
+
+    /// Each playlist's signature is good for three segments.
+    @Test func goesOnWhileSignaturesExpire() async throws {
+        let site = StreamSite(film)
+        let readings = CallCounter()
+        let lists = (0...20).map { list("?signature=\($0)") }
+        let uses = (0...20).map { _ in CallCounter() }
+        site.answer(StreamSite.list) { _ in .text(lists[min(readings.next(), 20)]) }
+        for number in film.segments.indices {
+            site.answer("/talk/\(number).ts") { request in
+                let signature = request.target.split(separator: "=").last.flatMap { Int($0) } ?? 0
+                return uses[signature].next() > 3 ? .empty(403, "Forbidden") : site.file(request)
+            }
+        }
+        try await site.run { rig in
+            try await rig.download(try rig.film())
+            #expect(try rig.holdsOnly(film.content))
+        }
+    }
+
+    @Test func startsOverIfThePlaylistListsAnotherFilm() async throws {
+        let site = StreamSite(film)
+        let other = TestStream(8, seed: 9)
+        site.remove("/talk/6.ts")
+        try await site.run { rig in
+            _ = try await rig.failure(of: try rig.film())
+            let asked = rig.server.requests.count
+            for (number, segment) in other.segments.enumerated() { site.put(segment, at: "/talk/new-\(number).ts") }
+            site.put(
+                TestStream.playlist(other.segments.indices.map { TestStream.entry("new-\($0).ts") }),
+                at: StreamSite.list
+            )
+            try await rig.another { second async throws in
+                _ = try await second.add(try rig.film()).result()
+            }
+            #expect(try rig.holdsOnly(other.content))
+            #expect(Set(rig.paths(from: asked)).isSuperset(of: (0..<8).map { "/talk/new-\($0).ts" }))
+        }
+    }
+
+    /// Another server behind the redirect of each run.
+    @Test func goesOnIfAnotherServerHasThePlaylist() async throws {
+        let site = StreamSite(film)
+        site.remove("/talk/3.ts")
+        let readings = CallCounter()
+        site.answer("/watch.m3u8") { _ in .redirect(to: "/node\(readings.next())/list.m3u8") }
+        for node in 1...2 {
+            site.put(
+                TestStream.playlist(film.segments.indices.map { TestStream.entry("/talk/\($0).ts") }),
+                at: "/node\(node)/list.m3u8"
+            )
+        }
+        try await site.run { rig in
+            _ = try await rig.failure(of: try rig.film("/watch.m3u8"))
+            let asked = rig.server.requests.count
+            site.put(film.segments[3], at: "/talk/3.ts")
+            try await rig.another { second async throws in
+                _ = try await second.add(try rig.film("/watch.m3u8")).result()
+            }
+            #expect(try rig.holdsOnly(film.content))
+            #expect(rig.paths(from: asked) == ["/watch.m3u8", "/node2/list.m3u8", "/talk/3.ts"])
+        }
+    }
+
+    // MARK: Gaps
+
+    @Test func refusesAGapAndKeepsTheRest() async throws {
+        let site = StreamSite(film)
+        site.put(list(gap: 4), at: StreamSite.list)
+        try await site.run { rig in
+            let error = try await rig.failure(of: try rig.film())
+            #expect(error.code == .incompleteStream && error.message.contains("number 4"))
+            #expect(try rig.holdsOnlyPart())
+            #expect(rig.paths().sorted() == ([StreamSite.list] + others(than: 4)).sorted())
+        }
+    }
+
+    @Test func leavesOutAGapThatIsAllowed() async throws {
+        let site = StreamSite(film)
+        site.put(list(gap: 4), at: StreamSite.list)
+        try await site.run { rig in
+            try await rig.download(try rig.film { $0.allowsGaps = true })
+            let rest = film.segments.enumerated().filter { $0.offset != 4 }.flatMap(\.element)
+            #expect(try rig.holdsOnly(TestContent(rest)))
+        }
+    }
+
+    @Test func leavesOutASegmentThatIsMissingForGoodIfGapsAreAllowed() async throws {
+        let site = StreamSite(film)
+        site.remove("/talk/0.ts")
+        try await site.run { rig in
+            try await rig.download(try rig.film { $0.allowsGaps = true })
+            #expect(try rig.holdsOnly(TestContent(film.segments.dropFirst().flatMap(\.self))))
+        }
+    }
+
+    @Test func isNoFilmWithoutASegment() async throws {
+        let site = StreamSite(film)
+        for number in film.segments.indices { site.remove("/talk/\(number).ts") }
+        try await site.run { rig in
+            let error = try await rig.failure(of: try rig.film { $0.allowsGaps = true })
+            #expect(error.code == .incompleteStream)
+            #expect(try !rig.names().contains("file.bin"))
+        }
+    }
+
+    /// A 203 and an empty body of a segment are no empty file.
+    @Test(arguments: [203, 204, 206]) func takesNoAnswerToASegmentForTheFile(_ status: Int) async throws {
+        let site = StreamSite(film)
+        site.answer("/talk/0.ts") { _ in .empty(status, "Odd", headers: [("Content-Range", "bytes 0-0/1")]) }
+        try await site.run(configure: { $0.retry.attempts = 0 }) { rig in
+            _ = try await rig.failure(of: try rig.film())
+            #expect(try !rig.names().contains("file.bin"))
+        }
+    }
+
+    /// These answers say something of the segment's versions and ranges, and nothing of the film's.
+    @Test(arguments: [412, 416]) func keepsWhatIsThereIfASegmentHasNoRange(_ status: Int) async throws {
+        let site = StreamSite(film)
+        site.answer("/talk/3.ts") { _ in .empty(status, "Odd", headers: [("Content-Range", "bytes */100")]) }
+        try await site.run(configure: { $0.retry.attempts = 0 }) { rig in
+            _ = try await rig.failure(of: try rig.film())
+            site.answer("/talk/3.ts", nil)
+            let asked = rig.server.requests.count
+            try await rig.another { second async throws in
+                _ = try await second.add(try rig.film()).result()
+            }
+            #expect(try rig.holdsOnly(film.content))
+            #expect(rig.paths(from: asked) == [StreamSite.list, "/talk/3.ts"])
+        }
+    }
+}

@@ -1,0 +1,126 @@
+import Foundation
+import HaulTesting
+import Testing
+
+@testable import HaulCore
+@testable import HaulKit
+
+/// Rules 1, 15, 16 and 20 of `docs/streams.md`: what is no stream and no media, and who gets secrets.
+@Suite(.serialized, .timeLimit(.minutes(60)))
+struct StreamRefusalTests {
+    private let film = TestStream(4)
+
+    private func encryptedList(_ attributes: String) -> String {
+        TestStream.playlist(
+            ["#EXT-X-KEY:\(attributes)"] + film.segments.indices.map { TestStream.entry("\($0).ts") }
+        )
+    }
+
+    @Test(arguments: [
+        "METHOD=SAMPLE-AES,URI=\"key\"", "METHOD=AES-128,URI=\"skd://key\"",
+        "METHOD=AES-128,URI=\"key\",KEYFORMAT=\"com.apple.streamingkeydelivery\"", "METHOD=NEW,URI=\"key\"",
+    ])
+    func refusesProtectionBeforeASegmentIsAskedFor(_ attributes: String) async throws {
+        let site = StreamSite(film)
+        site.put(encryptedList(attributes), at: StreamSite.list)
+        try await site.run { rig in
+            #expect(try await rig.failure(of: try rig.film()).code == .protectedStream)
+            #expect(rig.paths() == [StreamSite.list])
+            #expect(try rig.names().isEmpty)
+        }
+    }
+
+    @Test func takesNoPageForAPlaylist() async throws {
+        let site = StreamSite(film)
+        site.answer(StreamSite.list) { _ in .page() }
+        try await site.run(configure: { $0.retry.attempts = 1 }) { rig in
+            #expect(try await rig.failure(of: try rig.film()).code == .unexpectedWebPage)
+            #expect(try rig.names().isEmpty)
+        }
+    }
+
+    @Test(arguments: ["text/html", "video/mp2t"]) func takesNoPageForASegment(_ type: String) async throws {
+        let site = StreamSite(film)
+        site.answer("/talk/2.ts") { _ in
+            let text = "<html>Please log in.</html>"
+            let fields = [("Content-Type", type), ("Content-Length", "\(text.utf8.count)")]
+            return TestReply([.head(status: 200, reason: "OK", headers: fields), .raw(Array(text.utf8))])
+        }
+        try await site.run(configure: { $0.retry.attempts = 0 }) { rig in
+            #expect(try await rig.failure(of: try rig.film()).code == .incompleteStream)
+            #expect(try rig.holdsOnlyPart())
+            #expect(rig.paths().contains("/talk/3.ts"))
+        }
+    }
+
+    @Test func saysThatAPageCameInPlaceOfAKeyAndAsksOnce() async throws {
+        let site = StreamSite(film)
+        site.put([UInt8](repeating: 1, count: 32), at: "/talk/key")
+        site.put(encryptedList("METHOD=AES-128,URI=\"key\""), at: StreamSite.list)
+        try await site.run { rig in
+            let error = try await rig.failure(of: try rig.film())
+            #expect(error.message.contains("32 bytes instead of 16"))
+            #expect(rig.paths() == [StreamSite.list, "/talk/key"])
+            #expect(try rig.names().isEmpty)
+        }
+    }
+
+    @Test func keepsSegmentsOfTheWrongKeyOut() async throws {
+        let site = StreamSite(film)
+        for (number, segment) in film.segments.enumerated() {
+            let vector = TestCipher.vector(UInt8(number))
+            site.put(TestCipher.encrypt(segment, key: [UInt8](1...16), vector: vector), at: "/talk/\(number).ts")
+        }
+        site.put([UInt8](2...17), at: "/talk/key")
+        site.put(encryptedList("METHOD=AES-128,URI=\"key\""), at: StreamSite.list)
+        try await site.run(configure: { $0.retry.attempts = 0 }) { rig in
+            #expect(try await rig.failure(of: try rig.film()).code == .incompleteStream)
+            #expect(try !rig.names().contains("file.bin"))
+        }
+    }
+
+    // MARK: Secrets
+
+    private let secrets = ["Authorization: Bearer secret", "Cookie: id=secret", "X-Api-Key: secret"]
+        .compactMap { HeaderField($0) }
+
+    /// The servers are 127.0.0.1 and localhost, so that neither origins nor the domains of cookies agree.
+    @Test func sendsAnotherHostNoSecrets() async throws {
+        let site = StreamSite(film)
+        site.put([UInt8](1...16), at: "/talk/key")
+        for (number, segment) in film.segments.enumerated() where number > 1 {
+            let vector = TestCipher.vector(UInt8(number))
+            site.put(TestCipher.encrypt(segment, key: [UInt8](1...16), vector: vector), at: "/talk/\(number).ts")
+        }
+        try await DownloaderRig.run(
+            others: [{ site.file($0) }],
+            serving: { request, others in
+                guard request.path == StreamSite.list else { return site.file(request) }
+                let other = "http://localhost:\(others[0].port)/talk/"
+                let lines = [
+                    TestStream.entry("0.ts"), TestStream.entry(other + "1.ts"),
+                    "#EXT-X-KEY:METHOD=AES-128,URI=\"\(other)key\"", TestStream.entry(other + "2.ts"),
+                    TestStream.entry("3.ts"),
+                ]
+                let body = Array(TestStream.playlist(lines).utf8)
+                let fields = [("Content-Length", "\(body.count)"), ("Set-Cookie", "ticket=secret; Path=/")]
+                return TestReply([.head(status: 200, reason: "OK", headers: fields), .raw(body)])
+            }
+        ) { rig in
+            var request = try rig.film()
+            request.headers =
+                secrets
+                + ["Referer: https://example.org/watch", "User-Agent: Player/1"].compactMap { HeaderField($0) }
+            try await rig.download(request)
+            #expect(try rig.holdsOnly(film.content))
+            let foreign = rig.others[0].requests
+            #expect(foreign.map(\.path) == ["/talk/1.ts", "/talk/key", "/talk/2.ts"])
+            for request in foreign {
+                #expect(["Authorization", "Cookie", "X-Api-Key"].allSatisfy { request[$0] == nil })
+                #expect(!request.headers.contains { $0.1.contains("secret") })
+                #expect(request["Referer"] == "https://example.org/watch" && request["User-Agent"] == "Player/1")
+            }
+            #expect(rig.server.requests.allSatisfy { $0["X-Api-Key"] == "secret" && $0["Authorization"] != nil })
+        }
+    }
+}

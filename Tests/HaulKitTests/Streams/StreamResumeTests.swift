@@ -1,0 +1,136 @@
+import Foundation
+import HaulTesting
+import Testing
+
+@testable import HaulCore
+@testable import HaulKit
+
+/// Pauses, cancellations and full disks of films.
+@Suite(.serialized, .timeLimit(.minutes(60)))
+struct StreamResumeTests {
+    private let film = TestStream(8)
+
+    /// Adds a film whose segment 4 never comes, and returns it once the segments before are there.
+    private func stalled(_ rig: DownloaderRig, _ site: StreamSite) async throws -> Download {
+        site.answer("/talk/4.ts") { _ in TestReply([.stall]) }
+        let download = try await rig.downloader.add(try rig.film())
+        await download.reaches(Int64(film.segments[0].count * 4))
+        return download
+    }
+
+    @Test func goesOnInAnotherDownloader() async throws {
+        let site = StreamSite(film)
+        try await site.run { rig in
+            let download = try await stalled(rig, site)
+            try await download.pause()
+            #expect(try rig.holdsOnlyPart())
+            site.answer("/talk/4.ts", nil)
+            try await rig.reopened { second async throws in
+                _ = try await second.add(try rig.film()).result()
+            }
+            #expect(try rig.holdsOnly(film.content))
+            for number in 0..<8 where number != 4 { #expect(rig.paths().count { $0 == "/talk/\(number).ts" } == 1) }
+        }
+    }
+
+    @Test func goesOnInTheSameDownloader() async throws {
+        let site = StreamSite(film)
+        try await site.run { rig in
+            let download = try await stalled(rig, site)
+            try await download.pause()
+            site.answer("/talk/4.ts", nil)
+            try await download.resume()
+            _ = try await download.result()
+            #expect(try rig.holdsOnly(film.content))
+        }
+    }
+
+    @Test func leavesNothingIfItIsCancelled() async throws {
+        let site = StreamSite(film)
+        try await site.run { rig in
+            let download = try await stalled(rig, site)
+            try await download.cancel()
+            _ = await download.outcome()
+            #expect(try rig.names().isEmpty)
+        }
+    }
+
+    /// Lanes wait for the same key, which never comes.
+    @Test func pausesWhileItWaitsForAKey() async throws {
+        let site = StreamSite(film)
+        site.answer("/talk/key") { _ in TestReply([.stall]) }
+        let key = "#EXT-X-KEY:METHOD=AES-128,URI=\"key\"\n"
+        let entries = film.segments.indices.map { ($0 == 4 ? key : "") + TestStream.entry("\($0).ts") }
+        site.put(TestStream.playlist(entries), at: StreamSite.list)
+        try await site.run(configure: { $0.connections.maxPerDownload = 4 }) { rig in
+            let download = try await rig.downloader.add(try rig.film())
+            await download.reaches(Int64(film.segments[0].count * 4))
+            try await download.pause()
+            #expect(download.snapshot.state == .paused)
+            #expect(try rig.holdsOnlyPart())
+        }
+    }
+
+    // MARK: The disk
+
+    private func simulated(_ test: (SimulatedRig, Download) async throws -> Void) async throws {
+        let site = StreamSite(film)
+        try await TemporaryFolder.with { folder in
+            let rig = try await SimulatedRig.open(
+                SimulatedDisk(seed: 1),
+                in: folder.path,
+                configure: { $0.connections.maxPerDownload = 1 },
+                answering: { request, _ in
+                    guard let bytes = site.bytes(at: request.url.path) else { return .init(status: 404) }
+                    return .init(headers: [("Content-Length", "\(bytes.count)")], body: bytes)
+                }
+            )
+            var failure: (any Error)?
+            do {
+                // The log fits, and the film beside it does not.
+                rig.disk.setCapacity(film.content.count * 3 / 2)
+                var request = DownloadRequest(
+                    link("http://server.test" + StreamSite.list),
+                    to: .file(path: SimulatedRig.path())
+                )
+                var stream = DownloadRequest.Stream()
+                stream.container = .transportStream
+                request.stream = stream
+                try await test(rig, try await rig.downloader.add(request))
+            } catch { failure = error }
+            await rig.downloader.shutDown()
+            if let failure { throw failure }
+        }
+    }
+
+    @Test func waitsForSpaceToPutTheFilmTogether() async throws {
+        try await simulated { rig, download in
+            await download.isHeld(for: .diskFull)
+            #expect(rig.disk.content(SimulatedRig.path()) == nil)
+            let asked = rig.transport.requests.count
+            rig.disk.setCapacity(1 << 30)
+            _ = try await download.result()
+            #expect(rig.disk.content(SimulatedRig.path()) == film.film)
+            #expect(rig.disk.paths == [SimulatedRig.path()])
+            #expect(rig.transport.requests.count == asked)
+        }
+    }
+
+    @Test(arguments: ["create", "write", "syncFolder", "rename"])
+    func completesAfterTheDiskFailedDuringTheAssembly(_ call: String) async throws {
+        try await simulated { rig, download in
+            await download.isHeld(for: .diskFull)
+            rig.disk.fail(call, with: .inputOutput)
+            rig.disk.setCapacity(1 << 30)
+            _ = await download.outcome()
+            #expect(rig.disk.content(SimulatedRig.path()).map { $0 == film.film } ?? true)
+            rig.disk.succeed()
+            if download.snapshot.state != .completed {
+                try await download.resume()
+                _ = try await download.result()
+            }
+            #expect(rig.disk.content(SimulatedRig.path()) == film.film)
+            #expect(rig.disk.paths == [SimulatedRig.path()])
+        }
+    }
+}
