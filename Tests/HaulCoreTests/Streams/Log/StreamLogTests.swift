@@ -18,7 +18,7 @@ struct StreamLogTests {
         }
 
         @discardableResult
-        mutating func bytes(_ number: Int64, attempt: UInt32, _ payload: [UInt8], track: UInt8 = 0) throws -> Bool {
+        mutating func put(_ number: Int64, attempt: UInt32, _ payload: [UInt8], track: UInt8 = 0) throws -> Bool {
             let length = UInt32(payload.count)
             let record = StreamRecord(.bytes, track: track, number: number, attempt: attempt, length: length)
             return try append(record.head + payload)
@@ -56,33 +56,35 @@ struct StreamLogTests {
 
     @Test func beginsWithTheFilm() throws {
         var writer = Writer()
-        #expect(try !writer.bytes(1, attempt: 0, [1]))
-        #expect(writer.log.end == 0)
+        let isTaken = try writer.put(1, attempt: 0, [1])
+        #expect(!isTaken && writer.log.end == 0)
         try writer.append(StreamRecord.whole(.film, try film.json()))
         #expect(writer.log.film == film && writer.log.end == Int64(writer.bytes.count))
     }
 
     @Test func hasOneFilm() throws {
-        var writer = try writer()
-        #expect(try !writer.append(StreamRecord.whole(.film, try film.json())))
-        #expect(writer.log.film == film)
+        var writer = try self.writer()
+        let isTaken = try writer.append(StreamRecord.whole(.film, try film.json()))
+        #expect(!isTaken && writer.log.film == film)
     }
 
     @Test func refusesAFilmThatIsNone() throws {
         var writer = Writer()
-        #expect(try !writer.append(StreamRecord.whole(.film, Array("{}".utf8))))
+        var isTaken = try writer.append(StreamRecord.whole(.film, Array("{}".utf8)))
+        #expect(!isTaken)
         var record = StreamRecord.whole(.film, try film.json())
         record[record.count - 1] ^= 1
-        #expect(try !writer.append(record))
+        isTaken = try writer.append(record)
+        #expect(!isTaken)
     }
 
     @Test func sortsMixedSegments() throws {
-        var writer = try writer()
-        try writer.bytes(1, attempt: 0, [1, 1])
-        try writer.bytes(2, attempt: 1, [2])
-        try writer.bytes(1, attempt: 2, [9, 9], track: 1)
-        try writer.bytes(1, attempt: 0, [])
-        try writer.bytes(1, attempt: 0, [1])
+        var writer = try self.writer()
+        try writer.put(1, attempt: 0, [1, 1])
+        try writer.put(2, attempt: 1, [2])
+        try writer.put(1, attempt: 2, [9, 9], track: 1)
+        try writer.put(1, attempt: 0, [])
+        try writer.put(1, attempt: 0, [1])
         #expect(writer.segment(1) == nil)
         try writer.end(1, attempt: 0, length: 3)
         try writer.end(1, attempt: 2, length: 2, track: 1)
@@ -91,55 +93,55 @@ struct StreamLogTests {
     }
 
     @Test func countsNoBytesOfAnotherAttempt() throws {
-        var writer = try writer()
-        try writer.bytes(1, attempt: 0, [8, 8])
-        try writer.bytes(1, attempt: 1, [1])
+        var writer = try self.writer()
+        try writer.put(1, attempt: 0, [8, 8])
+        try writer.put(1, attempt: 1, [1])
         try writer.end(1, attempt: 1, length: 1)
         #expect(writer.segment(1) == [1])
-        try writer.bytes(2, attempt: 2, [8])
+        try writer.put(2, attempt: 2, [8])
         try writer.end(2, attempt: 3, length: 1)
         #expect(writer.segment(2) == nil)
     }
 
-    @Test(arguments: [0, 1, 3]) func wantsTheLengthOfTheEnd(_ length: Int64) throws {
-        var writer = try writer()
-        try writer.bytes(1, attempt: 0, [1, 1])
+    @Test(arguments: [Int64(0), 1, 3]) func wantsTheLengthOfTheEnd(_ length: Int64) throws {
+        var writer = try self.writer()
+        try writer.put(1, attempt: 0, [1, 1])
         try writer.end(1, attempt: 0, length: length)
         #expect(writer.segment(1) == nil)
     }
 
     @Test func ignoresAnEndWithAWrongCheck() throws {
-        var writer = try writer()
-        try writer.bytes(1, attempt: 0, [1])
+        var writer = try self.writer()
+        try writer.put(1, attempt: 0, [1])
         let end = StreamSegmentEnd(seconds: 4, length: 1, identity: 2)
         var record = StreamRecord.whole(.end, number: 1, attempt: 0, end.bytes)
         record[record.count - 5] ^= 1
-        #expect(try writer.append(record))
-        #expect(writer.segment(1) == nil)
+        let isTaken = try writer.append(record)
+        #expect(isTaken && writer.segment(1) == nil)
         try writer.end(1, attempt: 0, length: 1)
         #expect(writer.segment(1) == [1])
     }
 
     @Test func keepsSectionsWithTheirRanges() throws {
-        var writer = try writer()
+        var writer = try self.writer()
         try writer.append(StreamRecord.whole(.section, track: 1, number: 4, [5, 6, 7]))
         let range = try #require(writer.log.tracks[1]?.sections[4])
         #expect(writer.bytes[Int(range.lowerBound)..<Int(range.upperBound)] == [5, 6, 7])
     }
 
     @Test func replacesAGapBySegmentsThatCameLater() throws {
-        var writer = try writer()
+        var writer = try self.writer()
         try writer.gap(1, identity: 7)
         #expect(writer.log.segment(1, of: 0)?.isGap == true)
-        try writer.bytes(1, attempt: 1, [1])
+        try writer.put(1, attempt: 1, [1])
         try writer.end(1, attempt: 1, length: 1)
         #expect(writer.segment(1) == [1] && writer.log.segment(1, of: 0)?.isGap == false)
     }
 
     /// A gap that the playlist declares is no segment that it lists.
     @Test func accountsForListedSegments() throws {
-        var writer = try writer()
-        try writer.bytes(1, attempt: 0, [1])
+        var writer = try self.writer()
+        try writer.put(1, attempt: 0, [1])
         try writer.end(1, attempt: 0, length: 1)
         try writer.gap(2, identity: 7)
         try writer.gap(3, identity: 0)
@@ -147,8 +149,8 @@ struct StreamLogTests {
     }
 
     @Test func countsAttemptsToTheLastNumber() throws {
-        var writer = try writer()
-        try writer.bytes(1, attempt: .max, [1])
+        var writer = try self.writer()
+        try writer.put(1, attempt: .max, [1])
         #expect(writer.log.nextAttempt == .max)
         var log = StreamLog()
         log.skipAttempt(of: StreamRecord(.bytes, attempt: 5, length: 1))
