@@ -60,7 +60,7 @@ struct StreamLogReaderTests {
 
     @Test func readsALog() async throws {
         let bytes = try pieces().flatMap(\.bytes)
-        let found = try #require(await read(bytes))
+        let found = try #require(try await read(bytes))
         #expect(found.completion == .init() && found.log.film == Self.film)
         #expect(segment(0, found.log, bytes) == [1, 2, 3, 6] && segment(1, found.log, bytes) == [4, 5])
         #expect(segment(3, found.log, bytes) == [8, 8, 8] && found.log.segment(2, of: 0)?.isGap == true)
@@ -73,7 +73,7 @@ struct StreamLogReaderTests {
         let whole = pieces.flatMap(\.bytes)
         for cut in pieces[0].bytes.count..<whole.count {
             let front = Array(whole.prefix(cut))
-            let found = try #require(await read(front), "cut at \(cut)")
+            let found = try #require(try await read(front), "cut at \(cut)")
             var there: Set<Int64> = []
             var position = 0
             for piece in pieces {
@@ -88,7 +88,7 @@ struct StreamLogReaderTests {
                 log += bytes(Int64(number), attempt + UInt32(number), [50, UInt8(number)]).bytes
                 log += end(Int64(number), attempt + UInt32(number), 2).bytes
             }
-            let next = try #require(await read(log), "cut at \(cut)")
+            let next = try #require(try await read(log), "cut at \(cut)")
             #expect(next.completion == .init() && next.log.end == Int64(log.count), "cut at \(cut)")
             for number in 0...3 where !there.contains(Int64(number)) {
                 #expect(segment(Int64(number), next.log, log) == [50, UInt8(number)], "cut at \(cut)")
