@@ -89,6 +89,7 @@ let tests: [Target] = [
         name: "HaulKitTests",
         dependencies: [
             "HaulKit", "HaulDesktop", "HaulTesting", "CHaulSimulation",
+            .product(name: "Crypto", package: "swift-crypto"),
             .product(name: "GRDB", package: "GRDB.swift"),
             .product(name: "Metrics", package: "swift-metrics"),
             .product(name: "MetricsTestKit", package: "swift-metrics"),
