@@ -49,8 +49,11 @@ extension DownloadTask {
             }
             let assembly = try await assembly(of: part)
             let refusal = try await environment.space.refusal(assembly.length, here: 0, self)
-            // The machine takes a lack of space as such only before and during a transfer.
-            if case .spaceMissing(_, let error)? = refusal { throw error }
+            // The machine takes a lack of space as such only before and during a transfer. The wait that follows the error
+            // of a full disk ends when the disk has space, which says nothing of a quota.
+            if case .spaceMissing(let reason, let error)? = refusal {
+                throw reason == .diskFull ? error : DownloadError(.diskFailed, error.message, cause: error.cause)
+            }
             let target = Self.filmPath(part.path)
             try await claim(target)
             guard let film = try await write(assembly, to: target, unless: flag) else { return nil }
