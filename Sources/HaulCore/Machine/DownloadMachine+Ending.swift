@@ -105,10 +105,11 @@ extension DownloadMachine {
 
     /// Continues with the file that was put together from the log of a stream.
     mutating func assembled(_ file: Resource, _ persisted: PersistedRanges) -> [Action] {
-        guard state == .verifying, isStreamLog else { return [] }
+        guard isStreamLog else { return [] }
+        // The film has taken the place of the log, whatever the user wants by now.
         resource = file
         self.persisted = persisted
-        return [.verify(settings.checksum)]
+        return state == .verifying ? [.verify(settings.checksum)] : []
     }
 
     package mutating func verified(_ decision: Decision, at now: Instant) -> [Action] {

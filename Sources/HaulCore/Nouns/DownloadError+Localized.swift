@@ -26,7 +26,8 @@ extension DownloadError: LocalizedError {
         case .addressDenied: "Allow the address in the settings, or use another server."
         case .incompleteStream: "Resume the download later: only what is missing is fetched."
         case .programMissing: "Install the program, then resume the download."
-        case .invalidHeader, .invalidMetalink, .invalidStream, .protectedStream, .tlsFailed, .tooManyRedirects, .insecureRedirect, .malformedResponse,
+        case .invalidHeader, .invalidMetalink, .invalidStream, .protectedStream, .tlsFailed, .tooManyRedirects,
+            .insecureRedirect, .malformedResponse,
             .sourceFailed,
             .diskFailed, .alreadyAdded, .storeFailed, .notFound, .cancelled, .waitCancelled, .shutDown, .internalFault:
             nil

@@ -47,7 +47,10 @@ struct MediaPlaylistReader {
         case .targetDuration: try takeTargetDuration(text, line)
         case .mediaSequence, .discontinuitySequence: try takeFirstNumber(tag, text, line)
         case .endList: playlist.isEnded = true
-        case .playlistType: playlist.kind = MediaPlaylist.Kind(rawValue: String(decoding: text, as: UTF8.self))
+        case .playlistType:
+            playlist.kind = MediaPlaylist.Kind(rawValue: String(decoding: text, as: UTF8.self))
+            // A playlist of this type must not change, whether or not it has an end mark (4.4.3.5).
+            if playlist.kind == .vod { playlist.isEnded = true }
         case .iFramesOnly: playlist.isIFramesOnly = true
         case .skip: throw .unsupported("the server sent a playlist with segments left out, which nobody asked for")
         case .duration: next.duration = try duration(text, line)

@@ -39,7 +39,7 @@ extension SegmentMedia {
             switch kind {
             case .transportStream? where front.first == 0x47 && length % Self.packet != 0:
                 return "its transport stream ends within a packet"
-            case .fragmentedMP4? where next != length: return "its last box is not whole"
+            case .fragmentedMP4? where next != length && next != .max: return "its last box is not whole"
             default: return nil
             }
         }

@@ -80,11 +80,20 @@ struct StreamAssembly: Sendable {
         let disk = services.disk
         if film.container.isByProgram {
             guard try await FFmpeg.write(self, to: path, services, unless: flag) else { return nil }
-            return try await services.onDisk { () throws(DiskError) in
+            let (file, written) = try await services.onDisk { () throws(DiskError) in
                 let file = try disk.open(path)
                 try file.sync()
-                return file
+                return (file, try file.size())
             }
+            // Another container takes less than the packets of a transport stream, but never half as much. ffmpeg also
+            // ends with status 0 after some errors of reading.
+            guard written >= length / 2 else {
+                throw DownloadError(
+                    .invalidStream,
+                    "ffmpeg put only a part of this film together. What was received is kept."
+                )
+            }
+            return file
         }
         return try await services.runBlocking { () throws(DownloadError) in
             let file = try write(to: path, on: disk, unless: flag)

@@ -13,7 +13,9 @@ enum WebVTT {
                     bytes += try assembly.part.file.read(at: range.lowerBound, count: min(Int(range.count), mostBytes))
                 }
             } catch { throw DownloadError(error) }
-            for cue in cues(String(decoding: bytes, as: UTF8.self)) where seen.insert(cue).inserted { text += cue + "\n\n" }
+            for cue in cues(String(decoding: bytes, as: UTF8.self)) where seen.insert(cue).inserted {
+                text += cue + "\n\n"
+            }
         }
         return text
     }
@@ -29,7 +31,9 @@ enum WebVTT {
             guard let index = block.firstIndex(where: { $0.contains("-->") }), index <= 1 else { return nil }
             let parts = block[index].components(separatedBy: "-->")
             guard parts.count == 2, let start = seconds(parts[0]) else { return nil }
-            let rest = parts[1].trimmingCharacters(in: .whitespaces).split(separator: " ", maxSplits: 1).map(String.init)
+            let rest = parts[1].trimmingCharacters(in: .whitespaces).split(separator: " ", maxSplits: 1).map(
+                String.init
+            )
             guard let first = rest.first, let end = seconds(first) else { return nil }
             let settings = rest.count > 1 ? " " + rest[1] : ""
             block[index] = "\(time(start + shift)) --> \(time(end + shift))\(settings)"
@@ -39,7 +43,8 @@ enum WebVTT {
 
     /// Seconds that the header adds to the times (`X-TIMESTAMP-MAP`, RFC 8216 §3.5).
     private static func shift(_ text: String) -> Double {
-        guard let line = text.prefix(4096).split(separator: "\n").first(where: { $0.hasPrefix("X-TIMESTAMP-MAP=") }) else {
+        guard let line = text.prefix(4096).split(separator: "\n").first(where: { $0.hasPrefix("X-TIMESTAMP-MAP=") })
+        else {
             return 0
         }
         var (ticks, local) = (0.0, 0.0)

@@ -60,3 +60,13 @@ extension DownloadRecord {
         }
     }
 }
+
+extension DownloadRecord {
+    /// Takes over the facts about the file. The machine does not know whether a film is being put together beside its
+    /// log, so the record keeps that.
+    mutating func take(_ resource: Resource?) {
+        let isAssembling = self.resource?.stream == .assembling && resource?.stream == .log
+        self.resource = resource
+        if isAssembling { self.resource?.stream = .assembling }
+    }
+}

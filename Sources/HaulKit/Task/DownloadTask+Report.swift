@@ -55,7 +55,7 @@ extension DownloadTask {
     /// Brings the record in line with a state of the machine.
     private func updateRecord(_ state: DownloadMachine.State) {
         if state == .queued { earlierFile = .none }
-        record.resource = machine.resource
+        record.take(machine.resource)
         record.total = size ?? total
         record.error = nil
         record.hold = nil

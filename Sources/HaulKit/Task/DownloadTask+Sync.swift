@@ -63,7 +63,7 @@ extension DownloadTask {
         // The commit is durable, because a claim that a power loss may take back is worth nothing.
         guard self.part === part, case .transferring = machine.state else { return nil }
         // The comparison of the bytes may have changed the validator.
-        record.resource = machine.resource
+        record.take(machine.resource)
         do throws(DownloadError) {
             try await services.store.commit(record, part.persisted, durably: true)
         } catch { services.logger.debug("store: \(error)") }

@@ -24,7 +24,8 @@ struct StreamRefusalTests {
         let site = StreamSite(film)
         site.put(encryptedList(attributes), at: StreamSite.list)
         try await site.run { rig in
-            #expect(try await rig.failure(of: try rig.film()).code == .protectedStream)
+            let failure = try await rig.failure(of: try rig.film())
+            #expect(failure.code == .protectedStream)
             #expect(rig.paths() == [StreamSite.list])
             #expect(try rig.names().isEmpty)
         }
@@ -34,7 +35,8 @@ struct StreamRefusalTests {
         let site = StreamSite(film)
         site.answer(StreamSite.list) { _ in .page() }
         try await site.run(configure: { $0.retry.attempts = 1 }) { rig in
-            #expect(try await rig.failure(of: try rig.film()).code == .unexpectedWebPage)
+            let failure = try await rig.failure(of: try rig.film())
+            #expect(failure.code == .unexpectedWebPage)
             #expect(try rig.names().isEmpty)
         }
     }
@@ -47,7 +49,8 @@ struct StreamRefusalTests {
             return TestReply([.head(status: 200, reason: "OK", headers: fields), .raw(Array(text.utf8))])
         }
         try await site.run(configure: { $0.retry.attempts = 0 }) { rig in
-            #expect(try await rig.failure(of: try rig.film()).code == .incompleteStream)
+            let failure = try await rig.failure(of: try rig.film())
+            #expect(failure.code == .incompleteStream)
             #expect(try rig.holdsOnlyPart())
             #expect(rig.paths().contains("/talk/3.ts"))
         }
@@ -74,7 +77,8 @@ struct StreamRefusalTests {
         site.put([UInt8](2...17), at: "/talk/key")
         site.put(encryptedList("METHOD=AES-128,URI=\"key\""), at: StreamSite.list)
         try await site.run(configure: { $0.retry.attempts = 0 }) { rig in
-            #expect(try await rig.failure(of: try rig.film()).code == .incompleteStream)
+            let failure = try await rig.failure(of: try rig.film())
+            #expect(failure.code == .incompleteStream)
             #expect(try !rig.names().contains("file.bin"))
         }
     }

@@ -77,7 +77,8 @@ extension TraceMask {
         case .open(let id, let request): .open(id, masked(request))
         case .prepare(let id, let preparation): .prepare(id, masked(preparation))
         case .recover, .askForSource, .cancelSource, .chooseBlocks, .startBody, .shorten, .close, .checkPiece, .forget,
-            .learnLimit, .learnWorth, .checkpoint, .startTimer, .cancelTimer, .assemble, .verify, .cancelVerification, .publish,
+            .learnLimit, .learnWorth, .checkpoint, .startTimer, .cancelTimer, .assemble, .verify, .cancelVerification,
+            .publish,
             .setAside,
             .discardPartial, .releaseFile, .report:
             action
