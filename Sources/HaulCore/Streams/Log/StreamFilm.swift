@@ -1,4 +1,4 @@
-package import Foundation
+internal import Foundation
 
 /// What a stream log is a log of: written once, at its beginning.
 package struct StreamFilm: Sendable, Hashable, Codable {
