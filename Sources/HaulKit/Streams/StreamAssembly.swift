@@ -26,6 +26,8 @@ struct StreamAssembly: Sendable {
     let part: PartFile
     /// Length in bytes of all that is put together: about that of the finished file.
     let length: Int64
+    /// The gaps of the film, one line each for people; empty for a film without gaps.
+    let gaps: [String]
 
     /// - Parameter part: the file of the log.
     /// - Returns: `nil` for a log without a film, and for one that does not account for each segment of the film.
@@ -36,9 +38,14 @@ struct StreamAssembly: Sendable {
         self.part = part
         var tracks: [Track] = []
         var length: Int64 = 0
+        var gaps: [String] = []
         for (index, description) in film.tracks.enumerated() {
             var track = Track(description: description)
             let there = log.tracks[UInt8(clamping: index)] ?? StreamLog.Track()
+            for (number, segment) in there.segments.sorted(by: { $0.key < $1.key }) where segment.isGap {
+                let seconds = String(format: "%.1f", segment.end.seconds)
+                gaps.append("\(seconds) s from segment \(number) on: \(segment.end.reason ?? "")")
+            }
             for (_, segment) in there.segments.sorted(by: { $0.key < $1.key }) where !segment.isGap {
                 let section = segment.end.section.flatMap { there.sections[$0] }
                 guard segment.end.section == nil || section != nil else { return nil }
@@ -63,6 +70,7 @@ struct StreamAssembly: Sendable {
         }
         self.tracks = tracks
         self.length = length
+        self.gaps = gaps
     }
 
     /// Writes and syncs the film.

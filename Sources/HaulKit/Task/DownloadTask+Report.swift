@@ -86,6 +86,12 @@ extension DownloadTask {
     /// Logs that the download has got a slot.
     func logStart() { log(.info, "started \(machine.settings.url.masked)") }
 
+    /// Logs what a film lacks that may have gaps: the first ones, and the number of the others.
+    func logGaps(_ gaps: [String]) {
+        for gap in gaps.prefix(20) { log(.notice, "the film lacks \(VisibleText.line(gap))") }
+        if gaps.count > 20 { log(.notice, "the film lacks \(gaps.count - 20) more stretches") }
+    }
+
     /// Logs the end of a run at `info`, and every other state at `debug`.
     private func logState(_ snapshot: DownloadSnapshot) {
         switch machine.state {

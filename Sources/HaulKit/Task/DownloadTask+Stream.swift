@@ -48,6 +48,7 @@ extension DownloadTask {
                 throw DownloadError(.internalFault, "The log of the stream is gone.")
             }
             let assembly = try await assembly(of: part)
+            logGaps(assembly.gaps)
             let refusal = try await environment.space.refusal(assembly.length, here: 0, self)
             // The machine takes a lack of space as such only before and during a transfer. The wait that follows the error
             // of a full disk ends when the disk has space, which says nothing of a quota.
