@@ -146,7 +146,7 @@ public struct DownloadRequest: Sendable, Hashable, Codable {
     /// Whether the finished file gets the modification time that the server reports (`Last-Modified`). Default:
     /// `false`.
     public var setsModificationTime = false
-    /// What becomes of a URL that leads to a playlist of HTTP Live Streaming. Default: `nil`, which means
+    /// Treatment of a URL that leads to a playlist of HTTP Live Streaming. Default: `nil`, which means
     /// ``Stream/init()``: the film that the playlist lists is the file.
     public var stream: Stream?
     /// Whether redirects from https to http are followed. With `false`, the default, they end the download with

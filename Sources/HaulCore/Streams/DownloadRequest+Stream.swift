@@ -1,5 +1,5 @@
 extension DownloadRequest {
-    /// What becomes of a URL that leads to a playlist of HTTP Live Streaming (RFC 8216).
+    /// Treatment of a URL that leads to a playlist of HTTP Live Streaming (RFC 8216).
     ///
     /// The segments are fetched and put together to one file, which gets its name only when it is whole. Files that are
     /// no playlists are not affected. Each text is checked when the request is added.

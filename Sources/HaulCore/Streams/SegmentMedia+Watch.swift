@@ -58,7 +58,9 @@ extension SegmentMedia {
             case (.transportStream?, 0x47), (nil, 0x47): return followPackets(bytes, from: start)
             case (.fragmentedMP4?, _): return followBoxes(bytes, from: start)
             // Of a segment whose kind is not known yet only boxes can matter; anything else has no box at its front.
-            case (nil, _): return followBoxes(bytes, from: start) == nil ? nil : nil
+            case (nil, _):
+                _ = followBoxes(bytes, from: start)
+                return nil
             default: return nil
             }
         }
@@ -81,9 +83,7 @@ extension SegmentMedia {
                 let place = next + Int64(head.count) - start
                 guard place >= 0 else { return nil }
                 let rest = bytes.dropFirst(Int(place))
-                guard let needed = head.count < 8 ? 8 - head.count : missing else {
-                    return "its box at byte \(next) has no size"
-                }
+                let needed = head.count < 8 ? 8 - head.count : missing
                 if needed > 0 {
                     guard !rest.isEmpty else { return nil }
                     head += rest.prefix(needed)
@@ -105,8 +105,8 @@ extension SegmentMedia {
             return nil
         }
 
-        /// Number of bytes of the head that are still to come; `nil` for a head that cannot be.
-        private var missing: Int? { number(0..<4) == 1 ? 16 - head.count : 0 }
+        /// Number of bytes of a head of at least 8 bytes that are still to come.
+        private var missing: Int { number(0..<4) == 1 ? 16 - head.count : 0 }
 
         private var size: Int64 {
             let short = number(0..<4)
@@ -114,14 +114,5 @@ extension SegmentMedia {
         }
 
         private func number(_ range: Range<Int>) -> UInt64 { head[range].reduce(0) { $0 << 8 | UInt64($1) } }
-    }
-}
-
-extension SegmentIdentity {
-    /// FNV-1a over 64 bits of all marks: differs for another segment. Finds changes, not forgeries.
-    package var digest: UInt64 {
-        let text =
-            "\(number ?? -1) \(range?.lower ?? -1) \(range?.upper ?? -1) \(keyPath ?? "-") \(vector ?? "-") \(path)"
-        return text.utf8.reduce(14_695_981_039_346_656_037) { ($0 ^ UInt64($1)) &* 1_099_511_628_211 }
     }
 }

@@ -75,9 +75,18 @@ extension TrackPlan {
     }
 }
 
+extension SegmentIdentity {
+    /// Digest of all marks: differs for another segment. Finds changes, not forgeries.
+    package var digest: UInt64 {
+        var hash = PlanHash()
+        hash.add(self)
+        return UInt64(truncatingIfNeeded: hash.state)
+    }
+}
+
 /// FNV-1a of 128 bits.
 private struct PlanHash {
-    private var state: UInt128 = 0x6c62_272e_07bb_0142_62b8_2175_6295_c58d
+    private(set) var state: UInt128 = 0x6c62_272e_07bb_0142_62b8_2175_6295_c58d
 
     var text: String { (0..<16).map { UInt8(truncatingIfNeeded: state >> (120 - 8 * $0)) }.hexadecimal }
 

@@ -11,6 +11,21 @@ struct SegmentFailure: Error {
         head = nil
     }
 
+    /// - Parameter detail: what is wrong with an answer that has another body than the wanted one.
+    init(malformed detail: String, _ head: ResponseHead) {
+        self.init(TransportError(.malformedResponse, detail), host: head.url.host ?? "")
+    }
+
+    /// An answer with a range although everything was asked for.
+    static func unaskedRange(_ head: ResponseHead) -> SegmentFailure {
+        SegmentFailure(malformed: "it sent a range, and everything was asked for", head)
+    }
+
+    /// An answer with another range than the one that was asked for.
+    static func otherRange(_ head: ResponseHead) -> SegmentFailure {
+        SegmentFailure(malformed: "it sent another range than the one that was asked for", head)
+    }
+
     /// - Parameter head: an answer without the wanted body.
     init(refusedBy head: ResponseHead) {
         decision = RetryClassifier.decision(

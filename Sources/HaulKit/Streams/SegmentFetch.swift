@@ -94,17 +94,19 @@ final class SegmentFetch: ResponseReceiver {
     /// Judges an answer (RFC 9110 §14): a range needs exactly that 206, or it is cut out of a 200.
     private func judge(_ head: ResponseHead, _ state: inout State) -> SegmentFailure? {
         guard [200, 203, 206].contains(head.status) else { return SegmentFailure(refusedBy: head) }
-        if let coding = head.contentCoding { return Self.malformed("it sent a content coding (\(coding))", head) }
+        if let coding = head.contentCoding {
+            return SegmentFailure(malformed: "it sent a content coding (\(coding))", head)
+        }
         if head.isWebPage {
             let error = DownloadError(.unexpectedWebPage, "A web page came instead of a segment of the stream.")
             return SegmentFailure(error, isWorthRetrying: true)
         }
         guard let range else {
-            return head.status == 206 ? Self.malformed("it sent a range, and everything was asked for", head) : nil
+            return head.status == 206 ? .unaskedRange(head) : nil
         }
         if head.status == 206 {
             guard case .satisfied(let sent, _)? = head.contentRange, sent == range else {
-                return Self.malformed("it sent another range than the one that was asked for", head)
+                return .otherRange(head)
             }
             return nil
         }
@@ -118,10 +120,6 @@ final class SegmentFetch: ResponseReceiver {
         state.skipped = range.lower
         state.isCutOut = true
         return nil
-    }
-
-    private static func malformed(_ detail: String, _ head: ResponseHead) -> SegmentFailure {
-        SegmentFailure(TransportError(.malformedResponse, detail), host: head.url.host ?? "")
     }
 
     func bodyReceived(_ bytes: ByteBuffer, on eventLoop: any EventLoop) -> EventLoopFuture<Void>? {
@@ -191,8 +189,8 @@ final class SegmentFetch: ResponseReceiver {
         guard state.cipher != nil else { return gather(bytes, &state) }
         state.encrypted.writeBuffer(&bytes)
         let count = state.encrypted.readableBytes
-        if isLast, count == 0 || count % 16 != 0 {
-            state.failure = Self.undecipherable("its length is no multiple of 16")
+        if isLast, let failure = Self.wrongLength(count) {
+            state.failure = failure
             return
         }
         // The last block has the padding, and any block may be the last.
@@ -200,32 +198,35 @@ final class SegmentFetch: ResponseReceiver {
         guard length > 0, isLast || length >= Self.pieceLength / 4,
             let encrypted = state.encrypted.readBytes(length: length), let cipher = state.cipher
         else { return }
-        do {
-            let plain = try AES._CBC.decrypt(
-                encrypted,
-                using: cipher.key,
-                iv: AES._CBC.IV(ivBytes: cipher.vector),
-                noPadding: !isLast
-            )
+        do throws(SegmentFailure) {
+            let plain = try Self.plain(encrypted, cipher, isLast: isLast)
             state.cipher?.vector = Array(encrypted.suffix(16))
             if !isLast { state.encrypted.discardReadBytes() }
             gather(ByteBuffer(bytes: plain), &state)
-        } catch {
-            // The library tells no more than that the padding is wrong.
-            state.failure = Self.undecipherable(
-                "its padding is wrong: the key is not that of the segment, or bytes are wrong"
-            )
-        }
+        } catch { state.failure = error }
     }
 
     /// Decrypts a whole body.
     static func decrypted(_ bytes: [UInt8], _ cipher: Cipher) throws(SegmentFailure) -> [UInt8] {
-        guard !bytes.isEmpty, bytes.count % 16 == 0 else { throw undecipherable("its length is no multiple of 16") }
+        if let failure = wrongLength(bytes.count) { throw failure }
+        return Array(try plain(bytes, cipher, isLast: true))
+    }
+
+    /// Decrypts whole blocks.
+    ///
+    /// - Parameter isLast: whether the last block has the padding.
+    private static func plain(_ bytes: [UInt8], _ cipher: Cipher, isLast: Bool) throws(SegmentFailure) -> Data {
         do {
-            return Array(try AES._CBC.decrypt(bytes, using: cipher.key, iv: AES._CBC.IV(ivBytes: cipher.vector)))
+            let vector = try AES._CBC.IV(ivBytes: cipher.vector)
+            return try AES._CBC.decrypt(bytes, using: cipher.key, iv: vector, noPadding: !isLast)
         } catch {
+            // The library tells no more than that the padding is wrong.
             throw undecipherable("its padding is wrong: the key is not that of the segment, or bytes are wrong")
         }
+    }
+
+    private static func wrongLength(_ count: Int) -> SegmentFailure? {
+        count == 0 || count % 16 != 0 ? undecipherable("its length is no multiple of 16") : nil
     }
 
     private static func undecipherable(_ reason: String) -> SegmentFailure {

@@ -24,7 +24,7 @@ final class StreamOpening: ResponseReceiver, Exchange {
 
     private let request: TransportRequest
     private let terms: StreamTerms
-    private let requests: StreamRequests
+    private let readers: SourceReaders
     private let receiver: any ResponseReceiver
     private let state = Mutex(State())
 
@@ -37,7 +37,7 @@ final class StreamOpening: ResponseReceiver, Exchange {
         self.request = request
         self.terms = terms
         self.receiver = receiver
-        requests = StreamRequests(request, readers)
+        self.readers = readers
     }
 
     /// Sends a request for everything, or for the rest of a film; see ``SourceReaders/open(_:receiver:)``.
@@ -48,7 +48,7 @@ final class StreamOpening: ResponseReceiver, Exchange {
         receiver: any ResponseReceiver
     ) -> any Exchange {
         let opening = StreamOpening(request, terms, readers, receiver)
-        let exchange = readers.open(opening.requests.first, receiver: opening)
+        let exchange = readers.open(StreamRequests.playlist(of: request), receiver: opening)
         let isCancelled = opening.state.withLock { state in
             switch state.stage {
             // The exchange has ended already. Keeping it would make a cycle of references.
@@ -111,7 +111,7 @@ final class StreamOpening: ResponseReceiver, Exchange {
         }
         if let failure { return receiver.ended(failure) }
         if StreamPlaylist.isPlainList(body) { return pass(head, body, on: loop) }
-        let run = StreamRun(requests, terms, receiver, on: loop)
+        let run = StreamRun(StreamRequests(request, readers), terms, receiver, on: loop)
         let request = request
         state.withLock { state in
             let task = Task { await run.run(request, head, body) }

@@ -21,35 +21,39 @@ final class StreamProgress: Sendable {
         }
     }
 
-    private let state = Mutex(Counts())
-    private let finishing = Mutex(false)
+    private struct State {
+        var counts = Counts()
+        var isFinishing = false
+    }
 
-    var counts: Counts { state.withLock(\.self) }
+    private let state = Mutex(State())
 
-    func set(_ counts: Counts) { state.withLock { $0 = counts } }
+    var counts: Counts { state.withLock(\.counts) }
+
+    func set(_ counts: Counts) { state.withLock { $0.counts = counts } }
 
     func listed(_ segments: Int, seconds: Double) {
         state.withLock { state in
-            state.segments += segments
-            state.seconds += seconds
+            state.counts.segments += segments
+            state.counts.seconds += seconds
         }
     }
 
     /// - Parameter countsTime: whether the segment is of the track whose time is that of the film.
     func received(_ end: StreamSegmentEnd, countsTime: Bool) {
         state.withLock { state in
-            state.receivedSegments += 1
-            if countsTime { state.receivedSeconds += end.seconds }
-            state.receivedBytes += end.length
+            state.counts.receivedSegments += 1
+            if countsTime { state.counts.receivedSeconds += end.seconds }
+            state.counts.receivedBytes += end.length
         }
     }
 
     // MARK: The end of a recording
 
     /// Whether a live recording is to end with what is there.
-    var isFinishing: Bool { finishing.withLock(\.self) }
+    var isFinishing: Bool { state.withLock(\.isFinishing) }
 
-    func finish() { finishing.withLock { $0 = true } }
+    func finish() { state.withLock { $0.isFinishing = true } }
 }
 
 extension DownloadSnapshot.Stream {

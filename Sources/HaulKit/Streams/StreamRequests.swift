@@ -9,11 +9,16 @@ struct StreamRequests: Sendable {
     private let home: Origin
 
     init(_ request: TransportRequest, _ readers: SourceReaders) {
-        var first = request
-        (first.firstByte, first.end, first.condition) = (0, nil, .none)
-        self.first = first
+        first = Self.playlist(of: request)
         self.readers = readers
         home = Origin(request.url)
+    }
+
+    /// Returns the request for the playlist, which is read whole, also for the rest of a film.
+    static func playlist(of request: TransportRequest) -> TransportRequest {
+        var first = request
+        (first.firstByte, first.end, first.condition) = (0, nil, .none)
+        return first
     }
 
     /// Returns the request for a part. Another origin gets neither cookies of this one nor credentials: of the user's
@@ -49,10 +54,7 @@ struct StreamRequests: Sendable {
         }
         let head = response.head
         guard [200, 203, 206].contains(head.status) else { throw SegmentFailure(refusedBy: head) }
-        if head.status == 206, range == nil {
-            let error = TransportError(.malformedResponse, "it sent a range, and everything was asked for")
-            throw SegmentFailure(error, host: head.url.host ?? "")
-        }
+        if head.status == 206, range == nil { throw SegmentFailure.unaskedRange(head) }
         guard let bytes = response.body else {
             throw SegmentFailure(
                 DownloadError(.invalidStream, "\(what) is longer than \(QuantityText.bytes(Int64(mostBytes)))."),
@@ -74,10 +76,7 @@ struct StreamRequests: Sendable {
         } else if range.upper <= Int64(bytes.count) {
             return Array(bytes[Int(range.lower)..<Int(range.upper)])
         }
-        throw SegmentFailure(
-            TransportError(.malformedResponse, "it sent another range than the one that was asked for"),
-            host: head.url.host ?? ""
-        )
+        throw SegmentFailure.otherRange(head)
     }
 }
 

@@ -11,8 +11,6 @@ struct StreamSource: Sendable {
     }
 
     var tracks: [Track]
-    /// The chosen variant, for people; `nil` if the playlist had no variants.
-    let choice: String?
     /// Answer to the request for the playlist.
     let head: ResponseHead
 
@@ -28,11 +26,9 @@ struct StreamSource: Sendable {
         guard let url = HTTPURL(head.url) else { throw SegmentFailure(TransportError(.invalidURL), host: "") }
         switch try Self.parse(body, url, [:]) {
         case .media(let playlist):
-            choice = nil
             tracks = [.init(track: .main, description: .init(.main), url: url, imports: [:], playlist: playlist)]
         case .multivariant(let list):
             let selection = try options.select(from: list)
-            choice = selection.description
             tracks = []
             for (track, description, url) in Self.tracks(of: selection) {
                 let playlist = try await Self.playlist(url, list.variables, requests)

@@ -18,7 +18,4 @@ struct StreamSlots: Sendable {
     let take: @Sendable (Origin) async -> Bool
     /// Gives a slot back.
     let give: @Sendable (Origin) async -> Bool
-
-    /// Slots without a limit.
-    static let unlimited = StreamSlots(take: { _ in true }, give: { _ in true })
 }

@@ -15,10 +15,7 @@ extension DownloadTask {
         guard !options.keepsPlaylist, request.source == 0, call.method == .get, isLog || !call.isForRange,
             let slots = environment.delegate?.segmentSlots
         else { return nil }
-        var log: StreamLogReader.Read?
-        if isLog, let part {
-            log = { (offset, count) async throws(DiskError) in try await part.read(at: offset, count: count) }
-        }
+        let log = isLog ? part.map(Self.reader(of:)) : nil
         return StreamTerms(
             options: options,
             log: log,
@@ -28,6 +25,10 @@ extension DownloadTask {
             time: services.time,
             ffmpeg: { FFmpeg.find() }
         )
+    }
+
+    private static func reader(of part: PartFile) -> StreamLogReader.Read {
+        { (offset, count) async throws(DiskError) in try await part.read(at: offset, count: count) }
     }
 
     /// Segments of one film that are fetched at once, unless the limit of connections is lower.
@@ -89,12 +90,15 @@ extension DownloadTask {
     }
 
     private func removeFilm(_ target: String, isolation: isolated (any Actor)? = #isolation) async {
+        do throws(DownloadError) { try await deleteFilm(target) } catch { services.logger.debug("\(error)") }
+    }
+
+    private func deleteFilm(_ target: String, isolation: isolated (any Actor)? = #isolation) async throws(DownloadError)
+    {
         let disk = services.disk
-        do throws(DownloadError) {
-            try await services.onDisk { () throws(DiskError) in
-                if try disk.status(target) != nil { try disk.remove(target) }
-            }
-        } catch { services.logger.debug("\(error)") }
+        try await services.onDisk { () throws(DiskError) in
+            if try disk.status(target) != nil { try disk.remove(target) }
+        }
     }
 
     /// Path of a film that is being put together, beside its log.
@@ -106,9 +110,7 @@ extension DownloadTask {
         let length = machine.persisted.prefix
         let found: StreamLogReader.Result?
         do throws(DiskError) {
-            found = try await StreamLogReader.read(length) { (offset, count) async throws(DiskError) in
-                try await part.read(at: offset, count: count)
-            }
+            found = try await StreamLogReader.read(length, with: Self.reader(of: part))
         } catch { throw DownloadError(error) }
         guard let found, let assembly = try StreamAssembly(found.log, of: part) else {
             throw DownloadError(
@@ -203,9 +205,6 @@ extension DownloadTask {
     /// Removes a film that was not finished.
     func discardFilm(isolation: isolated (any Actor)? = #isolation) async throws(DownloadError) {
         guard record.resource?.stream == .assembling, let path = record.partPath else { return }
-        let disk = services.disk
-        try await services.onDisk { () throws(DiskError) in
-            if try disk.status(Self.filmPath(path)) != nil { try disk.remove(Self.filmPath(path)) }
-        }
+        try await deleteFilm(Self.filmPath(path))
     }
 }

@@ -1,6 +1,6 @@
 internal import Foundation
 
-/// What a stream log is a log of: written once, at its beginning.
+/// Description of the film in a stream log, written once at the beginning of the log.
 package struct StreamFilm: Sendable, Hashable, Codable {
     /// One rendition that the film consists of.
     package struct Track: Sendable, Hashable, Codable {
@@ -67,7 +67,7 @@ package struct StreamFilm: Sendable, Hashable, Codable {
 extension StreamFilm {
     /// - Returns: `nil` for bytes that are no film.
     package init?(json: [UInt8]) {
-        // The reason of the failure is of no use: the log is then begun anew.
+        // A log that does not begin with a film is begun anew, whatever the reason.
         guard let film = try? JSONDecoder().decode(StreamFilm.self, from: Data(json)) else { return nil }
         self = film
     }

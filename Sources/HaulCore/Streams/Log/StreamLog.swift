@@ -1,4 +1,4 @@
-/// What a stream log holds: the film, the initialization sections, and where the bytes of each segment are.
+/// Contents of a stream log: the film, the initialization sections, and where the bytes of each segment are.
 ///
 /// A value that reads the log record by record; see ``StreamRecord``.
 package struct StreamLog: Sendable {

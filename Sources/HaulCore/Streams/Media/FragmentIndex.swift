@@ -19,7 +19,7 @@ struct FragmentIndex: Sendable {
     private let reference: Int
     private let capacity: Int
     private var entries: [Entry] = []
-    /// Of so many places where a player can begin, one is in the index.
+    /// Number of places where a player can begin, for each one in the index.
     private var stride = 1
     private var skipped = 0
 
