@@ -18,7 +18,13 @@ struct UnrecordedPauseTests {
         init(_ rig: DownloaderRig) throws {
             let names = try FileManager.default.contentsOfDirectory(atPath: rig.root + "/state")
             let name = try #require(names.first { $0.hasSuffix(".sqlite") })
-            queue = try DatabaseQueue(path: rig.root + "/state/" + name)
+            var configuration = Configuration()
+            // The downloader may be writing at this moment.
+            configuration.busyMode = .callback { _ in
+                Thread.sleep(forTimeInterval: 0.01)
+                return true
+            }
+            queue = try DatabaseQueue(path: rig.root + "/state/" + name, configuration: configuration)
             try queue.inDatabase { database in
                 for event in ["INSERT", "UPDATE"] {
                     try database.execute(
