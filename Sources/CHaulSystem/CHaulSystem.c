@@ -55,6 +55,11 @@ int haul_open_direct(int fd, uint32_t block) {
     return open(path, O_WRONLY | O_DIRECT | O_CLOEXEC);
 }
 
+int64_t haul_copy(int from, int64_t from_offset, int to, int64_t to_offset, uint64_t count) {
+    loff_t in = from_offset, out = to_offset;
+    return copy_file_range(from, &in, to, &out, count, 0);
+}
+
 int haul_rename_noreplace_at(int from_folder, const char *from, int to_folder, const char *to) {
     return (int)syscall(SYS_renameat2, from_folder, from, to_folder, to, RENAME_NOREPLACE);
 }
@@ -167,6 +172,12 @@ int haul_open_direct(int fd, uint32_t block) {
 
 int haul_is_open_for_writing(int fd) {
     (void)fd;
+    errno = ENOTSUP;
+    return -1;
+}
+
+int64_t haul_copy(int from, int64_t from_offset, int to, int64_t to_offset, uint64_t count) {
+    (void)from, (void)from_offset, (void)to, (void)to_offset, (void)count;
     errno = ENOTSUP;
     return -1;
 }

@@ -47,6 +47,13 @@ struct StreamCommandTests {
             switch request.target {
             case "/master.m3u8": .text(master)
             case "/talk.m3u8": .text(playlist(isEnded: true))
+            case "/gap.m3u8":
+                .text(
+                    playlist(isEnded: true).replacingOccurrences(
+                        of: "#EXTINF:4,\n1.ts",
+                        with: "#EXT-X-GAP\n#EXTINF:4,\n1.ts"
+                    )
+                )
             case "/live.m3u8": .text(playlist(isEnded: false))
             case "/0.ts": bytes(segment(0))
             case "/1.ts": bytes(segment(1))
@@ -71,6 +78,19 @@ struct StreamCommandTests {
         #expect(result.output == folder("talk.ts") + "\n")
         #expect(contents("talk.ts") == Self.film)
         #expect(try folder.names == ["talk.ts"])
+        await server.stop()
+    }
+
+    @Test(arguments: [[], ["--json"]]) func namesTheGapsOfAFilmThatMayHaveSome(_ options: [String]) async throws {
+        let server = try await Self.server()
+        let arguments = ["get", "--allow-gaps", "--container", "ts"] + options + [server.url("/gap.m3u8")]
+        for run in 1...2 {
+            let result = try await haul.start(arguments).result()
+            #expect(result.status == 0, "\(result.errors)")
+            let said = options.isEmpty ? result.errors : result.output
+            #expect(said.contains("4.0 s from segment 1 on: the playlist marks it as missing"), "run \(run): \(said)")
+        }
+        #expect(contents("gap.ts") == Self.segment(0) + Self.segment(2))
         await server.stop()
     }
 

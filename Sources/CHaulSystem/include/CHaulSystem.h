@@ -11,6 +11,8 @@ int64_t haul_write_uncached(int fd, const void *iov, int count, int64_t offset);
 // Opens the file of a descriptor again for writing with O_DIRECT. Fails with ENOTSUP unless the file system reports
 // (Linux 6.1) an alignment that divides `block`.
 int haul_open_direct(int fd, uint32_t block);
+// Copies bytes between two regular files in the kernel. Fails with ENOTSUP where there is no such call.
+int64_t haul_copy(int from, int64_t from_offset, int to, int64_t to_offset, uint64_t count);
 int haul_rename_noreplace(const char *from, const char *to);
 // Does the same with both names relative to open folders.
 int haul_rename_noreplace_at(int from_folder, const char *from, int to_folder, const char *to);

@@ -4,7 +4,7 @@ extension DownloadSnapshot: Codable {
     private enum CodingKeys: String, CodingKey {
         case id, url, state, holdReason, path, receivedBytes, totalBytes, bytesPerSecond, error, retryDelay
         case connections, receivedRanges, key, group, owner, metadata, priority, addedAt, startedAt, endedAt, proof
-        case finalURL, stream
+        case gaps, finalURL, stream
     }
 
     /// Decodes what ``encode(to:)`` wrote. An absent value gets its default of the memberwise initialiser, so that
@@ -35,6 +35,7 @@ extension DownloadSnapshot: Codable {
             startedAt: try values.decodeIfPresent(Date.self, forKey: .startedAt),
             endedAt: try values.decodeIfPresent(Date.self, forKey: .endedAt),
             proof: try values.decodeIfPresent(CompletedDownload.Proof.self, forKey: .proof),
+            gaps: try values.decodeIfPresent([String].self, forKey: .gaps) ?? [],
             finalURL: try values.decodeIfPresent(CodedURL.self, forKey: .finalURL)?.url,
             stream: try values.decodeIfPresent(Stream.self, forKey: .stream)
         )
@@ -57,6 +58,7 @@ extension DownloadSnapshot: Codable {
         try values.encodeIfPresent(error, forKey: .error)
         try values.encodeIfPresent(retryDelay, forKey: .retryDelay)
         if !connections.isEmpty { try values.encode(connections, forKey: .connections) }
+        if !gaps.isEmpty { try values.encode(gaps, forKey: .gaps) }
         if !receivedRanges.isEmpty { try values.encode(receivedRanges, forKey: .receivedRanges) }
         try values.encodeIfPresent(key, forKey: .key)
         try values.encodeIfPresent(group, forKey: .group)

@@ -100,6 +100,8 @@ public struct DownloadSnapshot: Sendable, Hashable, Identifiable {
     public let endedAt: Date?
     /// The proof of the finished file; `nil` unless ``state-swift.property`` is completed.
     public let proof: CompletedDownload.Proof?
+    /// What a finished film lacks: ``CompletedDownload/gaps``. Empty unless ``state-swift.property`` is completed.
+    public let gaps: [String]
 
     /// An open connection of a transfer.
     public struct Connection: Sendable, Hashable, Codable {
@@ -174,6 +176,7 @@ public struct DownloadSnapshot: Sendable, Hashable, Identifiable {
         startedAt: Date? = nil,
         endedAt: Date? = nil,
         proof: CompletedDownload.Proof? = nil,
+        gaps: [String] = [],
         finalURL: URL? = nil,
         stream: Stream? = nil
     ) {
@@ -186,7 +189,7 @@ public struct DownloadSnapshot: Sendable, Hashable, Identifiable {
         (self.key, self.group, self.owner, self.metadata) = (key, group, owner, metadata)
         self.priority = priority
         (self.addedAt, self.startedAt, self.endedAt) = (addedAt, startedAt, endedAt)
-        self.proof = proof
+        (self.proof, self.gaps) = (proof, gaps)
         self.stream = stream
     }
 
@@ -203,6 +206,7 @@ public struct DownloadSnapshot: Sendable, Hashable, Identifiable {
         self.state = state
         endedAt = state == .queued ? nil : other.endedAt
         (holdReason, error, retryDelay, proof) = (nil, nil, nil, nil)
+        gaps = []
         (bytesPerSecond, connections, receivedRanges, stream) = (0, [], [], nil)
     }
 
@@ -261,6 +265,10 @@ public struct CompletedDownload: Sendable, Hashable, Codable {
     /// The URL that redirects led to for the bytes of the file, without user info; `nil` without redirects. May hold a
     /// token: show ``Foundation/URL/masked``.
     public let finalURL: URL?
+    /// What a film lacks whose gaps were allowed (``DownloadRequest/Stream/allowsGaps``): one line for each of the first
+    /// twenty gaps, with its seconds, the number of its first segment and the reason, and a line for the others. Empty
+    /// for every other file.
+    public let gaps: [String]
 
     /// A result for tests and previews; a downloader makes its own. Each parameter is the property of its name.
     public init(
@@ -269,7 +277,8 @@ public struct CompletedDownload: Sendable, Hashable, Codable {
         bytes: Int64,
         proof: Proof = .length,
         alreadyExisted: Bool = false,
-        finalURL: URL? = nil
+        finalURL: URL? = nil,
+        gaps: [String] = []
     ) {
         self.id = id
         self.path = path
@@ -277,6 +286,7 @@ public struct CompletedDownload: Sendable, Hashable, Codable {
         self.proof = proof
         self.alreadyExisted = alreadyExisted
         self.finalURL = finalURL
+        self.gaps = gaps
     }
 }
 

@@ -56,7 +56,7 @@ extension DownloadSnapshot: Masked {
                 "retryDelay": retryDelay, "connections": connections, "receivedRanges": receivedRanges, "key": key,
                 "group": group, "owner": owner, "metadata": metadata, "priority": priority == 0 ? nil : priority,
                 "addedAt": addedAt, "startedAt": startedAt, "endedAt": endedAt, "proof": proof,
-                "finalURL": finalURL,
+                "gaps": gaps, "finalURL": finalURL, "stream": stream,
             ]
         )
     }
@@ -69,7 +69,7 @@ extension CompletedDownload: Masked {
             masked: self,
             [
                 "id": id, "path": path, "bytes": bytes, "proof": proof, "alreadyExisted": alreadyExisted,
-                "finalURL": finalURL,
+                "finalURL": finalURL, "gaps": gaps,
             ]
         )
     }
@@ -114,6 +114,7 @@ extension ResourceDescription: Masked {
             [
                 "url": url, "fileName": fileName, "totalBytes": totalBytes, "contentType": contentType,
                 "servesRanges": servesRanges, "entityTag": entityTag, "lastModified": lastModified,
+                "stream": stream,
             ]
         )
     }

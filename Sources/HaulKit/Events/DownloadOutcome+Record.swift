@@ -16,7 +16,8 @@ extension DownloadOutcome {
                     bytes: record.finished?.size ?? record.total ?? 0,
                     proof: record.proof ?? .none,
                     alreadyExisted: true,
-                    finalURL: record.resource?.redirectedTo
+                    finalURL: record.resource?.redirectedTo,
+                    gaps: record.resource?.gaps ?? []
                 )
             )
         }

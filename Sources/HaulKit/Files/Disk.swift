@@ -40,6 +40,10 @@ protocol DiskFile: AnyObject, Sendable {
     func write(_ buffers: [ByteBuffer], at offset: Int64) throws(DiskError)
     /// Reads up to `count` bytes; fewer at the end of the file.
     func read(at offset: Int64, count: Int) throws(DiskError) -> [UInt8]
+    /// Writes a range of another file from `offset` on.
+    ///
+    /// - Throws: ``DiskError/Kind/cutShort`` if the other file ends before the range does.
+    func copy(_ range: Range<Int64>, of source: any DiskFile, to offset: Int64) throws(DiskError)
     /// Returns when everything written before the call is on disk. After an error nothing unsynced may be trusted.
     func sync() throws(DiskError)
     /// Reserves space for `length` bytes without changing the length; no error if the file system cannot.
@@ -87,6 +91,22 @@ extension DiskFile {
     var isInMemory: Bool { false }
 
     func size() throws(DiskError) -> Int64 { try status().size }
+
+    func copy(_ range: Range<Int64>, of source: any DiskFile, to offset: Int64) throws(DiskError) {
+        try copyBlocks(range, of: source, to: offset)
+    }
+
+    /// Reads blocks of the other file and writes them.
+    func copyBlocks(_ range: Range<Int64>, of source: any DiskFile, to offset: Int64) throws(DiskError) {
+        var range = range
+        let shift = offset - range.lowerBound
+        while !range.isEmpty {
+            let bytes = try source.read(at: range.lowerBound, count: Int(Swift.min(Int64(range.count), 1 << 20)))
+            guard !bytes.isEmpty else { throw DiskError(.cutShort, call: "pread", path: source.path) }
+            try write([ByteBuffer(bytes: bytes)], at: range.lowerBound + shift)
+            range = range.lowerBound + Int64(bytes.count)..<range.upperBound
+        }
+    }
 
     /// Does nothing, because the lock ends when the file closes.
     func unlock() {}

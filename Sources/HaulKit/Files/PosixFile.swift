@@ -103,6 +103,27 @@ final class PosixFile: DiskFile {
         return bytes
     }
 
+    /// Copies in the kernel, without bytes in this process. Copies by blocks where the kernel cannot.
+    func copy(_ range: Range<Int64>, of source: any DiskFile, to offset: Int64) throws(DiskError) {
+        var (range, offset) = (range, offset)
+        if let source = source as? PosixFile {
+            do throws(SystemCalls.Errno) {
+                while !range.isEmpty {
+                    let copied = try SystemCalls.copy(source.descriptor, range, to: descriptor, at: offset)
+                    guard copied > 0 else { break }
+                    range = range.lowerBound + copied..<range.upperBound
+                    offset += copied
+                }
+            } catch {
+                guard SystemCalls.isUncopyable(error) else {
+                    throw DiskError(errno: error.code, call: "copy_file_range", path: path)
+                }
+            }
+        }
+        // The rest says which of the two files the kernel could not go on with.
+        try copyBlocks(range, of: source, to: offset)
+    }
+
     func sync() throws(DiskError) {
         try call("fdatasync") { () throws(SystemCalls.Errno) in try SystemCalls.sync(descriptor) }
     }

@@ -83,6 +83,18 @@ package enum SystemCalls {
         try retrying { pread(descriptor, buffer.baseAddress, buffer.count, off_t(offset)) }
     }
 
+    /// Copies the begin of a range between two files in the kernel.
+    ///
+    /// - Returns: the number of bytes; 0 at the end of the source.
+    static func copy(_ source: Int32, _ range: Range<Int64>, to descriptor: Int32, at offset: Int64) throws(Errno)
+        -> Int64
+    {
+        try retrying { haul_copy(source, range.lowerBound, descriptor, offset, UInt64(range.count)) }
+    }
+
+    /// Whether an error says that the kernel does not copy between these two files.
+    static func isUncopyable(_ error: Errno) -> Bool { isUnsupported(error) || [EXDEV, EPERM].contains(error.code) }
+
     package static func sync(_ descriptor: Int32) throws(Errno) {
         // Not retried on failure: after an error the kernel may have dropped the pages and would then report success.
         #if os(Linux)

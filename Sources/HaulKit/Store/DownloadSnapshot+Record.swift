@@ -36,6 +36,7 @@ extension DownloadSnapshot {
             startedAt: record.startedAt,
             endedAt: record.finishedAt,
             proof: state == .completed ? record.proof ?? CompletedDownload.Proof.none : nil,
+            gaps: state == .completed ? record.resource?.gaps ?? [] : [],
             finalURL: record.resource?.redirectedTo,
             stream: stream
         )

@@ -26,8 +26,10 @@ struct StreamAssembly: Sendable {
     let part: PartFile
     /// Length in bytes of all that is put together: about that of the finished file.
     let length: Int64
-    /// The gaps of the film, one line each for people; empty for a film without gaps.
+    /// The first gaps of the film and the number of the others, one line each for people; empty for a film without gaps.
     let gaps: [String]
+
+    private static let mostGaps = 20
 
     /// - Parameter part: the file of the log.
     /// - Returns: `nil` for a log without a film, and for one that does not account for each segment of the film.
@@ -44,7 +46,7 @@ struct StreamAssembly: Sendable {
             let there = log.tracks[UInt8(clamping: index)] ?? StreamLog.Track()
             for (number, segment) in there.segments.sorted(by: { $0.key < $1.key }) where segment.isGap {
                 let seconds = String(format: "%.1f", segment.end.seconds)
-                gaps.append("\(seconds) s from segment \(number) on: \(segment.end.reason ?? "")")
+                gaps.append(VisibleText.line("\(seconds) s from segment \(number) on: \(segment.end.reason ?? "")"))
             }
             for (_, segment) in there.segments.sorted(by: { $0.key < $1.key }) where !segment.isGap {
                 let section = segment.end.section.flatMap { there.sections[$0] }
@@ -70,7 +72,9 @@ struct StreamAssembly: Sendable {
         }
         self.tracks = tracks
         self.length = length
-        self.gaps = gaps
+        self.gaps =
+            gaps.count > Self.mostGaps
+            ? gaps.prefix(Self.mostGaps) + ["\(gaps.count - Self.mostGaps) more"] : gaps
     }
 
     /// Writes and syncs the film.
@@ -230,16 +234,21 @@ extension StreamAssembly {
 
         /// Copies a range of the log.
         mutating func copy(_ range: Range<Int64>) {
+            guard range.count >= Self.leastCopied else { return append(read(range)) }
+            flush()
             var position = range.lowerBound
             while position < range.upperBound, !isOver {
-                let count = Int(
-                    min(range.upperBound - position, Int64(Self.block - min(buffer.readableBytes, Self.block - 1)))
-                )
-                let bytes = read(position..<position + Int64(count))
-                append(bytes)
-                position += Int64(count)
+                let end = min(range.upperBound, position + Self.mostCopied)
+                do throws(DiskError) { try file.copy(position..<end, of: log, to: offset) } catch { failure = error }
+                offset += end - position
+                position = end
             }
         }
+
+        /// Shorter ranges gather in memory, because each copy is a system call.
+        private static let leastCopied = 32 << 10
+        /// A copy this long ends soon after the flag is set.
+        private static let mostCopied: Int64 = 16 << 20
 
         mutating func read(_ range: Range<Int64>) -> [UInt8] {
             guard !isOver else { return [] }

@@ -104,7 +104,8 @@ extension DownloadTask {
                 bytes: told.bytes,
                 proof: told.proof,
                 alreadyExisted: told.alreadyExisted,
-                finalURL: told.finalURL
+                finalURL: told.finalURL,
+                gaps: told.gaps
             )
         )
     }

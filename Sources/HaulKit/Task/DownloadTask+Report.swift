@@ -86,10 +86,9 @@ extension DownloadTask {
     /// Logs that the download has got a slot.
     func logStart() { log(.info, "started \(machine.settings.url.masked)") }
 
-    /// Logs what a film lacks that may have gaps: the first ones, and the number of the others.
+    /// Logs what a film lacks that may have gaps.
     func logGaps(_ gaps: [String]) {
-        for gap in gaps.prefix(20) { log(.notice, "the film lacks \(VisibleText.line(gap))") }
-        if gaps.count > 20 { log(.notice, "the film lacks \(gaps.count - 20) more stretches") }
+        for gap in gaps { log(.notice, "gap in the film: \(gap)") }
     }
 
     /// Logs the end of a run at `info`, and every other state at `debug`.
@@ -171,7 +170,8 @@ extension DownloadTask {
                     bytes: size ?? machine.persisted.count,
                     proof: proof,
                     alreadyExisted: earlierFile.exists,
-                    finalURL: machine.resource?.redirectedTo
+                    finalURL: machine.resource?.redirectedTo,
+                    gaps: machine.resource?.gaps ?? []
                 )
             )
         case .failed(let error): .failed(error)

@@ -59,7 +59,7 @@ extension DownloadTask {
             let target = Self.filmPath(part.path)
             try await claim(target)
             guard let film = try await write(assembly, to: target, unless: flag) else { return nil }
-            return try await swap(film, for: part, resource)
+            return try await swap(film, with: assembly.gaps, for: part, resource)
         } catch {
             return flag.isSet ? nil : .stepFailed(error)
         }
@@ -133,6 +133,7 @@ extension DownloadTask {
 
     private func swap(
         _ film: any DiskFile,
+        with gaps: [String],
         for part: PartFile,
         _ resource: Resource,
         isolation: isolated (any Actor)? = #isolation
@@ -141,6 +142,7 @@ extension DownloadTask {
         let persisted = PersistedRanges(written: status.size, synced: status.size)
         var resource = resource
         (resource.stream, resource.total) = (.film, status.size)
+        resource.gaps = gaps.isEmpty ? nil : gaps
         let earlier = (record.resource, record.total, record.part)
         record.resource = resource
         record.total = status.size

@@ -63,6 +63,8 @@ package struct DownloadRow: Codable, Hashable, Sendable {
     package var startedAt: String?
     package var endedAt: String?
     package var proof: CompletedDownload.Proof?
+    /// What a finished film lacks, one line each.
+    package var gaps: [String]?
     package var stream: Stream?
 
     /// - Parameter now: the time at which the snapshot was taken.
@@ -92,6 +94,7 @@ package struct DownloadRow: Codable, Hashable, Sendable {
         startedAt = snapshot.startedAt.map(Timestamp.text)
         endedAt = snapshot.endedAt.map(Timestamp.text)
         proof = snapshot.proof
+        gaps = snapshot.gaps.isEmpty ? nil : snapshot.gaps
         stream = snapshot.stream.map(Stream.init)
     }
 
@@ -102,8 +105,7 @@ package struct DownloadRow: Codable, Hashable, Sendable {
     /// Names of the fields that a row may lack.
     static let optional = [
         "holdReason", "folder", "path", "totalBytes", "secondsLeft", "retryAt", "error", "group", "startedAt",
-        "endedAt",
-        "proof", "stream",
+        "endedAt", "proof", "gaps", "stream",
     ]
 
     /// The fields by their encoded names. Absent fields have no entry.
@@ -131,6 +133,7 @@ package struct DownloadRow: Codable, Hashable, Sendable {
         fields["startedAt"] = startedAt.map { .string($0) }
         fields["endedAt"] = endedAt.map { .string($0) }
         fields["proof"] = proof.map { .string($0.rawValue) }
+        fields["gaps"] = gaps.map { .array($0.map { .string($0) }) }
         fields["stream"] = stream.map { .object($0.fields) }
         return fields
     }

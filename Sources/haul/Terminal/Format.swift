@@ -52,7 +52,9 @@ enum Format {
 
     static func completed(_ completed: CompletedDownload, since start: ContinuousClock.Instant?, from: Int64) -> String
     {
-        if completed.alreadyExisted { return "\(completed.path) was there already (\(bytes(completed.bytes)))" }
+        if completed.alreadyExisted {
+            return "\(completed.path) was there already (\(bytes(completed.bytes)))" + gaps(completed)
+        }
         var line = "\(completed.path): \(bytes(completed.bytes))"
         if let start {
             let duration = ContinuousClock.now - start
@@ -60,10 +62,17 @@ enum Format {
             line += " in \(elapsed(duration)), \(speed(Double(completed.bytes - from) / seconds))"
         }
         switch completed.proof {
-        case .digest: return line + ", digest right"
-        case .length: return line
-        case .none: return line + ", unverified: the server gave no length"
+        case .digest: line += ", digest right"
+        case .length: break
+        case .none: line += ", unverified: the server gave no length"
         }
+        return line + gaps(completed)
+    }
+
+    /// What a film lacks, a line each.
+    private static func gaps(_ completed: CompletedDownload) -> String {
+        guard !completed.gaps.isEmpty else { return "" }
+        return ", with gaps:" + completed.gaps.map { "\n  " + $0 }.joined()
     }
 
     /// Returns the terminal cells of a text: two for wide East Asian characters and emoji, none for nonspacing marks.

@@ -31,6 +31,8 @@ struct JSONDisplay: Display {
         var connections: Int?
         var proof: String?
         var wasThere: Bool?
+        /// What a film lacks.
+        var gaps: [String]?
         var error: Failure?
     }
 
@@ -46,6 +48,7 @@ struct JSONDisplay: Display {
             line.path = completed.path
             line.proof = completed.proof.rawValue
             line.wasThere = completed.alreadyExisted
+            line.gaps = completed.gaps.isEmpty ? nil : completed.gaps
             print(line)
         case .failed: print(line("failed", snapshot))
         case .cancelled: print(line("cancelled", snapshot))

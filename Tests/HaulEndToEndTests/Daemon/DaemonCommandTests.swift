@@ -62,7 +62,17 @@ struct DaemonCommandTests {
         let server = try await server()
         let daemon = try await rig.start()
         let url = "http://user:hunter2@127.0.0.1:\(server.port)/file.bin?token=sesame"
-        let added = try await rig.run("add", "--watch", "--group", "films", "--header", "X-Key: swordfish", url)
+        let added = try await rig.run(
+            "add",
+            "--watch",
+            "--group",
+            "films",
+            "--header",
+            "X-Key: swordfish",
+            "--limit-rate",
+            "500M",
+            url
+        )
         #expect(added.status == 0, "\(added.errors)")
         #expect(try Self.content.matches(fileAt: rig.downloads + "/file.bin"))
 
@@ -75,6 +85,7 @@ struct DaemonCommandTests {
 
         let shown = try await rig.run("show", String(row.id.suffix(6)))
         #expect(shown.status == 0 && shown.output.contains("films") && shown.output.contains("X-Key"))
+        #expect(shown.output.contains("Speed limit  500 MB/s"))
         let json = try await rig.run("show", "--json", row.id)
         for secret in ["hunter2", "sesame", "swordfish"] {
             for result in [added, table, shown, json] {

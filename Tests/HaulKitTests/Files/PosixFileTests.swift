@@ -57,6 +57,38 @@ struct PosixFileTests {
         #expect(try file.read(at: 0, count: old.count) == old[..<100_001] + new + old[700_001...])
     }
 
+    @Test func copiesARangeOfAnotherFile() throws {
+        let folder = try TemporaryFolder()
+        let source = try PosixFile(folder("source"), flags: O_RDWR | O_CREAT | O_EXCL)
+        let bytes = someBytes(3_000_000, seed: 7)
+        try source.write([ByteBuffer(bytes: bytes)], at: 0)
+        let file = try file(hasUncachedWrites: true)
+        try file.write([ByteBuffer(bytes: [1, 2, 3])], at: 0)
+        try file.copy(1_000_001..<2_500_000, of: source, to: 3)
+        #expect(try file.read(at: 0, count: bytes.count) == [1, 2, 3] + bytes[1_000_001..<2_500_000])
+    }
+
+    @Test func copiesByBlocksWhereTheKernelDoesNot() throws {
+        let memory = MemoryFile(someBytes(2_500_000, seed: 8))
+        let file = try file(hasUncachedWrites: true)
+        try file.copy(5..<2_500_000, of: memory, to: 11)
+        #expect(try file.read(at: 11, count: 2_500_000) == Array(memory.bytes[5...]))
+        // The kernel does not copy from a character device.
+        let zeros = try PosixFile("/dev/zero", flags: O_RDONLY)
+        try file.copy(0..<70_000, of: zeros, to: 0)
+        #expect(try file.read(at: 0, count: 70_000) == [UInt8](repeating: 0, count: 70_000))
+    }
+
+    @Test func aCopyOfAFileThatIsTooShortFails() throws {
+        let folder = try TemporaryFolder()
+        let source = try PosixFile(folder("source"), flags: O_RDWR | O_CREAT | O_EXCL)
+        try source.write([ByteBuffer(bytes: someBytes(500_000, seed: 9))], at: 0)
+        let file = try file(hasUncachedWrites: true)
+        let error = #expect(throws: DiskError.self) { try file.copy(400_000..<500_001, of: source, to: 0) }
+        #expect(error?.kind == .cutShort)
+        #expect(error?.path == source.path)
+    }
+
     /// Returns whether the file system of the temporary folder supports direct writes.
     private static func hasDirectWrites() throws -> Bool {
         let folder = try TemporaryFolder()

@@ -28,6 +28,7 @@ struct DownloadSnapshotTests {
         startedAt: Date(timeIntervalSince1970: 2),
         endedAt: Date(timeIntervalSince1970: 3),
         proof: .digest,
+        gaps: ["4.0 s from segment 1 on: missing"],
         finalURL: link("https://there.example/disk.iso"),
         stream: .init(segments: 300, receivedSegments: 120, seconds: 1200, receivedSeconds: 480.5)
     )
@@ -38,6 +39,14 @@ struct DownloadSnapshotTests {
         let copy = try JSONDecoder().decode(DownloadSnapshot.self, from: json)
         #expect(copy == snapshot)
         #expect(copy.url == Self.url)
+    }
+
+    /// Fails for a property that is not encoded, or that a printed snapshot hides.
+    @Test func isWrittenAndPrintedWhole() throws {
+        let json = try JSONEncoder.keepingSecrets().encode(Self.full)
+        let written = try #require(try JSONSerialization.jsonObject(with: json) as? [String: Any])
+        let printed = Set(Mirror(reflecting: Self.full).children.compactMap(\.label))
+        #expect(printed == Set(written.keys))
     }
 
     @Test func isReadWhereValuesAreAbsent() throws {

@@ -147,9 +147,16 @@ struct StreamMissingTests {
         let site = StreamSite(film)
         site.put(list(gap: 4), at: StreamSite.list)
         try await site.run { rig in
-            try await rig.download(try rig.film { $0.allowsGaps = true })
+            let made = try await rig.download(try rig.film { $0.allowsGaps = true })
             let rest = film.segments.enumerated().filter { $0.offset != 4 }.flatMap(\.element)
             #expect(try rig.holdsOnly(TestContent(rest)))
+            #expect(made.gaps.count == 1)
+            #expect(made.gaps.first?.contains(" s from segment 4 on: the playlist marks it as missing") == true)
+            // A later run of the program tells the same.
+            try await rig.reopened { later async throws in
+                #expect(try await later.find(id: made.id)?.snapshot.gaps == made.gaps)
+                #expect(try await later.add(try rig.film { $0.allowsGaps = true }).result().gaps == made.gaps)
+            }
         }
     }
 
@@ -157,8 +164,9 @@ struct StreamMissingTests {
         let site = StreamSite(film)
         site.remove("/talk/0.ts")
         try await site.run { rig in
-            try await rig.download(try rig.film { $0.allowsGaps = true })
+            let made = try await rig.download(try rig.film { $0.allowsGaps = true })
             #expect(try rig.holdsOnly(TestContent(film.segments.dropFirst().flatMap(\.self))))
+            #expect(made.gaps.count == 1 && made.gaps.first?.contains("from segment 0 on: ") == true)
         }
     }
 

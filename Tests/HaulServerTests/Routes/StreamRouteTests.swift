@@ -171,6 +171,16 @@ import Testing
         #expect(DownloadRow(DownloadSnapshot(url: url)).fields["stream"] == nil)
     }
 
+    @Test func aRowNamesTheGapsOfAFilm() throws {
+        let url = try #require(URL(string: "http://h/f.m3u8"))
+        let snapshot = DownloadSnapshot(url: url, state: .completed, gaps: ["4.0 s from segment 1 on: missing"])
+        let row = DownloadRow(snapshot)
+        #expect(row.fields["gaps"] == .array([.string("4.0 s from segment 1 on: missing")]))
+        #expect(try JSONDecoder().decode(DownloadRow.self, from: JSONEncoder().encode(row)) == row)
+        #expect(try JSONDecoder().decode(DownloadSnapshot.self, from: JSONEncoder().encode(snapshot)) == snapshot)
+        #expect(DownloadRow(DownloadSnapshot(url: url)).fields["gaps"] == nil)
+    }
+
     @Test(arguments: [
         ("a.mp4", "video/mp4", true), ("a.ts", "video/mp2t", false), ("a.mkv", "video/x-matroska", false),
     ])

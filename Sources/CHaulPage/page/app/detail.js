@@ -314,6 +314,7 @@ export class Detail {
             ["size", value.totalBytes === undefined || value.stream ? null : [`${bytes(value.totalBytes)} `, el("span", { class: "muted", text: t("exactBytes", count(value.totalBytes)) })]],
             ["group", value.group ? visible(value.group) : null],
             ["proof", value.proof ? t(`proof.${value.proof}`) : null],
+            ["gaps", value.gaps ? value.gaps.map((gap) => el("span", { class: "wrap block", text: visible(gap) })) : null],
             ["checksum", value.checksum ? el("code", { class: "wrap", text: visible(value.checksum) }) : null],
             ["added", time(value.addedAt)],
             ["started", value.startedAt ? time(value.startedAt) : null],
@@ -323,7 +324,7 @@ export class Detail {
             ["headers", Object.keys(value.headers ?? {}).length > 0 ? Object.entries(value.headers).map(([name, text]) => el("code", { class: "wrap block", text: visible(`${name}: ${text}`) })) : null],
         ].filter(([, content]) => content !== null);
         // Rebuilds only if something differs, so that a selection of text inside survives the ticks.
-        const key = JSON.stringify([value.url, value.path, value.folder, value.stream ? null : value.totalBytes, value.group, value.proof, value.checksum, value.startedAt, value.endedAt, value.mirrors, value.headers, value.state === "completed", offersLink(value)]);
+        const key = JSON.stringify([value.url, value.path, value.folder, value.stream ? null : value.totalBytes, value.group, value.proof, value.gaps, value.checksum, value.startedAt, value.endedAt, value.mirrors, value.headers, value.state === "completed", offersLink(value)]);
         if (parts.factsKey === key) return;
         parts.factsKey = key;
         parts.facts.replaceChildren(...facts.map(([name, content]) => el("div", {}, el("dt", { text: t(`fact.${name}`) }), el("dd", {}, ...[content].flat().filter(Boolean)))));

@@ -1,7 +1,7 @@
 // How changed fields are applied to a row.
 const OPTIONAL = [
     "holdReason", "folder", "path", "totalBytes", "secondsLeft", "retryAt", "error", "group", "startedAt", "endedAt", "proof",
-    "stream"
+    "gaps", "stream"
 ];
 
 /// Absent means unchanged, `null` means cleared. A row that is sent whole (it has `addedAt`) clears what it lacks.

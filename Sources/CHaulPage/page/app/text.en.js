@@ -258,6 +258,7 @@ export const en = {
     "fact.size": "Size",
     "fact.group": "Group",
     "fact.proof": "Complete by",
+    "fact.gaps": "Gaps",
     "fact.checksum": "Checksum",
     "fact.added": "Added",
     "fact.started": "Started",

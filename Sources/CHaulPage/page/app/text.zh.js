@@ -258,6 +258,7 @@ export const zh = {
     "fact.size": "大小",
     "fact.group": "分组",
     "fact.proof": "完整性依据",
+    "fact.gaps": "缺失部分",
     "fact.checksum": "校验和",
     "fact.added": "添加时间",
     "fact.started": "开始时间",

@@ -18,23 +18,6 @@ struct Show: AsyncParsableCommand {
 
     @OptionGroup var daemon: DaemonOptions
 
-    private struct Details: Decodable {
-        struct Segment: Decodable {
-            var host: String
-            var start: Int64
-            var end: Int64
-            var bytesPerSecond: Int64
-        }
-        var requestURL: String
-        var finalURL: String?
-        var headers: [String: String]
-        var mirrors: [String]
-        var checksum: String?
-        var bytesPerSecondLimit: Int64?
-        var segments: [Segment]
-        var log: [DownloadLogs.Entry]
-    }
-
     func run() async throws {
         try await daemon.run { client in
             let id = try await client.id(id)
@@ -45,13 +28,13 @@ struct Show: AsyncParsableCommand {
             }
             let lines = Self.lines(
                 try DaemonClient.decoded(DownloadRow.self, data),
-                try DaemonClient.decoded(Details.self, data)
+                try DaemonClient.decoded(DownloadDetails.self, data)
             )
             for line in lines { Output.result(VisibleText.line(line)) }
         }
     }
 
-    private static func lines(_ row: DownloadRow, _ details: Details) -> [String] {
+    private static func lines(_ row: DownloadRow, _ details: DownloadDetails) -> [String] {
         var lines: [String] = []
         func add(_ name: String, _ value: String?) {
             guard let value, !value.isEmpty else { return }
@@ -71,13 +54,14 @@ struct Show: AsyncParsableCommand {
         add("Next attempt", row.retryAt)
         add("Group", row.group)
         add("Priority", row.priority == 0 ? nil : String(row.priority))
-        add("Speed limit", details.bytesPerSecondLimit.map { Format.speed(Double($0)) })
+        add("Speed limit", details.speedLimit.map { Format.speed(Double($0)) })
         add("Checksum", details.checksum)
         add("Header", details.headers.keys.sorted().joined(separator: ", "))
         add("Added", row.addedAt)
         add("Started", row.startedAt)
         add("Ended", row.endedAt)
         add("Proof", row.proof?.rawValue)
+        for gap in row.gaps ?? [] { add("Gap", gap) }
         if let error = row.error {
             add("Error", [error.message, error.suggestion].compactMap(\.self).joined(separator: " "))
             add("Cause", error.cause)
