@@ -1,9 +1,9 @@
 internal import Foundation
 
-/// The beginning of an attempt: compares the film with the log that is there, and lists what is missing.
+/// The beginning of an attempt: compares the film with the log that is there, and queues what the log lacks.
 extension StreamRun {
-    /// Compares the film with the log that is there, and makes the list of what is missing.
-    func begin(_ request: TransportRequest, _ source: StreamSource) async throws(SegmentFailure) {
+    /// Compares the film with the log that is there. Returns the log that this attempt continues or begins.
+    func begin(_ request: TransportRequest, _ source: StreamSource) async throws(SegmentFailure) -> FilmLog {
         guard source.tracks.count <= Self.mostTracks else {
             let error = StreamError.unsupported(
                 "\(source.tracks.count) tracks were chosen, and one file takes at most \(Self.mostTracks)"
@@ -19,6 +19,7 @@ extension StreamRun {
             allowsGaps: terms.options.allowsGaps || source.isLive,
             segments: source.isLive ? nil : source.tracks.map { $0.playlist.segments.count { !$0.isGap } }
         )
+        var earlier = StreamLog()
         var completion: StreamLogReader.Completion?
         if request.firstByte > 0, let read = terms.log {
             let found: StreamLogReader.Result?
@@ -30,21 +31,24 @@ extension StreamRun {
             {
                 // The user may allow the gaps that an earlier run found.
                 let allowsGaps = film.allowsGaps || known.isLive
-                (log, film, completion) = (found.log, known, found.completion)
+                (earlier, film, completion) = (found.log, known, found.completion)
                 film.allowsGaps = allowsGaps
             }
         }
-        self.film = film
-        attempt = log.nextAttempt
-        let answer = self.head(film, source, request, continuing: completion != nil)
-        appender = StreamAppender(answer, front: try front(film, completion), to: receiver, on: loop)
+        let answer = head(film, source, request, continuing: completion != nil)
+        let appender = StreamAppender(answer, front: try front(film, completion), to: receiver, on: loop)
+        return FilmLog(film, behind: earlier, appender)
+    }
+
+    /// Queues the segments that the log lacks, and counts those that it has.
+    func list(_ source: StreamSource, _ log: FilmLog) throws(SegmentFailure) {
         var counts = StreamProgress.Counts(isLive: source.isLive)
-        for (index, track) in source.tracks.enumerated() { try add(track, index, &counts) }
+        for (index, track) in source.tracks.enumerated() { try add(track, index, log, &counts) }
         terms.progress.set(counts)
-        for (index, track) in source.tracks.enumerated() where tracks[index].live != nil {
-            try take(track.playlist, index, log.tracks[UInt8(clamping: index)])
+        for (index, track) in source.tracks.enumerated() where tracks[index].isLive {
+            try take(track.playlist, index, log.earlier(of: index))
         }
-        queue.sort { ($0.segment.discontinuityNumber, $0.start) < ($1.segment.discontinuityNumber, $1.start) }
+        queue.sort()
     }
 
     /// A record of the log has one byte for the number of its track.
@@ -92,46 +96,50 @@ extension StreamRun {
         }
     }
 
-    private func add(_ source: StreamSource.Track, _ index: Int, _ counts: inout StreamProgress.Counts)
-        throws(SegmentFailure)
-    {
-        var track = Track(source: source)
-        let known = log.tracks[UInt8(clamping: index)]
-        if source.playlist.isEnded, film?.isLive != true {
-            var seconds = 0.0
-            for segment in source.playlist.segments {
-                if segment.isGap {
-                    gaps.append((index, StreamGap(declared: segment, track: source.track)))
+    private func add(
+        _ source: StreamSource.Track,
+        _ index: Int,
+        _ log: FilmLog,
+        _ counts: inout StreamProgress.Counts
+    ) throws(SegmentFailure) {
+        let earlier = log.earlier(of: index)
+        guard source.playlist.isEnded, !log.film.isLive else {
+            tracks.append(FilmTrack(source, try plan(source, earlier, index), behind: earlier))
+            return
+        }
+        var track = FilmTrack(source)
+        var seconds = 0.0
+        for segment in source.playlist.segments {
+            if segment.isGap {
+                missing.add(StreamGap(declared: segment, track: source.track), of: index)
+            } else {
+                // Sections of gaps have no number, because the version does not depend on them.
+                track.note(segment.map)
+                counts.segments += 1
+                if index == 0 { counts.seconds += segment.duration }
+                if let there = earlier?.segments[segment.number], !there.isGap {
+                    counts.receivedSegments += 1
+                    counts.receivedBytes += there.end.length
+                    if index == 0 { counts.receivedSeconds += segment.duration }
                 } else {
-                    // Sections of gaps have no number, because the version does not depend on them.
-                    note(segment.map, &track)
-                    counts.segments += 1
-                    if index == 0 { counts.seconds += segment.duration }
-                    if let there = known?.segments[segment.number], !there.isGap {
-                        counts.receivedSegments += 1
-                        counts.receivedBytes += there.end.length
-                        if index == 0 { counts.receivedSeconds += segment.duration }
-                    } else {
-                        queue.append(Item(track: index, segment: segment, start: seconds))
-                    }
+                    queue.append(SegmentQueue.Item(track: index, segment: segment, start: seconds))
                 }
-                seconds += segment.duration
             }
-        } else {
-            track.nextSection = (known?.sections.keys.max() ?? -1) + 1
-            track.live = try live(source, known, index)
+            seconds += segment.duration
         }
         tracks.append(track)
     }
 
     /// Returns the plan of a live track, which goes on behind what an earlier run recorded.
-    private func live(_ source: StreamSource.Track, _ known: StreamLog.Track?, _ index: Int) throws(SegmentFailure)
+    private func plan(_ source: StreamSource.Track, _ known: StreamLog.Track?, _ index: Int) throws(SegmentFailure)
         -> LivePlan
     {
         var earlier = 0.0
         if let known {
             do throws(StreamError) {
-                if let missed = try known.missed(before: source.playlist, source.track) { gaps.append((index, missed)) }
+                if let missed = try known.missed(before: source.playlist, source.track) {
+                    missing.add(missed, of: index)
+                }
             } catch { throw SegmentFailure(DownloadError(error), isWorthRetrying: false) }
             let first = source.playlist.segments.first?.number ?? .max
             earlier = known.segments.reduce(0) { $0 + ($1.key < first ? $1.value.end.seconds : 0) }
@@ -145,12 +153,6 @@ extension StreamRun {
             }
         let limit = terms.options.liveSeconds.map { max(0, $0 - earlier) }
         return LivePlan(track: source.track, from: beginning, limit: limit)
-    }
-
-    func note(_ section: InitializationSection?, _ track: inout Track) {
-        guard let section, track.sections[section] == nil else { return }
-        track.sections[section] = track.nextSection
-        track.nextSection += 1
     }
 }
 

@@ -4,15 +4,15 @@ internal import NIOCore
 
 /// Requests of an attempt: segments, keys and initialization sections.
 extension StreamRun {
-    func fetch(_ item: Item) async -> Result<StreamSegmentEnd, SegmentFailure> {
-        guard let appender else { return .failure(SegmentFailure(TransportError(.connectionLost), host: "")) }
+    func fetch(_ item: SegmentQueue.Item) async -> Result<StreamSegmentEnd, SegmentFailure> {
+        guard let log else { return .failure(SegmentFailure(TransportError(.connectionLost), host: "")) }
         // A segment that has just failed is not asked for at once.
-        if item.attempts > 0 { await pause(.milliseconds(250 << item.attempts)) }
+        if item.attempts > 0 { await terms.pause(.milliseconds(250 << item.attempts)) }
         let (track, segment) = (UInt8(clamping: item.track), item.segment)
         var section: Int?
         if let map = segment.map {
-            section = tracks[item.track].sections[map]
-            if let failure = await ensure(map, section ?? 0, of: item.track) { return .failure(failure) }
+            section = tracks[item.track].number(of: map)
+            if case .failure(let failure) = await ensure(map, section ?? 0, of: item.track) { return .failure(failure) }
         }
         var cipher: SegmentFetch.Cipher?
         if let key = segment.key {
@@ -21,8 +21,7 @@ extension StreamRun {
             case .success(let found): cipher = .init(key: found, vector: key.initializationVector(segment.number))
             }
         }
-        let attempt = attempt
-        self.attempt &+= 1
+        let (attempt, appender) = (log.nextAttempt(), log.appender)
         let range = segment.range
         let fetch = SegmentFetch(range: range, cipher: cipher, watch: SegmentMedia.Watch()) { piece in
             appender.append(
@@ -55,12 +54,11 @@ extension StreamRun {
 
     /// Returns the key at a URL, asked for once an attempt.
     private func key(_ url: HTTPURL) async -> Result<SymmetricKey, SegmentFailure> {
-        guard keys[url] != nil || !Task.isCancelled else { return .failure(Self.cancelled) }
-        let task = keys[url] ?? Task { [requests] in await Self.fetchKey(url, requests) }
-        keys[url] = task
-        let result = await task.value
+        guard keys.contains(url) || !Task.isCancelled else { return .failure(Self.cancelled) }
+        let request = keys.request(url) { Task { [requests] in await Self.fetchKey(url, requests) } }
+        let result = await request.value
         // The next segment asks again for a key that another request may bring.
-        if case .failure(let failure) = result, mayComeLater(failure), keys[url] == task { keys[url] = nil }
+        if case .failure(let failure) = result, mayComeLater(failure) { keys.forget(url, request) }
         return result
     }
 
@@ -84,22 +82,25 @@ extension StreamRun {
 
     /// Whether a part that could not be had is asked for again in this attempt.
     private func mayComeLater(_ failure: SegmentFailure) -> Bool {
-        failure.decision.isWorthRetrying || film?.isLive == true
+        failure.decision.isWorthRetrying || isLive
     }
 
     /// Appends an initialization section to the log unless it is there.
-    private func ensure(_ map: InitializationSection, _ number: Int, of track: Int) async -> SegmentFailure? {
-        if log.tracks[UInt8(clamping: track)]?.sections[number] != nil { return nil }
+    private func ensure(_ map: InitializationSection, _ number: Int, of track: Int) async -> Result<
+        Void, SegmentFailure
+    > {
+        if log?.earlier(of: track)?.sections[number] != nil { return .success(()) }
         let key = SectionKey(track: track, number: number)
-        guard sections[key] != nil || !Task.isCancelled else { return Self.cancelled }
-        let task = sections[key] ?? Task { await self.fetch(map, number, of: track) }
-        sections[key] = task
-        let failure = await task.value
-        if let failure, mayComeLater(failure), sections[key] == task { sections[key] = nil }
-        return failure
+        guard sections.contains(key) || !Task.isCancelled else { return .failure(Self.cancelled) }
+        let request = sections.request(key) { Task { await self.fetch(map, number, of: track) } }
+        let result = await request.value
+        if case .failure(let failure) = result, mayComeLater(failure) { sections.forget(key, request) }
+        return result
     }
 
-    private func fetch(_ map: InitializationSection, _ number: Int, of track: Int) async -> SegmentFailure? {
+    private func fetch(_ map: InitializationSection, _ number: Int, of track: Int) async -> Result<
+        Void, SegmentFailure
+    > {
         do throws(SegmentFailure) {
             var bytes = try await requests.body(map.url, map.range, mostBytes: 8 << 20, what: "A part of this stream")
                 .bytes
@@ -118,8 +119,8 @@ extension StreamRun {
             }
             let record = StreamRecord.whole(.section, track: UInt8(clamping: track), number: Int64(number), bytes)
             // A receiver that stopped ends the attempt: see `next`.
-            try? await appender?.append(record).get()
-            return nil
-        } catch { return error }
+            try? await log?.appender.append(record).get()
+            return .success(())
+        } catch { return .failure(error) }
     }
 }

@@ -18,8 +18,8 @@ extension StreamRun {
 
     /// Cancels the requests that several lanes wait for, which are no children of the lanes.
     private func cancelShared() {
-        for task in keys.values { task.cancel() }
-        for task in sections.values { task.cancel() }
+        keys.cancel()
+        sections.cancel()
     }
 
     private func lane(isFirst: Bool) async {
@@ -29,8 +29,8 @@ extension StreamRun {
             let needsSlot = !isFirst || origin != Origin(requests.first.url)
             if needsSlot, await !terms.slots.take(origin) {
                 // Other lanes may have a slot meanwhile, also of another host.
-                putBack(item)
-                await pause(isFirst ? .milliseconds(50) : .milliseconds(500))
+                queue.putBack(item)
+                await terms.pause(isFirst ? .milliseconds(50) : .milliseconds(500))
                 continue
             }
             let result = await fetch(item)
@@ -40,89 +40,39 @@ extension StreamRun {
     }
 
     /// Returns the next segment when there is one; `nil` when nothing is left or the attempt is over.
-    private func next() async -> Item? {
+    private func next() async -> SegmentQueue.Item? {
         while goesOn {
-            if position < queue.count {
-                let item = queue[position]
-                position += 1
-                // The front of the list of a live stream would grow for ever.
-                if position >= 1024, position * 2 > queue.count {
-                    queue.removeFirst(position)
-                    position = 0
-                }
-                inFlight += 1
-                return item
-            }
-            if inFlight == 0, reloading == 0, !tracks.contains(where: { $0.reloadAfter != nil }) { return nil }
+            if let item = queue.next() { return item }
+            if queue.isAtRest, !tracks.contains(where: { $0.reloadAfter != nil }) { return nil }
             await change()
         }
         return nil
     }
 
     /// Whether the attempt is not over: not cancelled, not failed, and wanted by the receiver.
-    var goesOn: Bool { !Task.isCancelled && fatal == nil && appender?.isStopped != true }
+    var goesOn: Bool { !Task.isCancelled && missing.fatal == nil && log?.appender.isStopped != true }
 
-    private func putBack(_ item: Item) {
-        inFlight -= 1
-        position -= 1
-        if position >= 0 { queue[position] = item } else { (position, queue) = (0, [item] + queue) }
-        wake()
-    }
-
-    func pause(_ time: Duration) async {
-        // A cancelled wait is over.
-        try? await terms.time.sleep(time)
-    }
-
-    func wake() {
-        let waiting = self.waiting
-        self.waiting = []
-        for continuation in waiting { continuation.resume() }
-    }
+    private func wakeLanes() { queue.wake() }
 
     private func change() async {
         await withTaskCancellationHandler {
             await withCheckedContinuation { continuation in
-                if Task.isCancelled { continuation.resume() } else { waiting.append(continuation) }
+                if Task.isCancelled { continuation.resume() } else { queue.wait(continuation) }
             }
         } onCancel: {
-            Task { await self.wake() }
+            Task { await self.wakeLanes() }
         }
     }
 
-    private func ended(_ item: Item, _ result: Result<StreamSegmentEnd, SegmentFailure>) {
-        inFlight -= 1
-        defer { wake() }
+    private func ended(_ item: SegmentQueue.Item, _ result: Result<StreamSegmentEnd, SegmentFailure>) {
+        queue.ended()
         switch result {
         case .success(let end):
             terms.progress.received(end, countsTime: item.track == 0)
-            received += 1
-            failuresInRow = 0
+            missing.segmentReceived()
         case .failure(let failure):
             if Task.isCancelled { return }
-            var item = item
-            if failure.mayBeExpired || failure.decision.isWorthRetrying { failuresInRow += 1 }
-            if film?.isLive != true, failuresInRow >= mostInRow(failure) {
-                fatal = fatal ?? failure
-                failures.append((item, failure))
-                return
-            }
-            item.attempts += 1
-            if failure.decision.isWorthRetrying || film?.isLive == true, item.attempts < Self.mostAttempts {
-                queue.append(item)
-            } else {
-                failures.append((item, failure))
-            }
+            if let again = missing.failed(item, failure, isLive: isLive) { queue.append(again) }
         }
     }
-
-    /// Failures without a segment between them that end the attempt: the others would fail too, because a signature has
-    /// expired, or because the server is not there. Some servers refuse a single segment that they lack.
-    private func mostInRow(_ failure: SegmentFailure) -> Int {
-        if failure.mayBeExpired { return 3 }
-        return failure.decision.isWorthRetrying ? 32 : .max
-    }
-
-    /// Attempts at one segment before the attempt at the film ends with its failure.
-    private static let mostAttempts = 3
 }

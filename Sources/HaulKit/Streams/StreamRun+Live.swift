@@ -8,24 +8,18 @@ extension StreamRun {
     }
 
     private func follow(_ index: Int, _ event: LivePlan.Event, _ known: StreamLog.Track? = nil) throws(SegmentFailure) {
-        guard var live = tracks[index].live else { return }
-        let step: LivePlan.Step
-        do throws(StreamError) { step = try live.handle(event) } catch {
+        let step: LivePlan.Step?
+        do throws(StreamError) { step = try tracks[index].handle(event) } catch {
             throw SegmentFailure(DownloadError(error), isWorthRetrying: false)
         }
-        tracks[index].live = live
+        guard let step else { return }
         for segment in step.segments where known?.segments[segment.number] == nil {
-            note(segment.map, &tracks[index])
-            queue.append(Item(track: index, segment: segment))
+            tracks[index].note(segment.map)
+            queue.append(SegmentQueue.Item(track: index, segment: segment))
             terms.progress.listed(1, seconds: index == 0 ? segment.duration : 0)
         }
-        for gap in step.gaps { gaps.append((index, gap)) }
-        if case .reload(let delay) = step.next {
-            tracks[index].reloadAfter = delay
-        } else {
-            tracks[index].reloadAfter = nil
-        }
-        wake()
+        for gap in step.gaps { missing.add(gap, of: index) }
+        queue.wake()
     }
 
     /// Returns after a time, or soon after the recording is to end or the attempt is over.
@@ -33,18 +27,15 @@ extension StreamRun {
         var left = time
         while left > .zero, goesOn, !terms.progress.isFinishing {
             let step = min(left, .milliseconds(200))
-            await pause(step)
+            await terms.pause(step)
             left -= step
         }
     }
 
     /// Reads the playlist of a live track again and again until it ends.
     func reload(_ index: Int) async {
-        reloading += 1
-        defer {
-            reloading -= 1
-            wake()
-        }
+        queue.reloadBegan()
+        defer { queue.reloadEnded() }
         while let delay = tracks[index].reloadAfter, goesOn {
             await wait(atMost: delay)
             guard goesOn else { return }
@@ -62,7 +53,7 @@ extension StreamRun {
                     try follow(index, .reloadFailed(status: error.head?.status, at: terms.time.now()))
                 }
             } catch {
-                fatal = fatal ?? error
+                missing.end(error)
                 return
             }
         }

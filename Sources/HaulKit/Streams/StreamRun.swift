@@ -8,52 +8,17 @@ internal import NIOCore
 /// The order of need comes first. A segment that fails is tried again behind the others. When nothing else is left, the
 /// attempt ends with the failure, and the machine decides when the next one begins.
 actor StreamRun {
-    /// A segment to fetch.
-    struct Item {
-        let track: Int
-        let segment: MediaSegment
-        /// Seconds before the segment, for the order of need.
-        var start = 0.0
-        var attempts = 0
-    }
-
-    /// One track during the attempt.
-    struct Track {
-        var source: StreamSource.Track
-        /// Numbers of the initialization sections.
-        var sections: [InitializationSection: Int] = [:]
-        var nextSection = 0
-        /// Decides about reloads; `nil` for a track that is complete.
-        var live: LivePlan?
-        /// Delay before the playlist is read again; `nil` when it is not.
-        var reloadAfter: Duration?
-    }
-
     let requests: StreamRequests
     let terms: StreamTerms
     let receiver: any ResponseReceiver
     let loop: any EventLoop
-    var appender: StreamAppender?
-    var log = StreamLog()
-    var film: StreamFilm?
-    var tracks: [Track] = []
-    var queue: [Item] = []
-    /// Place in ``queue`` of the next item. Items before it are done with.
-    var position = 0
-    var inFlight = 0
-    var attempt: UInt32 = 0
-    var keys: [HTTPURL: Task<Result<SymmetricKey, SegmentFailure>, Never>] = [:]
-    var sections: [SectionKey: Task<SegmentFailure?, Never>] = [:]
-    var failures: [(item: Item, failure: SegmentFailure)] = []
-    var gaps: [(track: Int, gap: StreamGap)] = []
-    /// Failure that ends the attempt before the other segments.
-    var fatal: SegmentFailure?
-    /// Segments that this attempt has received.
-    var received = 0
-    /// Failures since a segment was received.
-    var failuresInRow = 0
-    var waiting: [CheckedContinuation<Void, Never>] = []
-    var reloading = 0
+    /// `nil` before the playlists are read.
+    var log: FilmLog?
+    var tracks: [FilmTrack] = []
+    var queue = SegmentQueue()
+    var missing = MissingSegments()
+    var keys = SharedRequests<HTTPURL, SymmetricKey>()
+    var sections = SharedRequests<SectionKey, Void>()
 
     struct SectionKey: Hashable {
         let track: Int
@@ -72,6 +37,9 @@ actor StreamRun {
         self.loop = loop
     }
 
+    /// Whether the film is a recording of a live stream.
+    var isLive: Bool { log?.film.isLive == true }
+
     /// Runs the attempt. The receiver's `ended` is the last call.
     ///
     /// - Parameters:
@@ -81,9 +49,11 @@ actor StreamRun {
     func run(_ request: TransportRequest, _ head: ResponseHead, _ body: [UInt8]) async {
         do throws(SegmentFailure) {
             let source = try await StreamSource(head, body, terms.options, requests)
-            try await begin(request, source)
+            let log = try await begin(request, source)
+            self.log = log
+            try list(source, log)
             await fetchAll()
-            try appendGaps()
+            appendGaps()
             finish()
         } catch { refuse(error) }
     }

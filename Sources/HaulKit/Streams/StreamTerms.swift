@@ -10,6 +10,11 @@ struct StreamTerms: Sendable {
     let time: EngineClock
     /// Returns the path of ffmpeg; `nil` if it is not installed.
     let ffmpeg: @Sendable () -> String?
+
+    func pause(_ duration: Duration) async {
+        // A cancelled wait is over.
+        try? await time.sleep(duration)
+    }
 }
 
 /// Connection slots for the segments of a film, within the limits of each host.

@@ -1,0 +1,42 @@
+/// One track of a film during an attempt: the numbers of its initialization sections, and the plan of a live one.
+struct FilmTrack {
+    let source: StreamSource.Track
+    private var sections: [InitializationSection: Int] = [:]
+    private var nextSection = 0
+    /// Decides about reloads; `nil` for a track that is complete.
+    private var plan: LivePlan?
+    /// Delay before the playlist is read again; `nil` when it is not.
+    private(set) var reloadAfter: Duration?
+
+    /// A complete track.
+    init(_ source: StreamSource.Track) { self.source = source }
+
+    /// A live track, whose sections are numbered behind those that an earlier attempt left.
+    init(_ source: StreamSource.Track, _ plan: LivePlan, behind earlier: StreamLog.Track?) {
+        (self.source, self.plan) = (source, plan)
+        nextSection = (earlier?.sections.keys.max() ?? -1) + 1
+    }
+
+    var isLive: Bool { plan != nil }
+
+    /// Numbers a section unless it has a number.
+    mutating func note(_ section: InitializationSection?) {
+        guard let section, sections[section] == nil else { return }
+        sections[section] = nextSection
+        nextSection += 1
+    }
+
+    /// Returns the number of a section that was noted.
+    func number(of section: InitializationSection) -> Int? { sections[section] }
+
+    /// Hands an event to the plan of a live track, and notes when the playlist is read again.
+    ///
+    /// - Returns: `nil` for a complete track.
+    mutating func handle(_ event: LivePlan.Event) throws(StreamError) -> LivePlan.Step? {
+        guard var plan else { return nil }
+        let step = try plan.handle(event)
+        self.plan = plan
+        if case .reload(let delay) = step.next { reloadAfter = delay } else { reloadAfter = nil }
+        return step
+    }
+}

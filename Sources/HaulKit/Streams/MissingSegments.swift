@@ -1,0 +1,103 @@
+internal import Foundation
+
+/// Segments that an attempt could not have, and gaps of the playlists. Judges whether more failures are to be expected.
+struct MissingSegments {
+    private(set) var failures: [(item: SegmentQueue.Item, failure: SegmentFailure)] = []
+    private(set) var gaps: [(track: Int, gap: StreamGap)] = []
+    /// Failure that ends the attempt before the other segments.
+    private(set) var fatal: SegmentFailure?
+    private var hasReceived = false
+    /// Failures since a segment was received.
+    private var failuresInRow = 0
+
+    /// Attempts at one segment before the attempt at the film ends with its failure.
+    private static let mostAttempts = 3
+
+    mutating func add(_ gap: StreamGap, of track: Int) { gaps.append((track, gap)) }
+
+    mutating func segmentReceived() {
+        hasReceived = true
+        failuresInRow = 0
+    }
+
+    /// Ends the attempt with `failure`, unless it has ended with another one.
+    mutating func end(_ failure: SegmentFailure) { fatal = fatal ?? failure }
+
+    /// Notes a failure of a segment.
+    ///
+    /// - Parameter isLive: whether the film is live. Its recording goes on without the segment.
+    /// - Returns: the segment if this attempt tries it again.
+    mutating func failed(_ item: SegmentQueue.Item, _ failure: SegmentFailure, isLive: Bool) -> SegmentQueue.Item? {
+        var item = item
+        if failure.mayBeExpired || failure.decision.isWorthRetrying { failuresInRow += 1 }
+        if !isLive, failuresInRow >= mostInRow(failure) {
+            end(failure)
+            failures.append((item, failure))
+            return nil
+        }
+        item.attempts += 1
+        if failure.decision.isWorthRetrying || isLive, item.attempts < Self.mostAttempts { return item }
+        failures.append((item, failure))
+        return nil
+    }
+
+    /// Failures without a segment between them that end the attempt: the others would fail too, because a signature has
+    /// expired, or because the server is not there. Some servers refuse a single segment that they lack.
+    private func mostInRow(_ failure: SegmentFailure) -> Int {
+        if failure.mayBeExpired { return 3 }
+        return failure.decision.isWorthRetrying ? 32 : .max
+    }
+
+    // MARK: The end of the attempt
+
+    /// Removes the gaps and the segments that are missing for good, and returns both.
+    mutating func takeLost(isLive: Bool) -> (
+        segments: [(item: SegmentQueue.Item, failure: SegmentFailure)], gaps: [(track: Int, gap: StreamGap)]
+    ) {
+        let segments = failures.filter { isLive || !mayComeNextTime($0.failure) }
+        let gaps = gaps
+        failures = isLive ? [] : failures.filter { mayComeNextTime($0.failure) }
+        self.gaps = []
+        return (segments, gaps)
+    }
+
+    /// Whether another attempt, which reads the playlist again, may bring the segment. A refusal may be an expired
+    /// signature only if the playlist was good for other segments.
+    private func mayComeNextTime(_ failure: SegmentFailure) -> Bool {
+        failure.decision.isWorthRetrying || failure.mayBeExpired && hasReceived
+    }
+
+    /// Whether another attempt may bring what is missing.
+    var isWorthRetrying: Bool {
+        fatal.map { $0.decision.isWorthRetrying || $0.mayBeExpired }
+            ?? failures.contains { mayComeNextTime($0.failure) }
+    }
+
+    /// Returns the error of a film that is not whole.
+    ///
+    /// - Parameters:
+    ///   - failure: the reason; `nil` if the playlist marks the segments as missing.
+    ///   - listed: number of segments that the playlists list, without the gaps.
+    func error(_ failure: SegmentFailure?, of listed: Int) -> DownloadError {
+        var missing = failures.map { ($0.item.segment.number...$0.item.segment.number, $0.item.segment.duration) }
+        missing += gaps.map { ($0.gap.numbers, $0.gap.seconds) }
+        missing.sort { $0.0.lowerBound < $1.0.lowerBound }
+        let seconds = missing.reduce(0) { $0 + $1.1 }
+        let named = missing.prefix(8).map { numbers, _ in
+            numbers.count == 1 ? "\(numbers.lowerBound)" : "\(numbers.lowerBound) to \(numbers.upperBound)"
+        }
+        let more = missing.count > named.count ? " and \(missing.count - named.count) more" : ""
+        let count = missing.count == 1 ? "1 segment" : "\(missing.count) segments"
+        let what =
+            missing.isEmpty
+            ? "The stream is not whole."
+            : "\(count) of \(listed + gaps.count) could not be had (\(String(format: "%.0f", seconds)) s of the film): number \(named.joined(separator: ", "))\(more)."
+        let why = failure.map { " " + $0.decision.error.message } ?? " The playlist marks them as missing."
+        return DownloadError(
+            .incompleteStream,
+            what + why + " Everything else is kept, and resuming the download fetches only what is missing.",
+            cause: failure?.decision.error.cause,
+            status: failure?.decision.error.status
+        )
+    }
+}

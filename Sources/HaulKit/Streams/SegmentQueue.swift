@@ -1,0 +1,66 @@
+internal import DequeModule
+
+/// Segments of a film that are still to be fetched, in the order of need, and the lanes that wait for one.
+struct SegmentQueue {
+    /// A segment to fetch.
+    struct Item {
+        let track: Int
+        let segment: MediaSegment
+        /// Seconds before the segment, for the order of need.
+        var start = 0.0
+        var attempts = 0
+    }
+
+    private var items: Deque<Item> = []
+    private var inFlight = 0
+    /// Number of live tracks whose playlist is read again and again.
+    private var reloads = 0
+    private var waiting: [CheckedContinuation<Void, Never>] = []
+
+    /// Whether nothing is under way that may append a segment.
+    var isAtRest: Bool { inFlight == 0 && reloads == 0 }
+
+    mutating func append(_ item: Item) { items.append(item) }
+
+    /// Brings the segments into the order in which the film needs them.
+    mutating func sort() {
+        items.sort { ($0.segment.discontinuityNumber, $0.start) < ($1.segment.discontinuityNumber, $1.start) }
+    }
+
+    /// Returns the next segment, which is in flight from now on; `nil` if none is there.
+    mutating func next() -> Item? {
+        guard let item = items.popFirst() else { return nil }
+        inFlight += 1
+        return item
+    }
+
+    /// Puts a segment in flight back before all others.
+    mutating func putBack(_ item: Item) {
+        items.prepend(item)
+        ended()
+    }
+
+    /// A segment is in flight no more.
+    mutating func ended() {
+        inFlight -= 1
+        wake()
+    }
+
+    mutating func reloadBegan() { reloads += 1 }
+
+    mutating func reloadEnded() {
+        reloads -= 1
+        wake()
+    }
+
+    // MARK: Lanes
+
+    /// Resumes `continuation` at the next change.
+    mutating func wait(_ continuation: CheckedContinuation<Void, Never>) { waiting.append(continuation) }
+
+    /// Resumes the lanes that wait. Each looks again whether a segment is there, or whether the attempt is over.
+    mutating func wake() {
+        for continuation in waiting { continuation.resume() }
+        waiting = []
+    }
+}

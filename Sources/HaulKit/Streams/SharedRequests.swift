@@ -1,0 +1,26 @@
+/// Requests for parts that several segments need. The lanes wait for the same answer, so each part is asked for once.
+struct SharedRequests<Key: Hashable, Answer: Sendable> {
+    typealias Request = Task<Result<Answer, SegmentFailure>, Never>
+
+    private var requests: [Key: Request] = [:]
+
+    func contains(_ key: Key) -> Bool { requests[key] != nil }
+
+    /// Returns the request for `key`. Calls `begin` if there is none.
+    mutating func request(_ key: Key, begin: () -> Request) -> Request {
+        if let request = requests[key] { return request }
+        let request = begin()
+        requests[key] = request
+        return request
+    }
+
+    /// Forgets a request, so that the next caller begins a new one. Leaves a newer request for `key`.
+    mutating func forget(_ key: Key, _ request: Request) {
+        if requests[key] == request { requests[key] = nil }
+    }
+
+    /// Cancels the requests, which are no children of the lanes.
+    func cancel() {
+        for request in requests.values { request.cancel() }
+    }
+}
