@@ -1,8 +1,8 @@
 /// Sends calls to the queue and turns their results into events.
 extension FleetWorker {
     func send(_ call: WorkerCall) {
-        let (queue, events, label) = (queue, events, label)
-        let (worker, sentAt) = (worker, now)
+        let (queue, events, label) = (queue, events, identity.label)
+        let (worker, sentAt) = (identity.number, clock.now)
         Task {
             do throws(FleetError) {
                 events.yield(try await Self.answer(to: call, queue, worker, label: label, sentAt: sentAt))

@@ -12,20 +12,21 @@ package actor FleetWorker {
     let destination: any DestinationWriting
     let items: ItemDownloads
     let logger: Logger
-    private let folder: WorkFolder
-    private let queueName: String
-    /// Name for the registration. Contains the id of the work folder, which tells who may take over the leases.
-    let label: String
+    private(set) var identity: WorkerIdentity
     private var machine: WorkerMachine
-    /// The worker's current number in the queue; `nil` before the registration.
-    private(set) var worker: WorkerID?
-    private var timer: (at: Duration, task: Task<Void, Never>)?
+    private(set) var clock = WorkerClock()
+    private var stage = Stage.working
+    /// Whether uploads without an item are being aborted.
     private var isAborting = false
-    private var failure: FleetError?
     private let mailbox: AsyncStream<WorkerEvent>
     nonisolated let events: AsyncStream<WorkerEvent>.Continuation
     private let counts = Mutex(WorkerProgress())
-    private let origin = ContinuousClock.now
+
+    private enum Stage {
+        case working
+        /// ``run()`` throws the error, unless it is `nil`.
+        case ended(FleetError?)
+    }
 
     /// - Throws: ``FleetError`` if the downloader or the destination cannot be used.
     init(
@@ -36,9 +37,10 @@ package actor FleetWorker {
         destination: any DestinationWriting
     ) async throws(FleetError) {
         (mailbox, events) = AsyncStream.makeStream()
-        (self.queue, self.queueName, self.destination, self.folder) = (queue, queueName, destination, folder)
+        (self.queue, self.destination) = (queue, destination)
         logger = options.configuration.telemetry.logger
-        label = "\(options.label)/\(folder.id)"
+        let identity = WorkerIdentity(options.label, in: folder, queue: queueName)
+        self.identity = identity
         try await destination.check()
         items = try await ItemDownloads(
             options,
@@ -54,8 +56,8 @@ package actor FleetWorker {
                 capacity: options.capacity,
                 leastHeld: min(options.capacity, options.jobs),
                 claimBatch: min(1000, max(1, options.capacity / 2)),
-                label: label,
-                predecessor: folder.predecessor(queue: queueName),
+                label: identity.label,
+                predecessor: identity.predecessor,
                 endsWhenDrained: options.endsWhenDrained
             ),
             seed: .random(in: .min ... .max)
@@ -80,11 +82,12 @@ package actor FleetWorker {
     private static let stopPatience = Duration.seconds(15)
 
     private func leaveAtOnce() async {
-        guard !isEnded, let worker else { return }
+        guard !isEnded, let worker = identity.number else { return }
         do throws(FleetError) { try await queue.leave(worker) } catch {
             logger.warning("The leases end by themselves: \(error)")
         }
-        isEnded = true
+        // The machine may have ended the worker meanwhile, with an error.
+        if !isEnded { stage = .ended(nil) }
         events.yield(.timer)
     }
 
@@ -92,25 +95,27 @@ package actor FleetWorker {
     ///
     /// - Throws: ``FleetError`` if the queue refuses the worker.
     package func run() async throws(FleetError) {
-        perform(machine.start(at: now))
+        perform(machine.start(at: clock.now))
         for await event in mailbox {
             if isEnded { break }
             note(event)
-            perform(machine.handle(event, at: now))
+            perform(machine.handle(event, at: clock.now))
             counts.withLock { $0.held = machine.heldCount }
             if isEnded { break }
         }
-        timer?.task.cancel()
+        clock.cancelTimer()
         await items.shutDown()
-        if let failure { throw failure }
+        if case .ended(let failure?) = stage { throw failure }
         // Aborts the uploads of items that ended last, because no other worker may be left to do so.
         if machine.stop.kind == .drain { await abortOrphanUploads() }
     }
 
-    private var isEnded = false
-
-    /// The worker's clock. It counts the time in which the machine sleeps (`CLOCK_BOOTTIME`), and nobody can set it.
-    var now: Duration { origin.duration(to: .now) }
+    private var isEnded: Bool {
+        switch stage {
+        case .working: false
+        case .ended: true
+        }
+    }
 
     // MARK: Actions
 
@@ -143,7 +148,7 @@ package actor FleetWorker {
         case .publish(let files): publish(files)
         case .discard(let key, let keepsBytes): items.discard(key, keepsBytes: keepsBytes)
         case .blockHost(let id, let duration): items.pacer.block(id, for: duration)
-        case .end(let error): (failure, isEnded) = (error, true)
+        case .end(let error): stage = .ended(error)
         }
     }
 
@@ -153,7 +158,7 @@ package actor FleetWorker {
             events.yield(.prepared(file.key, result))
             return
         }
-        Task { [destination, events, queue, worker] in
+        Task { [destination, events, queue, worker = identity.number] in
             let result: Result<PreparedFile, FleetError>
             do throws(FleetError) {
                 result = .success(
@@ -171,9 +176,9 @@ package actor FleetWorker {
 
     private func publish(_ files: [PreparedFile]) {
         let deadline = machine.lease.deadline
-        Task { [destination, events, origin] in
+        Task { [destination, events, clock] in
             // The computer may have been suspended since the leases were checked.
-            guard origin.duration(to: .now) < deadline else {
+            guard clock.now < deadline else {
                 let late = PublicationOutcome.failed(
                     FleetError(.cancelled, "The leases ended before the files got their names.")
                 )
@@ -186,21 +191,14 @@ package actor FleetWorker {
 
     private func setTimer() {
         guard let next = machine.nextTimer else { return }
-        if let timer, timer.at <= next { return }
-        timer?.task.cancel()
-        let deadline = origin + next
-        let task = Task { [events] in
-            do { try await Task.sleep(until: deadline, clock: .continuous) } catch { return }
-            events.yield(.timer)
-        }
-        timer = (next, task)
+        clock.setTimer(at: next) { [events] in events.yield(.timer) }
     }
 
     // MARK: Events
 
     private func note(_ event: WorkerEvent) {
         switch event {
-        case .timer: timer = nil
+        case .timer: clock.timerRang()
         case .registered(let registration, _): registered(registration)
         case .reported(let reports, let accepted): count(reports, accepted)
         case .maintained:
@@ -224,9 +222,8 @@ package actor FleetWorker {
     }
 
     private func registered(_ registration: Registration) {
-        worker = registration.worker
-        let isSameQueue = folder.predecessor(queue: queueName) != nil
-        do throws(FleetError) { try folder.keep(worker: registration.worker, queue: queueName) } catch {
+        let isSameQueue = identity.predecessor != nil
+        do throws(FleetError) { try identity.register(registration.worker) } catch {
             // Goes on without the record: the next process with this folder then waits until the leases have expired.
             logger.warning("\(error)")
         }
