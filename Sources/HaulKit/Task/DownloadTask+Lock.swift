@@ -5,31 +5,6 @@ internal import Foundation
 extension DownloadTask {
     private var services: EngineServices { environment.services }
 
-    /// Opens and locks the partial file of an earlier run. Returns `nil` if the file is gone or is another file by now.
-    ///
-    /// - Parameter isWanted: whether to continue the wait.
-    /// - Throws: ``DownloadError`` with code ``DownloadError/Code/inUse`` when another process runs the download.
-    func reopenPart(
-        _ path: String,
-        while isWanted: (DownloadTask) -> Bool = { _ in true },
-        isolation: isolated (any Actor)? = #isolation
-    ) async throws(DownloadError) -> (any DiskFile)? {
-        try await finishSwap()
-        let (placement, record, began) = (services.placement, record, services.time.now())
-        while true {
-            do throws(DownloadError) {
-                return try await services.runBlocking { () throws(DownloadError) in
-                    try placement.reopenPart(path, expecting: record.part, owner: record.ownerPID)
-                }
-            } catch {
-                guard error.code == .inUse, isWanted(self), isWorthWaiting(for: record.ownerNumber, since: began) else {
-                    throw error
-                }
-            }
-            await waitForLock()
-        }
-    }
-
     /// Whether the owner of a locked partial file may be about to release it.
     ///
     /// - Parameter owner: the user of the store that ran the download last, if the store names one.

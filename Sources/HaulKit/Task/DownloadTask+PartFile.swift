@@ -1,6 +1,6 @@
 internal import Foundation
 
-/// The partial file of a download: creates it under an available name, and keeps it open.
+/// The partial file of a download: creates it under an available name, opens that of an earlier run, and keeps it open.
 extension DownloadTask {
     private var services: EngineServices { environment.services }
 
@@ -133,6 +133,31 @@ extension DownloadTask {
         if [one.request, other.request].contains(where: { $0.onDuplicate == .addAnyway }) { return false }
         return one.request.url == other.request.url && one.request.destination == other.request.destination
             || one.file != nil && one.file == other.file
+    }
+
+    /// Opens and locks the partial file of an earlier run. Returns `nil` if the file is gone or is another file by now.
+    ///
+    /// - Parameter isWanted: whether to continue the wait.
+    /// - Throws: ``DownloadError`` with code ``DownloadError/Code/inUse`` when another process runs the download.
+    func reopenPart(
+        _ path: String,
+        while isWanted: (DownloadTask) -> Bool = { _ in true },
+        isolation: isolated (any Actor)? = #isolation
+    ) async throws(DownloadError) -> (any DiskFile)? {
+        try await finishSwap()
+        let (placement, record, began) = (services.placement, record, services.time.now())
+        while true {
+            do throws(DownloadError) {
+                return try await services.runBlocking { () throws(DownloadError) in
+                    try placement.reopenPart(path, expecting: record.part, owner: record.ownerPID)
+                }
+            } catch {
+                guard error.code == .inUse, isWanted(self), isWorthWaiting(for: record.ownerNumber, since: began) else {
+                    throw error
+                }
+            }
+            await waitForLock()
+        }
     }
 
     /// Keeps a locked partial file open, and tracks the ranges that are written to it.

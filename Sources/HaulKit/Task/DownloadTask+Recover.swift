@@ -68,10 +68,31 @@ extension DownloadTask {
         }
     }
 
+    /// Locks the partial file of an earlier run, and makes the record this process's own. Returns `nil` if there is no
+    /// partial file.
+    ///
+    /// Waits for another process that runs the record and may be done in a moment.
+    ///
+    /// - Throws: ``DownloadError/Code/inUse`` while the other process continues.
+    private func reopenWhenFree(isolation: isolated (any Actor)? = #isolation) async throws(DownloadError) -> (
+        any DiskFile
+    )? {
+        let began = services.time.now()
+        while true {
+            do throws(DownloadError) { return try await reopen() } catch {
+                guard error.code == .inUse, mayWaitForTwin(since: began),
+                    environment.configuration.storage.restoration == .onRequest,
+                    let stored = try await services.store.find(id: record.id)?.record, stored.endsSoon
+                else { throw error }
+            }
+            try await waitForTwin()
+        }
+    }
+
     /// Locks the partial file, and makes the record this process's own. Returns `nil` if there is no partial file.
     ///
     /// - Throws: ``DownloadError/Code/inUse`` if another process has the file.
-    func reopen(isolation: isolated (any Actor)? = #isolation) async throws(DownloadError) -> (any DiskFile)? {
+    private func reopen(isolation: isolated (any Actor)? = #isolation) async throws(DownloadError) -> (any DiskFile)? {
         let file = try await partFile()
         // Without a file to lock, another process may run the download under another name. An exclusive store has no
         // other user.

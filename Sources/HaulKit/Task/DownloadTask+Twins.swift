@@ -35,38 +35,19 @@ extension DownloadTask {
                 twin = other
             case .running(let other): twin = other
             }
-            // A pause or a cancellation ends the wait.
-            guard twin.endsSoon, machine.state == .inspectingDisk,
-                services.time.now() - began < Self.patienceWithTwin
-            else {
+            guard twin.endsSoon, mayWaitForTwin(since: began) else {
                 throw FilePlacement.inUse(twin.partPath ?? twin.request.url.messageText, owner: twin.ownerPID)
             }
             try await waitForTwin()
         }
     }
 
-    /// Locks the partial file of an earlier run, and makes the record this process's own. Returns `nil` if there is no
-    /// partial file.
-    ///
-    /// Waits for another process that runs the record and may be done in a moment.
-    ///
-    /// - Throws: ``DownloadError/Code/inUse`` while the other process continues.
-    func reopenWhenFree(isolation: isolated (any Actor)? = #isolation) async throws(DownloadError) -> (any DiskFile)? {
-        let began = services.time.now()
-        while true {
-            do throws(DownloadError) { return try await reopen() } catch {
-                // A pause or a cancellation ends the wait for the other process.
-                guard error.code == .inUse, machine.state == .inspectingDisk,
-                    services.time.now() - began < Self.patienceWithTwin,
-                    environment.configuration.storage.restoration == .onRequest,
-                    let stored = try await services.store.find(id: record.id)?.record, stored.endsSoon
-                else { throw error }
-            }
-            try await waitForTwin()
-        }
+    /// Whether a wait for a twin that began at `began` goes on. A pause, a cancellation and two seconds end it.
+    func mayWaitForTwin(since began: Instant) -> Bool {
+        machine.state == .inspectingDisk && services.time.now() - began < Self.patienceWithTwin
     }
 
-    private func waitForTwin(isolation: isolated (any Actor)? = #isolation) async throws(DownloadError) {
+    func waitForTwin(isolation: isolated (any Actor)? = #isolation) async throws(DownloadError) {
         if environment.isStopping.isSet { throw .isShutDown }
         await waitForLock()
     }
@@ -133,7 +114,7 @@ enum UnlessTwin<Value> {
 extension DownloadRecord {
     /// Whether the process that runs the download may be done in a moment: it has no partial file yet, the file is
     /// small, or the file is about to get its final name.
-    fileprivate var endsSoon: Bool {
+    var endsSoon: Bool {
         status == .publishing || partPath == nil || BufferedFile.isFor(resource?.total ?? total)
     }
 }
