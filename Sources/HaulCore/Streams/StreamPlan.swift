@@ -43,33 +43,6 @@ package struct StreamPlan: Sendable, Hashable {
     }
 
     package init(_ playlist: MediaPlaylist) throws(StreamError) { try self.init(media: [(.main, playlist)]) }
-
-    /// Length of the longest track without its gaps, in seconds.
-    package var seconds: Double { tracks.map(\.seconds).max() ?? 0 }
-    package var gaps: [StreamGap] { tracks.flatMap(\.gaps) }
-
-    /// The parts of all tracks, matched by discontinuity number (rfc8216bis §4.4.4.3, §6.2.4), in the order of the
-    /// first track.
-    package var spans: [StreamSpan] {
-        guard let first = tracks.first else { return [] }
-        let byNumber = tracks.map { track in
-            Dictionary(grouping: track.parts.indices) { track.parts[$0].discontinuityNumber }
-        }
-        var seen: Set<Int64> = []
-        return first.parts.map(\.discontinuityNumber).filter { seen.insert($0).inserted }.map { number in
-            StreamSpan(discontinuityNumber: number, parts: byNumber.map { $0[number] ?? [] })
-        }
-    }
-}
-
-/// The parts of all tracks that share a time line.
-package struct StreamSpan: Sendable, Hashable {
-    package let discontinuityNumber: Int64
-    /// For each track of the plan the indexes of its parts; empty if the track has none of this number.
-    package let parts: [[Int]]
-
-    /// Whether every track has a part of this number.
-    package var isComplete: Bool { parts.allSatisfy { !$0.isEmpty } }
 }
 
 /// A stretch of a track in which bytes follow bytes: one initialization section, no discontinuity.

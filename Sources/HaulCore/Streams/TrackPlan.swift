@@ -7,8 +7,6 @@ package struct TrackPlan: Sendable, Hashable {
     package private(set) var gaps: [StreamGap] = []
     /// Length without the gaps, in seconds.
     package private(set) var seconds = 0.0
-    /// Whether the playlist said that no segment will be added.
-    package let isEnded: Bool
 
     private var sections: [InitializationSection: Int] = [:]
     private var lastMap: InitializationSection?
@@ -23,14 +21,12 @@ package struct TrackPlan: Sendable, Hashable {
             )
         }
         self.track = track
-        isEnded = playlist.isEnded
         for segment in playlist.segments { append(segment) }
     }
 
     /// Starts a track whose segments are appended one by one, as a live one's are.
     package init(liveTrack track: StreamTrack) {
         self.track = track
-        isEnded = false
     }
 
     package mutating func append(_ segment: MediaSegment) {

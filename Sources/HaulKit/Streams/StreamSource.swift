@@ -152,10 +152,7 @@ struct StreamSource: Sendable {
     func version() throws(SegmentFailure) -> String {
         if isLive { return "live" }
         do throws(StreamError) {
-            let plan = try StreamPlan(media: tracks.map { ($0.track, $0.playlist) })
-            return plan.fingerprint.tracks.map { "\($0.track.rawValue)-\($0.count)-\($0.digest)" }.joined(
-                separator: "."
-            )
+            return try StreamPlan(media: tracks.map { ($0.track, $0.playlist) }).version
         } catch { throw SegmentFailure(DownloadError(error), isWorthRetrying: false) }
     }
 }

@@ -1,0 +1,56 @@
+extension StreamPlan {
+    /// Name of the film's version: equal only for the same resources. Has the number and the digest of the resources of
+    /// each track.
+    package var version: String {
+        tracks.map { "\($0.track.rawValue)-\($0.resources.count)-\($0.digest)" }.joined(separator: ".")
+    }
+}
+
+extension TrackPlan {
+    /// Hash of the identities of the resources in 32 hexadecimal digits. The hash needs to find changes, not forgeries:
+    /// the server that could forge one also chooses the segments.
+    fileprivate var digest: String {
+        var hash = PlanHash()
+        for resource in resources { hash.add(resource.identity) }
+        return hash.text
+    }
+}
+
+extension SegmentIdentity {
+    /// Digest of all marks: differs for another segment. Finds changes, not forgeries.
+    package var digest: UInt64 {
+        var hash = PlanHash()
+        hash.add(self)
+        return UInt64(truncatingIfNeeded: hash.state)
+    }
+}
+
+/// FNV-1a of 128 bits.
+private struct PlanHash {
+    private(set) var state: UInt128 = 0x6c62_272e_07bb_0142_62b8_2175_6295_c58d
+
+    var text: String { (0..<16).map { UInt8(truncatingIfNeeded: state >> (120 - 8 * $0)) }.hexadecimal }
+
+    /// Adds each field with its length, so that no two identities read alike.
+    mutating func add(_ identity: SegmentIdentity) {
+        add(number: identity.number ?? -1)
+        add(identity.path)
+        add(number: identity.range?.lower ?? -1)
+        add(number: identity.range?.upper ?? -1)
+        add(identity.keyPath)
+        add(identity.vector)
+    }
+
+    private mutating func add(_ text: String?) {
+        add(number: Int64(text?.utf8.count ?? -1))
+        for byte in (text ?? "").utf8 { add(byte) }
+    }
+
+    private mutating func add(number: Int64) {
+        for shift in stride(from: 0, to: 64, by: 8) { add(UInt8(truncatingIfNeeded: number >> shift)) }
+    }
+
+    private mutating func add(_ byte: UInt8) {
+        state = (state ^ UInt128(byte)) &* 0x0000_0000_0100_0000_0000_0000_0000_013b
+    }
+}
