@@ -20,9 +20,6 @@ final class SegmentFetch: ResponseReceiver {
     typealias Pass = @Sendable (ByteBuffer) -> EventLoopFuture<Void>
 
     private struct State {
-        var exchange: (any Exchange)?
-        var continuation: CheckedContinuation<Result<Int64, SegmentFailure>, Never>?
-        var isCancelled = false
         var failure: SegmentFailure?
         /// Bytes of the body before the wanted ones, which are skipped.
         var skipped: Int64 = 0
@@ -42,6 +39,7 @@ final class SegmentFetch: ResponseReceiver {
 
     private let range: ByteRange?
     private let pass: Pass
+    private let exchange = AwaitedExchange<Result<Int64, SegmentFailure>>()
     private let state: Mutex<State>
 
     /// Pieces have at least this length, but for the last one.
@@ -63,21 +61,9 @@ final class SegmentFetch: ResponseReceiver {
     /// - Returns: the number of bytes that were passed on, when the exchange has ended.
     func fetch(_ request: TransportRequest, over readers: SourceReaders) async -> Result<Int64, SegmentFailure> {
         await withTaskCancellationHandler {
-            await withCheckedContinuation { continuation in
-                state.withLock { $0.continuation = continuation }
-                let exchange = readers.open(request, receiver: self)
-                let isCancelled = state.withLock { state in
-                    // An exchange that has already ended is not kept.
-                    if state.continuation != nil { state.exchange = exchange }
-                    return state.isCancelled
-                }
-                if isCancelled { exchange.cancel() }
-            }
+            await exchange.answer(to: request, over: readers, receiver: self)
         } onCancel: {
-            state.withLock { state in
-                state.isCancelled = true
-                return state.exchange
-            }?.cancel()
+            exchange.cancel()
         }
     }
 
@@ -149,9 +135,8 @@ final class SegmentFetch: ResponseReceiver {
     }
 
     func ended(_ failure: TransportError?) {
-        let (continuation, last, result): (_, ByteBuffer?, Result<Int64, SegmentFailure>) = state.withLock { state in
-            state.exchange = nil
-            defer { state.continuation = nil }
+        let continuation = exchange.ended()
+        let (last, result): (ByteBuffer?, Result<Int64, SegmentFailure>) = state.withLock { state in
             var last: ByteBuffer?
             if state.failure == nil {
                 // An exchange that had brought all of its range was ended here.
@@ -170,7 +155,7 @@ final class SegmentFetch: ResponseReceiver {
                 state.failure = state.failure ?? notMedia(state.watch?.finish())
             }
             if state.failure == nil, state.gathered.readableBytes > 0 { last = takePiece(&state) }
-            return (state.continuation, last, state.failure.map { .failure($0) } ?? .success(state.passed))
+            return (last, state.failure.map { .failure($0) } ?? .success(state.passed))
         }
         guard let last else { return continuation?.resume(returning: result) ?? () }
         pass(last).whenComplete { _ in continuation?.resume(returning: result) }

@@ -12,12 +12,10 @@ final class ResponseCollector: ResponseReceiver {
     private struct State {
         var head: ResponseHead?
         var body: [UInt8]? = []
-        var exchange: (any Exchange)?
-        var isCancelled = false
-        var continuation: CheckedContinuation<Result<Response, TransportError>, Never>?
     }
     private struct EnoughRead: Error {}
 
+    private let exchange = AwaitedExchange<Result<Response, TransportError>>()
     private let state = Mutex(State())
     private let mostBytes: Int
     private let wantsBody: @Sendable (ResponseHead) -> Bool
@@ -34,26 +32,11 @@ final class ResponseCollector: ResponseReceiver {
     func response(to request: TransportRequest, over readers: SourceReaders) async
         -> Result<Response, TransportError>
     {
-        await withCheckedContinuation { continuation in
-            state.withLock { $0.continuation = continuation }
-            let exchange = readers.open(request, receiver: self)
-            let isCancelled = state.withLock { state in
-                // An exchange that has already ended is not kept.
-                if state.continuation != nil { state.exchange = exchange }
-                return state.isCancelled
-            }
-            if isCancelled { exchange.cancel() }
-        }
+        await exchange.answer(to: request, over: readers, receiver: self)
     }
 
     /// Closes the connection. Also cancels a request that is sent later.
-    func cancel() {
-        let exchange = state.withLock { state in
-            state.isCancelled = true
-            return state.exchange
-        }
-        exchange?.cancel()
-    }
+    func cancel() { exchange.cancel() }
 
     func headReceived(_ head: ResponseHead, on eventLoop: any EventLoop) -> EventLoopFuture<Void> {
         let isWanted = wantsBody(head) && head.contentLength ?? 0 <= mostBytes
@@ -77,10 +60,8 @@ final class ResponseCollector: ResponseReceiver {
     }
 
     func ended(_ failure: TransportError?) {
-        let (continuation, head, body) = state.withLock { state in
-            defer { (state.continuation, state.exchange) = (nil, nil) }
-            return (state.continuation, state.head, state.body)
-        }
+        let continuation = exchange.ended()
+        let (head, body) = state.withLock { ($0.head, $0.body) }
         // An exchange whose body is not read any further ends with a failure.
         if let head, failure == nil || body == nil {
             continuation?.resume(returning: .success(Response(head: head, body: body)))
