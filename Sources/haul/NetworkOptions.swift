@@ -116,6 +116,7 @@ struct HeaderArgument: ExpressibleByArgument {
 }
 
 extension NetworkBinding: ExpressibleByArgument {
+    /// Reads an address or the name of an interface; `nil` for an empty text.
     public init?(argument: String) {
         guard !argument.isEmpty else { return nil }
         self.init(argument)

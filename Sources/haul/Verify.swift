@@ -29,6 +29,7 @@ struct Verify: AsyncParsableCommand {
 }
 
 extension DownloadRequest.Checksum: ExpressibleByArgument {
+    /// Reads `ALG:HEX`; `nil` for any other text.
     public init?(argument: String) {
         // `nil` makes the parser print its own sentence, which names the option and the text.
         guard let checksum = try? DownloadRequest.Checksum(argument) else { return nil }
