@@ -18,3 +18,11 @@ struct DiskOptions: ParsableArguments {
         configuration.storage.reservedDiskSpace = reserve?.bytes ?? 0
     }
 }
+
+/// The folder that records the downloads of earlier runs.
+struct StateOptions: ParsableArguments {
+    static let help = "Folder for the state of downloads (default: HAUL_STATE_DIR, else the XDG state folder)."
+
+    @Option(help: ArgumentHelp(stringLiteral: StateOptions.help), completion: .directory)
+    var stateDir: String?
+}

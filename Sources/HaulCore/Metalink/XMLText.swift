@@ -1,5 +1,9 @@
 package import Foundation
 
+#if canImport(FoundationXML)
+    package import FoundationXML
+#endif
+
 /// The text of an XML document from outside, in the only form that the parser gets: UTF-8, without the document's own
 /// encoding declaration, and without anything that the parser cannot process safely.
 ///
@@ -76,4 +80,22 @@ package struct XMLText: Sendable {
 extension UInt8 {
     /// Whether this byte is white space in XML. Unicode has more kinds of white space.
     package var isXMLBlank: Bool { self == 0x20 || self == 0x0A || self == 0x0D || self == 0x09 }
+}
+
+extension XMLParser {
+    /// Returns a namespace-aware parser for a document from outside. The parser loads nothing from outside the
+    /// document.
+    package static func confined(_ text: XMLText) -> XMLParser { confined(text.data) }
+
+    /// Returns the same parser for bytes. Tests pass bytes that ``XMLText`` has not checked.
+    package static func confined(_ xml: Data) -> XMLParser {
+        // A stream, because the parser refuses data of more than 10 MB in one piece.
+        let parser = XMLParser(stream: InputStream(data: xml))
+        parser.shouldProcessNamespaces = true
+        parser.shouldResolveExternalEntities = false
+        #if canImport(FoundationXML)
+            parser.externalEntityResolvingPolicy = .never
+        #endif
+        return parser
+    }
 }

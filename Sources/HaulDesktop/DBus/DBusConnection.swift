@@ -1,3 +1,5 @@
+internal import CHaulSystem
+internal import Foundation
 internal import NIOCore
 internal import NIOPosix
 internal import Synchronization
@@ -135,4 +137,16 @@ final class DBusConnection: Sendable {
     }
 
     func close() { channel.close(promise: nil) }
+}
+
+/// Connects stream sockets to Unix domain addresses.
+enum LocalSocket {
+    /// Connects to a path or to an abstract name. Returns a non-blocking descriptor.
+    static func connect(to name: String, isAbstract: Bool) throws(DBusError) -> Int32 {
+        while true {
+            let descriptor = haul_connect_local(name, UInt64(name.utf8.count), isAbstract ? 1 : 0)
+            if descriptor >= 0 { return descriptor }
+            guard errno == EINTR else { throw .notConnected }
+        }
+    }
 }
