@@ -8,11 +8,11 @@ extension StreamRun {
     }
 
     private func follow(_ index: Int, _ event: LivePlan.Event, _ known: StreamLog.Track? = nil) throws(SegmentFailure) {
-        let step: LivePlan.Step?
-        do throws(StreamError) { step = try tracks[index].handle(event) } catch {
+        let next: LivePlan.Step?
+        do throws(StreamError) { next = try tracks[index].handle(event) } catch {
             throw SegmentFailure(DownloadError(error), isWorthRetrying: false)
         }
-        guard let step else { return }
+        guard let step = next else { return }
         for segment in step.segments where known?.segments[segment.number] == nil {
             tracks[index].note(segment.map)
             queue.append(SegmentQueue.Item(track: index, segment: segment))
