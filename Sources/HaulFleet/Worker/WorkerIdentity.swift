@@ -1,5 +1,5 @@
-/// The worker in its queue: the label and the number of its registration. Records the number in the work folder, so that
-/// the next process with this folder may take over the leases.
+/// The worker in its queue: the label and the number of its registration. Records the number in the work folder, so
+/// that the next process with this folder may take over the leases.
 struct WorkerIdentity {
     /// Name for the registration. Contains the id of the work folder, which tells who may take over the leases.
     let label: String
