@@ -14,6 +14,7 @@
 #include <malloc.h>
 #include <sys/syscall.h>
 #include <sys/sysmacros.h>
+#include <sys/types.h>
 #include <sys/utsname.h>
 #include <sys/vfs.h>
 
