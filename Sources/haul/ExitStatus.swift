@@ -33,7 +33,7 @@ enum ExitStatus: Int32 {
     init(_ code: DownloadError.Code) {
         switch code {
         case .invalidURL, .unsupportedScheme, .invalidMetalink, .invalidChecksum, .invalidHeader,
-            .invalidDestination:
+            .invalidTimetable, .invalidDestination:
             self = .usage
         case .refusedByServer, .unexpectedWebPage, .invalidStream, .protectedStream, .incompleteStream:
             self = .refusedByServer

@@ -45,7 +45,7 @@ package enum Aria2ExitStatus: Int, Sendable, Codable, CaseIterable {
                 .proxyFailed:
                 .unknown
             case .invalidMetalink: .metalink
-            case .invalidChecksum, .invalidHeader: .badOption
+            case .invalidChecksum, .invalidHeader, .invalidTimetable: .badOption
             case .invalidDestination, .nameTooLong, .permissionDenied, .readOnly: .createFailed
             case .nameNotResolved: .nameResolution
             case .connectionLost: .network

@@ -29,7 +29,7 @@ package struct Aria2Request: Sendable, Equatable {
         let usable = try Self.usable(uris)
         guard let first = usable.first else { throw Aria2Error(.unknown, "No URI to download.") }
         var request = try Self.request(first, to: try Self.destination(options, roots))
-        request.mirrors = usable.dropFirst().enumerated().map { Metalink.Source($1.url, priority: $0 + 1) }
+        request.mirrorURLs = usable.dropFirst().map(\.url)
         request.headers = Self.headers(options, first)
         request.checksum = try Self.checksum(options["checksum"])
         request.maxConnections = Self.connections(options, usable.map(\.url))

@@ -1,11 +1,11 @@
 /// A header field of a request (RFC 9110 §5): name and value as the user gave them.
+///
+/// Encoded with `***` as its value unless the encoder has ``Swift/CodingUserInfoKey/keepsSecrets``.
 public struct HeaderField: Sendable, Hashable, Codable, CustomStringConvertible {
     /// The field name; a token (RFC 9110 §5.1). `==` respects the case of names, although HTTP ignores the case.
     public let name: String
     /// The field value, without line breaks and control characters other than tab.
     public let value: String
-
-    private enum CodingKeys: String, CodingKey { case name, value }
 
     /// Makes a field from name and value.
     ///
@@ -24,27 +24,6 @@ public struct HeaderField: Sendable, Hashable, Codable, CustomStringConvertible 
         self.value = value
     }
 
-    /// Decodes a field that `encode(to:)` wrote.
-    ///
-    /// - Throws: `DecodingError`, also for a name or a value that ``init(_:_:)`` refuses.
-    public init(from decoder: any Decoder) throws {
-        let values = try decoder.container(keyedBy: CodingKeys.self)
-        let name = try values.decode(String.self, forKey: .name)
-        guard let field = HeaderField(name, try values.decode(String.self, forKey: .value)) else {
-            throw DecodingError.dataCorruptedError(forKey: .value, in: values, debugDescription: "no header field")
-        }
-        self = field
-    }
-
-    /// Encodes name and value. The value is `***` unless the encoder has ``Swift/CodingUserInfoKey/keepsSecrets``.
-    ///
-    /// - Throws: `EncodingError`.
-    public func encode(to encoder: any Encoder) throws {
-        var values = encoder.container(keyedBy: CodingKeys.self)
-        try values.encode(name, forKey: .name)
-        try values.encode(encoder.keepsSecrets ? value : "***", forKey: .value)
-    }
-
     /// The name with a masked value: a field that is interpolated into a log must not reveal a token.
     public var description: String { "\(name): ***" }
 
@@ -56,5 +35,23 @@ public struct HeaderField: Sendable, Hashable, Codable, CustomStringConvertible 
         guard parts.count == 2 else { return nil }
         let value = parts[1].drop { $0 == " " || $0 == "\t" }
         self.init(String(parts[0]), String(value))
+    }
+}
+
+extension HeaderField: CodedByKeys {
+    package enum Keys: String, CodingKey { case name, value }
+
+    /// - Throws: `DecodingError`, also for a name or a value that ``init(_:_:)`` refuses.
+    package init(values: KeyedDecodingContainer<Keys>) throws {
+        let name = try values.decode(String.self, forKey: .name)
+        guard let field = HeaderField(name, try values.decode(String.self, forKey: .value)) else {
+            throw DecodingError.dataCorruptedError(forKey: .value, in: values, debugDescription: "no header field")
+        }
+        self = field
+    }
+
+    package func write(to values: inout KeyedEncodingContainer<Keys>, keepsSecrets: Bool) throws {
+        try values.encode(name, forKey: .name)
+        try values.encode(keepsSecrets ? value : "***", forKey: .value)
     }
 }

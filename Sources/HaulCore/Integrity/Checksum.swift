@@ -26,7 +26,7 @@ extension DownloadRequest {
         /// Makes a checksum from the bytes of a digest.
         ///
         /// - Returns: `nil` when `digest` does not have the algorithm's length.
-        public init?(_ algorithm: Algorithm, digest: [UInt8]) {
+        package init?(_ algorithm: Algorithm, digest: [UInt8]) {
             guard digest.count == algorithm.digestLength else { return nil }
             self.algorithm = algorithm
             self.digest = digest
@@ -54,7 +54,7 @@ extension DownloadRequest {
         }
 
         /// The digest in lower-case hexadecimal.
-        public var hex: String { digest.hexadecimal }
+        package var hex: String { digest.hexadecimal }
 
         private static func bytes(hex: Substring) -> [UInt8]? {
             let digits = Array(hex.utf8)

@@ -2,7 +2,7 @@ internal import Foundation
 
 /// The digests of a file's pieces, in order (RFC 5854 §4.1.3). All pieces have the same length except the last, which
 /// may be shorter.
-public struct PieceHashes: Sendable, Hashable {
+package struct PieceHashes: Sendable, Hashable {
     /// The algorithm of all digests.
     package let algorithm: DownloadRequest.Checksum.Algorithm
     /// Length of a piece in bytes, from 1 to 2^62.
@@ -14,7 +14,7 @@ public struct PieceHashes: Sendable, Hashable {
     ///
     /// - Returns: `nil` when the length is out of range, there is no digest, or a digest does not have the algorithm's
     ///   length.
-    public init?(_ algorithm: DownloadRequest.Checksum.Algorithm, pieceLength: Int64, digests: [[UInt8]]) {
+    package init?(_ algorithm: DownloadRequest.Checksum.Algorithm, pieceLength: Int64, digests: [[UInt8]]) {
         guard (1...Self.longestPiece).contains(pieceLength), !digests.isEmpty,
             digests.allSatisfy({ $0.count == algorithm.digestLength })
         else { return nil }
@@ -44,37 +44,30 @@ public struct PieceHashes: Sendable, Hashable {
 
 /// Encodes the digests as one block of data, because there may be hundreds of thousands. Refuses data that is not a
 /// whole number of digests, so that a damaged store supplies no false check.
-extension PieceHashes: Codable {
-    private enum CodingKeys: String, CodingKey { case algorithm, pieceLength, digests }
+extension PieceHashes: CodedByKeys {
+    package enum Keys: String, CodingKey { case algorithm, pieceLength, digests }
 
-    /// Decodes what ``encode(to:)`` wrote.
-    ///
     /// - Throws: `DecodingError`, also when the data is not a whole number of digests.
-    public init(from decoder: any Decoder) throws {
-        let container = try decoder.container(keyedBy: CodingKeys.self)
-        let algorithm = try container.decode(DownloadRequest.Checksum.Algorithm.self, forKey: .algorithm)
-        let bytes = [UInt8](try container.decode(Data.self, forKey: .digests))
+    package init(values: KeyedDecodingContainer<Keys>) throws {
+        let algorithm = try values.decode(DownloadRequest.Checksum.Algorithm.self, forKey: .algorithm)
+        let bytes = [UInt8](try values.decode(Data.self, forKey: .digests))
         let digests = stride(from: 0, to: bytes.count, by: algorithm.digestLength).map { start in
             Array(bytes[start...].prefix(algorithm.digestLength))
         }
-        let length = try container.decode(Int64.self, forKey: .pieceLength)
+        let length = try values.decode(Int64.self, forKey: .pieceLength)
         guard let hashes = PieceHashes(algorithm, pieceLength: length, digests: digests) else {
             throw DecodingError.dataCorruptedError(
                 forKey: .digests,
-                in: container,
+                in: values,
                 debugDescription: "not the digests of pieces"
             )
         }
         self = hashes
     }
 
-    /// Encodes the algorithm, the piece length in bytes and the joined digests.
-    ///
-    /// - Throws: `EncodingError`.
-    public func encode(to encoder: any Encoder) throws {
-        var container = encoder.container(keyedBy: CodingKeys.self)
-        try container.encode(algorithm, forKey: .algorithm)
-        try container.encode(pieceLength, forKey: .pieceLength)
-        try container.encode(Data(digests.joined()), forKey: .digests)
+    package func write(to values: inout KeyedEncodingContainer<Keys>, keepsSecrets: Bool) throws {
+        try values.encode(algorithm, forKey: .algorithm)
+        try values.encode(pieceLength, forKey: .pieceLength)
+        try values.encode(Data(digests.joined()), forKey: .digests)
     }
 }

@@ -15,7 +15,7 @@ public struct RetryPolicy: Sendable, Hashable, Codable {
     public var retryAfterCap: Duration = .seconds(300)
 
     /// The default policy.
-    public init() {}
+    package init() {}
 }
 
 /// Chooses the wait before the next attempt. It is the server's `Retry-After`, up to ``retryAfterCap``, or a random

@@ -35,12 +35,12 @@ public struct Metalink: Sendable, Hashable {
     }
 
     /// A URL of the whole file.
-    public struct Source: Sendable, Hashable, Codable {
+    package struct Source: Sendable, Hashable {
         /// The lowest priority. A source without a stated priority has it (RFC 5854 §4.2.16.1).
         package static let lowestPriority = 999_999
 
         /// An absolute URL.
-        public var url: URL {
+        package var url: URL {
             didSet { if url != oldValue { target = nil } }
         }
         /// Spelling of path and query where ``url`` does not preserve it; see ``HTTPURL``.
@@ -54,9 +54,9 @@ public struct Metalink: Sendable, Hashable {
         ///
         /// - Parameters:
         ///   - url: an absolute `http` or `https` URL.
-        ///   - priority: from 1, the best, to 999,999, the worst and the default (RFC 5854 §4.2.16.1).
+        ///   - priority: from 1, the best, to ``lowestPriority``, the worst (RFC 5854 §4.2.16.1).
         ///   - location: the country of the server: an ISO 3166-1 code of two letters, in lower case.
-        public init(_ url: URL, priority: Int = 999_999, location: String? = nil) {
+        package init(_ url: URL, priority: Int = lowestPriority, location: String? = nil) {
             self.url = url
             self.priority = priority
             self.location = location
@@ -65,32 +65,6 @@ public struct Metalink: Sendable, Hashable {
         package init(_ source: SpelledURL, priority: Int = lowestPriority) {
             self.init(source.url, priority: priority)
             target = source.target
-        }
-
-        private enum CodingKeys: String, CodingKey { case url, target, priority, location }
-
-        /// Decodes what ``encode(to:)`` wrote.
-        ///
-        /// - Throws: `DecodingError`.
-        public init(from decoder: any Decoder) throws {
-            let values = try decoder.container(keyedBy: CodingKeys.self)
-            self.init(
-                try values.decode(CodedURL.self, forKey: .url).url,
-                priority: try values.decode(Int.self, forKey: .priority),
-                location: try values.decodeIfPresent(String.self, forKey: .location)
-            )
-            target = try values.decodeIfPresent(String.self, forKey: .target)
-        }
-
-        /// Encodes the source; without ``Swift/CodingUserInfoKey/keepsSecrets`` the URL is masked.
-        ///
-        /// - Throws: `EncodingError`.
-        public func encode(to encoder: any Encoder) throws {
-            var values = encoder.container(keyedBy: CodingKeys.self)
-            try values.encode(CodedURL(url), forKey: .url)
-            if encoder.keepsSecrets { try values.encodeIfPresent(target, forKey: .target) }
-            try values.encode(priority, forKey: .priority)
-            try values.encodeIfPresent(location, forKey: .location)
         }
 
         package init(_ address: HTTPURL, priority: Int = lowestPriority, location: String? = nil) {
@@ -158,6 +132,26 @@ extension DownloadError {
     /// - Parameter reason: a clause that ends the sentence.
     package static func invalidMetalink(_ reason: String, cause: String? = nil) -> DownloadError {
         DownloadError(.invalidMetalink, "This Metalink document cannot be used: \(reason).", cause: cause)
+    }
+}
+
+extension Metalink.Source: CodedByKeys {
+    package enum Keys: String, CodingKey { case url, target, priority, location }
+
+    package init(values: KeyedDecodingContainer<Keys>) throws {
+        self.init(
+            try values.decode(CodedURL.self, forKey: .url).url,
+            priority: try values.decode(Int.self, forKey: .priority),
+            location: try values.decodeIfPresent(String.self, forKey: .location)
+        )
+        target = try values.decodeIfPresent(String.self, forKey: .target)
+    }
+
+    package func write(to values: inout KeyedEncodingContainer<Keys>, keepsSecrets: Bool) throws {
+        try values.encode(CodedURL(url), forKey: .url)
+        if keepsSecrets { try values.encodeIfPresent(target, forKey: .target) }
+        try values.encode(priority, forKey: .priority)
+        try values.encodeIfPresent(location, forKey: .location)
     }
 }
 

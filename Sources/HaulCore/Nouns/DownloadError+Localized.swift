@@ -10,6 +10,7 @@ extension DownloadError: LocalizedError {
         switch code {
         case .invalidURL, .unsupportedScheme: "Use a URL that begins with http:// or https://."
         case .invalidChecksum: "Write the checksum as algorithm and hexadecimal digits: sha256:9f86d0…"
+        case .invalidTimetable: "Write times with rates, such as 08:00,512k, or one rate for all day."
         case .invalidDestination, .nameTooLong: "Choose another file name."
         case .nameNotResolved, .connectionFailed, .connectionLost, .timedOut:
             "Check the network connection, then resume the download."

@@ -8,8 +8,9 @@ public struct DownloadError: Error, Sendable, Hashable, Codable {
     public enum Code: String, Sendable, Hashable, Codable, CaseIterable {
         /// The input cannot be used. `invalidURL`: no URL that can be requested. `unsupportedScheme`: a scheme other
         /// than `http` and `https`. `invalidMetalink`, `invalidChecksum`: a Metalink document or a checksum that cannot
-        /// be read. `invalidHeader`: a header field that HTTP does not allow.
-        case invalidURL, unsupportedScheme, invalidMetalink, invalidChecksum, invalidHeader
+        /// be read. `invalidHeader`: a header field that HTTP does not allow. `invalidTimetable`: a text that is no
+        /// ``Timetable``.
+        case invalidURL, unsupportedScheme, invalidMetalink, invalidChecksum, invalidHeader, invalidTimetable
         /// The requested name or folder cannot be used, such as a name that ends in `.haulpart`.
         case invalidDestination
         /// The connection failed. `nameNotResolved`: DNS. `connectionFailed`: no connection was made. `connectionLost`:
@@ -84,20 +85,26 @@ public struct DownloadError: Error, Sendable, Hashable, Codable {
         self.cause = cause.map(VisibleText.line)
         self.status = status
     }
+}
 
-    private enum CodingKeys: String, CodingKey { case code, message, cause, status }
+extension DownloadError: CodedByKeys {
+    package enum Keys: String, CodingKey { case code, message, cause, status }
 
-    /// Decodes an error that `encode(to:)` wrote. Message and cause are cleaned as in every other error.
-    ///
-    /// - Throws: `DecodingError` when the code or the message is missing, or the code is unknown.
-    public init(from decoder: any Decoder) throws {
-        let values = try decoder.container(keyedBy: CodingKeys.self)
+    /// Cleans message and cause as those of every other error.
+    package init(values: KeyedDecodingContainer<Keys>) throws {
         self.init(
             try values.decode(Code.self, forKey: .code),
             try values.decode(String.self, forKey: .message),
             cause: try values.decodeIfPresent(String.self, forKey: .cause),
             status: try values.decodeIfPresent(Int.self, forKey: .status)
         )
+    }
+
+    package func write(to values: inout KeyedEncodingContainer<Keys>, keepsSecrets: Bool) throws {
+        try values.encode(code, forKey: .code)
+        try values.encode(message, forKey: .message)
+        try values.encodeIfPresent(cause, forKey: .cause)
+        try values.encodeIfPresent(status, forKey: .status)
     }
 }
 

@@ -131,7 +131,7 @@ extension DownloadFilter {
     public static func states(_ states: Set<DownloadSnapshot.State>) -> Self { .init(states: states) }
     /// The downloads for which a predicate returns `true`. Reads every download of the store, 1,000 at a time; the
     /// other filters do not.
-    public static func `where`(_ predicate: @escaping @Sendable (DownloadSnapshot) -> Bool) -> Self {
+    package static func `where`(_ predicate: @escaping @Sendable (DownloadSnapshot) -> Bool) -> Self {
         .init(where: predicate)
     }
 

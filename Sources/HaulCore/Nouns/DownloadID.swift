@@ -88,32 +88,23 @@ public struct DownloadID: Sendable, Hashable, CustomStringConvertible {
     private static func isHyphen(_ index: Int) -> Bool { index == 8 || index == 13 || index == 18 || index == 23 }
 }
 
-extension DownloadID: Codable {
-    private enum CodingKeys: String, CodingKey { case rawValue }
+extension DownloadID: Codable, CodedAsText {
+    private enum EarlierKeys: String, CodingKey { case rawValue }
 
-    /// Decodes the text that ``encode(to:)`` writes, or an object with the text as its `rawValue`, which earlier
-    /// versions wrote.
-    ///
-    /// - Throws: `DecodingError` for anything else.
-    public init(from decoder: any Decoder) throws {
-        let value = try decoder.singleValueContainer()
-        let text: String
-        do { text = try value.decode(String.self) } catch {
-            let values = try decoder.container(keyedBy: CodingKeys.self)
-            self.init(rawValue: try values.decode(UUID.self, forKey: .rawValue))
-            return
+    /// Earlier versions wrote an object with the text as its `rawValue`.
+    package static func text(from decoder: any Decoder) throws -> String {
+        do { return try decoder.singleValueContainer().decode(String.self) } catch {
+            return try decoder.container(keyedBy: EarlierKeys.self).decode(UUID.self, forKey: .rawValue).uuidString
         }
-        guard let id = DownloadID(text) else {
-            throw DecodingError.dataCorruptedError(in: value, debugDescription: "This is not the ID of a download.")
-        }
-        self = id
     }
 
-    /// Encodes ``description``.
-    ///
-    /// - Throws: `EncodingError`.
-    public func encode(to encoder: any Encoder) throws {
-        var value = encoder.singleValueContainer()
-        try value.encode(description)
+    /// - Throws: `DecodingError` if the text is not the ID of a download.
+    package init(text: String, from decoder: any Decoder) throws {
+        guard let id = DownloadID(text) else {
+            throw DecodingError.dataCorrupted(
+                .init(codingPath: decoder.codingPath, debugDescription: "This is not the ID of a download.")
+            )
+        }
+        self = id
     }
 }

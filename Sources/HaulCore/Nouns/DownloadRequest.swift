@@ -6,9 +6,9 @@ public import Foundation
 /// encoded. Absent options get their defaults when a request is decoded: a request without a URL needs the source
 /// provider, and a request without a destination stores its file in the current folder.
 ///
-/// ``url``, ``mirrors``, ``headers`` and the body of ``method`` may hold passwords and tokens. They are printed masked,
-/// and encoded masked unless the encoder has ``Swift/CodingUserInfoKey/keepsSecrets``. A request that was encoded
-/// masked can be decoded, but cannot download anything that needs the secrets.
+/// ``url``, ``mirrorURLs``, ``headers`` and the body of ``method`` may hold passwords and tokens. They are printed
+/// masked, and encoded masked unless the encoder has ``Swift/CodingUserInfoKey/keepsSecrets``. A request that was
+/// encoded masked can be decoded, but cannot download anything that needs the secrets.
 public struct DownloadRequest: Sendable, Hashable, Codable {
     // Each option is declared here and read where it acts. The store keeps it without further code if its default is
     // `false`, 0, empty or `nil`: see the end of this file.
@@ -34,7 +34,9 @@ public struct DownloadRequest: Sendable, Hashable, Codable {
         }
     }
 
-    /// The HTTP method of the requests for the file.
+    /// The HTTP method of the requests for the file. A POST is encoded as an object of two members,
+    /// `{"post": BODY, "type": TYPE}`, and a GET as an empty object. The body is encoded empty unless the encoder has
+    /// ``Swift/CodingUserInfoKey/keepsSecrets``.
     public enum Method: Sendable, Hashable {
         /// GET (RFC 9110 §9.3.1).
         case get
@@ -48,7 +50,7 @@ public struct DownloadRequest: Sendable, Hashable, Codable {
         ///
         /// After a redirect with status 301, 302 or 303 the request continues as a GET without the body. After one with
         /// 307 or 308 the POST is repeated at the same origin; a redirect to another origin ends the download, because
-        /// that origin does not get the body. ``DownloadRequest/mirrors`` are requested by GET.
+        /// that origin does not get the body. ``DownloadRequest/mirrorURLs`` are requested by GET.
         case post(body: Data, type: String)
     }
 
@@ -67,10 +69,16 @@ public struct DownloadRequest: Sendable, Hashable, Codable {
     package var isChosenByDocument = false
     /// The state of the damaged file that a repair replaces, from when its pieces were compared.
     package var repairs: FileStatus?
-    /// Other URLs of the same file. They bring bytes beside ``url`` if ``checksum``, ``pieces`` or a digest that the
-    /// server announces proves the result. Without such a proof a mirror is used only when ``url`` fails, and only
-    /// after blocks of the received bytes were compared with it. Default: none.
-    public var mirrors: [Metalink.Source] = []
+    /// Other sources of the same file; see ``mirrorURLs``.
+    package var mirrors: [Metalink.Source] = []
+    /// Other URLs of the same file, the best first. They bring bytes beside ``url`` if ``checksum``, the digests of
+    /// pieces in a Metalink or a digest that the server announces proves the result. Without such a proof a mirror is
+    /// used only when ``url`` fails, and only after blocks of the received bytes were compared with it. Default: none.
+    /// Encoded as `mirrors`.
+    public var mirrorURLs: [URL] {
+        get { mirrors.map(\.url) }
+        set { mirrors = newValue.enumerated().map { Metalink.Source($1, priority: $0 + 1) } }
+    }
     /// Where the file is stored. A relative path starts at the current folder, at the time when the request is added.
     public var destination: Destination {
         didSet { if destination != oldValue { root = nil } }
@@ -96,9 +104,9 @@ public struct DownloadRequest: Sendable, Hashable, Codable {
     /// The digest that the finished file must have; a file with another digest does not get the final name. Default:
     /// `nil`.
     public var checksum: DownloadRequest.Checksum?
-    /// The digests of the file's pieces. Each piece is checked when it is complete, and only a wrong piece is fetched
-    /// again. Default: `nil`.
-    public var pieces: PieceHashes?
+    /// The digests of the file's pieces, which a Metalink lists. Each piece is checked when it is complete, and only a
+    /// wrong piece is fetched again. Default: `nil`.
+    package var pieces: PieceHashes?
     /// Length of the file in bytes, if it is known beforehand; a source with another length is not used. Default:
     /// `nil`.
     public var size: Int64?
@@ -131,7 +139,7 @@ public struct DownloadRequest: Sendable, Hashable, Codable {
     /// byte is joined to them. The length in the control file must be the server's. The compared blocks have 16 KiB:
     /// the first, one at a random place in each of fourteen equal parts of the rest, and the last before the first
     /// missing byte. Up to 240 KiB are compared completely. A wrong byte elsewhere is not found, unless ``checksum`` or
-    /// ``pieces`` prove the result. A complete file is compared in the same way, and nothing more is fetched.
+    /// digests of pieces prove the result. A complete file is compared in the same way, and nothing more is fetched.
     ///
     /// While the download runs, the file is called `NAME.haulpart`, like every unfinished file. If the comparison
     /// fails, or the server does not answer, the file gets its own name back, unchanged, and the download ends with an
@@ -247,30 +255,23 @@ extension DownloadRequest {
 
 // MARK: Encoding
 
-extension DownloadRequest.Destination: Codable {
-    private enum CodingKeys: String, CodingKey { case file, folder }
+extension DownloadRequest.Destination: Codable, CodedByKeys {
+    package enum Keys: String, CodingKey { case file, folder }
 
-    /// Decodes what ``encode(to:)`` wrote.
-    ///
     /// - Throws: `DecodingError`, also when there is neither a file nor a folder, or both.
-    public init(from decoder: any Decoder) throws {
-        let values = try decoder.container(keyedBy: CodingKeys.self)
+    package init(values: KeyedDecodingContainer<Keys>) throws {
         let file = try values.decodeIfPresent(String.self, forKey: .file)
         switch (file, try values.decodeIfPresent(String.self, forKey: .folder)) {
         case (let path?, nil): self = .file(path: path)
         case (nil, let path?): self = .folder(path: path)
         default:
             throw DecodingError.dataCorrupted(
-                .init(codingPath: decoder.codingPath, debugDescription: "A destination is a file or a folder.")
+                .init(codingPath: values.codingPath, debugDescription: "A destination is a file or a folder.")
             )
         }
     }
 
-    /// Encodes the path as `file` or `folder`.
-    ///
-    /// - Throws: `EncodingError`.
-    public func encode(to encoder: any Encoder) throws {
-        var values = encoder.container(keyedBy: CodingKeys.self)
+    package func write(to values: inout KeyedEncodingContainer<Keys>, keepsSecrets: Bool) throws {
         switch self {
         case .file(let path): try values.encode(path, forKey: .file)
         case .folder(let path): try values.encode(path, forKey: .folder)
@@ -278,14 +279,10 @@ extension DownloadRequest.Destination: Codable {
     }
 }
 
-extension DownloadRequest.Method: Codable {
-    private enum CodingKeys: String, CodingKey { case post, type }
+extension DownloadRequest.Method: Codable, CodedByKeys {
+    package enum Keys: String, CodingKey { case post, type }
 
-    /// Decodes what ``encode(to:)`` wrote.
-    ///
-    /// - Throws: `DecodingError`.
-    public init(from decoder: any Decoder) throws {
-        let values = try decoder.container(keyedBy: CodingKeys.self)
+    package init(values: KeyedDecodingContainer<Keys>) throws {
         guard let body = try values.decodeIfPresent(Data.self, forKey: .post) else {
             self = .get
             return
@@ -293,14 +290,9 @@ extension DownloadRequest.Method: Codable {
         self = .post(body: body, type: try values.decode(String.self, forKey: .type))
     }
 
-    /// Encodes a POST as an object of two members, `{"post": BODY, "type": TYPE}`, and a GET as an empty object. The
-    /// body is empty unless the encoder has ``Swift/CodingUserInfoKey/keepsSecrets``.
-    ///
-    /// - Throws: `EncodingError`.
-    public func encode(to encoder: any Encoder) throws {
-        var values = encoder.container(keyedBy: CodingKeys.self)
+    package func write(to values: inout KeyedEncodingContainer<Keys>, keepsSecrets: Bool) throws {
         guard case .post(let body, let type) = self else { return }
-        try values.encode(encoder.keepsSecrets ? body : Data(), forKey: .post)
+        try values.encode(keepsSecrets ? body : Data(), forKey: .post)
         try values.encode(type, forKey: .type)
     }
 }

@@ -1,18 +1,16 @@
 internal import Foundation
 
-extension DownloadSnapshot: Codable {
-    private enum CodingKeys: String, CodingKey {
+extension DownloadSnapshot: Codable, CodedByKeys {
+    package enum Keys: String, CodingKey {
         case id, url, state, holdReason, path, receivedBytes, totalBytes, bytesPerSecond, error, retryDelay
         case connections, receivedRanges, key, group, owner, metadata, priority, addedAt, startedAt, endedAt, proof
         case gaps, finalURL, stream
     }
 
-    /// Decodes what ``encode(to:)`` wrote. An absent value gets its default of the memberwise initialiser, so that
-    /// values from earlier versions can be read.
+    /// An absent value gets its default of the memberwise initialiser, so that values of earlier versions can be read.
     ///
     /// - Throws: `DecodingError` when `id`, `url`, `state` or `addedAt` is missing, or a value is of another type.
-    public init(from decoder: any Decoder) throws {
-        let values = try decoder.container(keyedBy: CodingKeys.self)
+    package init(values: KeyedDecodingContainer<Keys>) throws {
         self.init(
             id: try values.decode(DownloadID.self, forKey: .id),
             url: try values.decode(CodedURL.self, forKey: .url).url,
@@ -41,12 +39,8 @@ extension DownloadSnapshot: Codable {
         )
     }
 
-    /// Encodes every property that has a value, under its own name. The URLs are masked unless the encoder has
-    /// ``Swift/CodingUserInfoKey/keepsSecrets``.
-    ///
-    /// - Throws: `EncodingError`.
-    public func encode(to encoder: any Encoder) throws {
-        var values = encoder.container(keyedBy: CodingKeys.self)
+    /// Encodes every property that has a value, under its own name.
+    package func write(to values: inout KeyedEncodingContainer<Keys>, keepsSecrets: Bool) throws {
         try values.encode(id, forKey: .id)
         try values.encode(CodedURL(url), forKey: .url)
         try values.encode(state, forKey: .state)

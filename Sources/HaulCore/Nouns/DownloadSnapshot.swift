@@ -112,13 +112,13 @@ public struct DownloadSnapshot: Sendable, Hashable, Identifiable {
         /// Bytes per second over the last two seconds.
         public let bytesPerSecond: Double
 
-        /// A connection for tests and previews.
+        /// Makes a connection.
         ///
         /// - Parameters:
         ///   - host: host name of the source.
         ///   - remainingRange: in bytes of the file.
         ///   - bytesPerSecond: 0 when nothing arrives.
-        public init(host: String, remainingRange: Range<Int64>, bytesPerSecond: Double = 0) {
+        package init(host: String, remainingRange: Range<Int64>, bytesPerSecond: Double = 0) {
             self.host = host
             self.remainingRange = remainingRange
             self.bytesPerSecond = bytesPerSecond

@@ -27,7 +27,7 @@ public struct DownloadSummary: Sendable, Hashable, Codable {
     /// Sum of the complete lengths that are known, in bytes.
     public package(set) var knownTotalBytes: Int64 = 0
     /// Number of downloads whose complete length is not known.
-    public package(set) var unknownTotals = 0
+    package var unknownTotals = 0
     /// Sum of the speeds of running downloads over the last five seconds; 0 when nothing arrives. Always 0 in
     /// ``Downloader/groups()``.
     public package(set) var bytesPerSecond: Double = 0
@@ -35,6 +35,8 @@ public struct DownloadSummary: Sendable, Hashable, Codable {
     package init() {}
 
     /// A sum for tests and previews; a downloader makes its own. Each parameter is the property of its name.
+    ///
+    /// - Parameter unknownTotals: number of downloads whose complete length is not known.
     public init(
         open: Int,
         paused: Int = 0,
@@ -81,11 +83,11 @@ public struct DownloadSummary: Sendable, Hashable, Codable {
 }
 
 /// The summary of one group.
-public struct GroupSummary: Sendable, Hashable {
+package struct GroupSummary: Sendable, Hashable {
     /// The name of the group; `nil` for the downloads without a group.
-    public let group: String?
+    package let group: String?
     /// Number, bytes and progress of the group's downloads.
-    public let summary: DownloadSummary
+    package let summary: DownloadSummary
 
     package init(group: String?, summary: DownloadSummary) {
         self.group = group

@@ -54,10 +54,6 @@ public struct SourceQuery: Sendable, Hashable {
     public let id: DownloadID
     /// The application's name for the download: ``DownloadRequest/key``.
     public let key: String?
-    /// ``DownloadRequest/group`` of the download; `nil` if it has none.
-    public let group: String?
-    /// ``DownloadRequest/owner`` of the download; `nil` if it has none.
-    public let owner: String?
     /// The application's own data: ``DownloadRequest/metadata``.
     public let metadata: DownloadRequest.Metadata?
     /// The last URL; `nil` when there was none.
@@ -69,16 +65,12 @@ public struct SourceQuery: Sendable, Hashable {
     public init(
         id: DownloadID,
         key: String? = nil,
-        group: String? = nil,
-        owner: String? = nil,
         metadata: DownloadRequest.Metadata? = nil,
         url: URL? = nil,
         reason: Reason = .noneYet
     ) {
         self.id = id
         self.key = key
-        self.group = group
-        self.owner = owner
         self.metadata = metadata
         self.url = url
         self.reason = reason

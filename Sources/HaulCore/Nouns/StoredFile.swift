@@ -1,4 +1,4 @@
-public import Foundation
+package import Foundation
 
 /// The state of a finished file, compared with the record of its download.
 public enum FileState: String, Sendable, Hashable, Codable, CaseIterable {
@@ -19,22 +19,27 @@ public struct StoredFile: Sendable, Hashable, Identifiable {
     /// Length of the file in bytes when its download was completed.
     public let bytes: Int64
     /// When the download was completed; `nil` if the record does not say.
-    public let finishedAt: Date?
+    package let finishedAt: Date?
     /// The state of the file when this value was made.
     public let state: FileState
+    /// The error of examining the file, which then counts as ``FileState/changed``, or of deleting it; `nil` without
+    /// one.
+    public package(set) var error: DownloadError?
 
     package init(
         id: DownloadID = DownloadID(),
         path: String,
         bytes: Int64,
         finishedAt: Date? = nil,
-        state: FileState = .unchanged
+        state: FileState = .unchanged,
+        error: DownloadError? = nil
     ) {
         self.id = id
         self.path = path
         self.bytes = bytes
         self.finishedAt = finishedAt
         self.state = state
+        self.error = error
     }
 }
 
@@ -62,28 +67,15 @@ package struct StoredBytes: Sendable, Hashable {
 
 /// The result of removing finished files.
 public struct CacheRemoval: Sendable, Hashable {
-    /// A file that was kept, together with its record.
-    public struct Left: Sendable, Hashable {
-        /// The file that was kept.
-        public let file: StoredFile
-        /// The error of examining or deleting the file. `nil` if Haul may not delete it: the path has another file, or
-        /// the file was modified (``FileState/changed``).
-        public let error: DownloadError?
-
-        package init(file: StoredFile, error: DownloadError?) {
-            self.file = file
-            self.error = error
-        }
-    }
-
     /// Files whose records were removed. The files were deleted too, if the call asked for that.
     public package(set) var removed: [StoredFile] = []
-    /// Files that were kept, with their records.
-    public package(set) var left: [Left] = []
+    /// Files that were kept, with their records. Each has the ``StoredFile/error`` of examining or deleting it. Without
+    /// an error Haul may not delete it: the path has another file, or the file was modified (``FileState/changed``).
+    public package(set) var left: [StoredFile] = []
     /// Bytes of the deleted files.
     public package(set) var freedBytes: Int64 = 0
 
-    package init(removed: [StoredFile] = [], left: [Left] = [], freedBytes: Int64 = 0) {
+    package init(removed: [StoredFile] = [], left: [StoredFile] = [], freedBytes: Int64 = 0) {
         self.removed = removed
         self.left = left
         self.freedBytes = freedBytes

@@ -109,9 +109,8 @@ extension DownloadRequest {
         method: Method = .get,
         headers: [String: String] = [:],
         suggestedName: String? = nil,
-        mirrors: [Metalink.Source] = [],
+        mirrorURLs: [URL] = [],
         checksum: Checksum? = nil,
-        pieces: PieceHashes? = nil,
         size: Int64? = nil,
         bytesPerSecond: Int64? = nil,
         maxConnections: Int? = nil,
@@ -140,8 +139,8 @@ extension DownloadRequest {
             guard let field = HeaderField(name, value) else { throw .isNoHeader(name) }
             self.headers.append(field)
         }
-        (self.method, self.suggestedName, self.mirrors) = (method, suggestedName, mirrors)
-        (self.checksum, self.pieces, self.size) = (checksum, pieces, size)
+        (self.method, self.suggestedName, self.mirrorURLs) = (method, suggestedName, mirrorURLs)
+        (self.checksum, self.size) = (checksum, size)
         (self.bytesPerSecond, self.maxConnections) = (bytesPerSecond, maxConnections)
         (self.initialConnections, self.onConflict) = (initialConnections, onConflict)
         (self.failsOnChange, self.resumesUnverified, self.adopts) = (failsOnChange, resumesUnverified, adopts)

@@ -63,8 +63,9 @@ public struct Timetable: Sendable, Hashable {
 
     /// Parses a timetable.
     ///
-    /// - Throws: ``TimetableError`` when the text does not have the format above.
-    public init(_ text: String) throws(TimetableError) {
+    /// - Throws: ``DownloadError`` with code ``DownloadError/Code/invalidTimetable`` when the text does not have the
+    ///   format above. The message quotes the invalid part and states the expected form.
+    public init(_ text: String) throws(DownloadError) {
         self.init(try TimetableParser.entries(text))
     }
 
@@ -163,19 +164,6 @@ extension Timetable: CustomStringConvertible {
     private static func twoDigits(_ number: Int) -> String { (number < 10 ? "0" : "") + String(number) }
 }
 
-/// Encoded as its text.
-extension Timetable: Codable {
-    /// Decodes a text and parses it.
-    ///
-    /// - Throws: ``TimetableError``, or `DecodingError` when the value is not a text.
-    public init(from decoder: any Decoder) throws {
-        try self.init(String(from: decoder))
-    }
-
-    /// Encodes ``description``.
-    ///
-    /// - Throws: `EncodingError`.
-    public func encode(to encoder: any Encoder) throws {
-        try description.encode(to: encoder)
-    }
+extension Timetable: Codable, CodedAsText {
+    package init(text: String, from decoder: any Decoder) throws { try self.init(text) }
 }

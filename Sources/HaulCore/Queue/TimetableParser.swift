@@ -1,18 +1,10 @@
-/// Error for a text that is not a valid ``Timetable``.
-public struct TimetableError: Error, Sendable, Hashable, CustomStringConvertible {
-    /// A sentence that quotes the invalid part and states the expected form.
-    public let message: String
-    /// The ``message``.
-    public var description: String { message }
-}
-
 /// Parses the entries of a ``Timetable``.
 enum TimetableParser {
     /// - Returns: at least one entry.
-    static func entries(_ text: String) throws(TimetableError) -> [Timetable.Entry] {
+    static func entries(_ text: String) throws(DownloadError) -> [Timetable.Entry] {
         let words = text.split { $0.isWhitespace || $0 == ";" }
         guard let first = words.first else {
-            throw TimetableError(message: "The timetable is empty: write a rate, as 2M, or entries, as 08:00,512k.")
+            throw invalid("The timetable is empty: write a rate, as 2M, or entries, as 08:00,512k.")
         }
         if words.count == 1, !first.contains(",") {
             return [.init(weekday: nil, hour: 0, minute: 0, rule: try rule(first, in: first))]
@@ -34,10 +26,10 @@ enum TimetableParser {
         }
     }
 
-    private static func entry(_ word: Substring) throws(TimetableError) -> Timetable.Entry {
+    private static func entry(_ word: Substring) throws(DownloadError) -> Timetable.Entry {
         let parts = word.split(separator: ",", omittingEmptySubsequences: false)
         guard parts.count == 2 else {
-            throw TimetableError(message: "\(quoted(word)) is not a time, a comma and a rate, as 08:00,512k.")
+            throw invalid("\(quoted(word)) is not a time, a comma and a rate, as 08:00,512k.")
         }
         let when = parts[0].split(separator: "-", maxSplits: 1, omittingEmptySubsequences: false)
         let (hour, minute) = try time(when[when.count - 1], in: word)
@@ -49,28 +41,28 @@ enum TimetableParser {
         )
     }
 
-    private static func weekday(_ text: Substring, in word: Substring) throws(TimetableError) -> Timetable.Weekday {
+    private static func weekday(_ text: Substring, in word: Substring) throws(DownloadError) -> Timetable.Weekday {
         let name = text.lowercased()
         let day = Timetable.Weekday.allCases.first {
             let full = self.name($0).lowercased()
             return name == full || name == full.prefix(3)
         }
         guard let day else {
-            throw TimetableError(
-                message: "\(quoted(text)) in \(quoted(word)) is no day of the week: write Mon, or Monday."
+            throw invalid(
+                "\(quoted(text)) in \(quoted(word)) is no day of the week: write Mon, or Monday."
             )
         }
         return day
     }
 
-    private static func time(_ text: Substring, in word: Substring) throws(TimetableError) -> (hour: Int, minute: Int) {
+    private static func time(_ text: Substring, in word: Substring) throws(DownloadError) -> (hour: Int, minute: Int) {
         let parts = text.split(separator: ":", omittingEmptySubsequences: false)
         guard parts.count == 2, let hour = number(parts[0], digits: 1...2),
             let minute = number(parts[1], digits: 2...2),
             hour < 24, minute < 60
         else {
-            throw TimetableError(
-                message: "\(quoted(text)) in \(quoted(word)) is no time of day: write it from 00:00 to 23:59."
+            throw invalid(
+                "\(quoted(text)) in \(quoted(word)) is no time of day: write it from 00:00 to 23:59."
             )
         }
         return (hour, minute)
@@ -82,7 +74,7 @@ enum TimetableParser {
         return Int(text)
     }
 
-    private static func rule(_ text: Substring, in word: Substring) throws(TimetableError) -> Timetable.Rule {
+    private static func rule(_ text: Substring, in word: Substring) throws(DownloadError) -> Timetable.Rule {
         switch text.lowercased() {
         case "off": return .closed
         case "unlimited": return .open(bytesPerSecond: nil)
@@ -90,23 +82,24 @@ enum TimetableParser {
         }
         let place = text == word ? "" : " in \(quoted(word))"
         if text.contains(":") {
-            throw TimetableError(
-                message: "\(quoted(text))\(place) is not one rate: write that of downloading alone, as 512k."
+            throw invalid(
+                "\(quoted(text))\(place) is not one rate: write that of downloading alone, as 512k."
             )
         }
         guard let rate = ByteCount(String(text)) else {
-            throw TimetableError(
-                message:
-                    "\(quoted(text))\(place) is no rate: write bytes a second, as 512k or 2MiB, or off, or unlimited."
+            throw invalid(
+                "\(quoted(text))\(place) is no rate: write bytes a second, as 512k or 2MiB, or off, or unlimited."
             )
         }
         guard rate.bytes > 0 else {
-            throw TimetableError(
-                message: "\(quoted(text))\(place) may mean two things: write off for nothing, unlimited for no limit."
+            throw invalid(
+                "\(quoted(text))\(place) may mean two things: write off for nothing, unlimited for no limit."
             )
         }
         return .open(bytesPerSecond: rate.bytes)
     }
+
+    private static func invalid(_ sentence: String) -> DownloadError { DownloadError(.invalidTimetable, sentence) }
 
     /// Quotes at most the first 40 characters of a text.
     private static func quoted(_ text: Substring) -> String {

@@ -76,16 +76,13 @@ extension DownloadRequest {
     }
 }
 
-extension DownloadRequest.Stream {
-    private enum CodingKeys: String, CodingKey {
+extension DownloadRequest.Stream: CodedByKeys {
+    package enum Keys: String, CodingKey {
         case keepsPlaylist, variant, audio, subtitles, container, allowsGaps, liveSeconds, liveStart
     }
 
-    /// Decodes what ``encode(to:)`` wrote. An option that is absent has its default.
-    ///
-    /// - Throws: `DecodingError`.
-    public init(from decoder: any Decoder) throws {
-        let values = try decoder.container(keyedBy: CodingKeys.self)
+    /// An option that is absent has its default.
+    package init(values: KeyedDecodingContainer<Keys>) throws {
         keepsPlaylist = try values.decodeIfPresent(Bool.self, forKey: .keepsPlaylist) ?? false
         variant = try values.decodeIfPresent(String.self, forKey: .variant)
         audio = try values.decodeIfPresent(String.self, forKey: .audio)
@@ -97,10 +94,7 @@ extension DownloadRequest.Stream {
     }
 
     /// Encodes the options that differ from their defaults.
-    ///
-    /// - Throws: `EncodingError`.
-    public func encode(to encoder: any Encoder) throws {
-        var values = encoder.container(keyedBy: CodingKeys.self)
+    package func write(to values: inout KeyedEncodingContainer<Keys>, keepsSecrets: Bool) throws {
         if keepsPlaylist { try values.encode(true, forKey: .keepsPlaylist) }
         try values.encodeIfPresent(variant, forKey: .variant)
         try values.encodeIfPresent(audio, forKey: .audio)

@@ -14,7 +14,7 @@ extension ResourceDescription {
             /// Codecs as the playlist names them (RFC 6381).
             public let codecs: [String]
             /// One line for people: `1280x720, 4.10 Mbit/s, avc1.64001f`.
-            public let text: String
+            package let text: String
             /// Whether a download without a choice takes this variant.
             public let isBest: Bool
         }

@@ -99,8 +99,7 @@ extension SourceQuery: Masked {
         Mirror(
             masked: self,
             [
-                "id": id, "key": key, "group": group, "owner": owner, "metadata": metadata, "url": url,
-                "reason": reason,
+                "id": id, "key": key, "metadata": metadata, "url": url, "reason": reason,
             ]
         )
     }

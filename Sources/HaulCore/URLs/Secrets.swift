@@ -7,7 +7,7 @@ package import Foundation
 /// is told to keep them.
 extension CodingUserInfoKey {
     /// Encodes URLs and header fields unmasked, with passwords and tokens, if `encoder.userInfo` has `true` for this
-    /// key. Without this key, ``DownloadRequest``, ``DownloadSnapshot``, ``Metalink/Source`` and ``HeaderField`` are
+    /// key. Without this key, ``DownloadRequest``, ``DownloadSnapshot``, ``CompletedDownload`` and ``HeaderField`` are
     /// encoded with URLs as ``Foundation/URL/masked`` and with `***` in place of the values of header fields.
     ///
     /// ```swift

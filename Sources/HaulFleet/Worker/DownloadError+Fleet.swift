@@ -13,8 +13,9 @@ extension DownloadError {
             .failed(failure, isRetryable: true, retryAfter: retryAfter)
         case .refusedByServer:
             .failed(failure, isRetryable: Self.isTemporary(status), retryAfter: retryAfter)
-        case .invalidURL, .unsupportedScheme, .invalidMetalink, .invalidChecksum, .invalidHeader, .invalidDestination,
-            .addressDenied, .tooManyRedirects, .insecureRedirect, .unexpectedWebPage, .nameTooLong, .fileExists,
+        case .invalidURL, .unsupportedScheme, .invalidMetalink, .invalidChecksum, .invalidHeader, .invalidTimetable,
+            .invalidDestination, .addressDenied, .tooManyRedirects, .insecureRedirect, .unexpectedWebPage, .nameTooLong,
+            .fileExists,
             .alreadyAdded, .invalidStream, .protectedStream, .incompleteStream, .programMissing,
             .notFound:
             .failed(failure, isRetryable: false, retryAfter: nil)

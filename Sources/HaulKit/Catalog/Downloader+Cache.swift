@@ -12,7 +12,7 @@ extension Downloader {
         filter.states = [.completed]
         return await engine.files.look(
             at: try await store.list(engine.reader.condition(try await engine.reader.resolved(filter)))
-        ).map(\.file)
+        )
     }
 
     func storedBytes() async throws(DownloadError) -> StoredBytes {
@@ -100,8 +100,8 @@ extension Downloader {
             filter.ended = .distantPast..<date
             let (rows, count) = try await downloader.store.page(downloader.engine.reader.condition(filter))
             var page = CacheRemoval()
-            for found in await downloader.engine.files.look(at: rows) {
-                await downloader.removeFile(of: found, deletingFiles, &page)
+            for file in await downloader.engine.files.look(at: rows) {
+                await downloader.removeFile(file, deletingFiles, &page)
             }
             let completed = StoreCondition.ids(page.removed.map(\.id)).only([.completed])
             let removed = try await downloader.store.removeRows(completed, isListed: downloader.broadcast.isHeard)
@@ -118,24 +118,23 @@ extension Downloader {
 
     /// Adds the file to the removed files of `page` or to those that are left. Deletes an unchanged file if
     /// `deletingFiles` is set.
-    private func removeFile(
-        of found: FinishedFiles.Found,
-        _ deletingFiles: Bool,
-        _ page: inout CacheRemoval
-    ) async {
-        let file = found.file
+    private func removeFile(_ file: StoredFile, _ deletingFiles: Bool, _ page: inout CacheRemoval) async {
         guard deletingFiles else { return page.removed.append(file) }
-        if let error = found.error { return page.left.append(.init(file: file, error: error)) }
+        guard file.error == nil else { return page.left.append(file) }
         switch file.state {
         case .missing: page.removed.append(file)
-        case .changed: page.left.append(.init(file: file, error: nil))
+        case .changed: page.left.append(file)
         case .unchanged:
             let disk = disk
             do throws(DownloadError) {
                 try await services.onDisk { () throws(DiskError) in try disk.remove(file.path) }
                 page.removed.append(file)
                 page.freedBytes = page.freedBytes.addingClamped(file.bytes)
-            } catch { page.left.append(.init(file: file, error: error)) }
+            } catch {
+                var file = file
+                file.error = error
+                page.left.append(file)
+            }
         }
     }
 }

@@ -14,13 +14,13 @@ extension Downloader {
     /// Returns a handle of a group, which may have no downloads yet.
     public nonisolated func group(_ name: String) -> DownloadGroup { DownloadGroup(name: name, downloader: self) }
 
-    /// Returns the groups with their summaries, by name. The downloads without a group come first. Speeds are not
-    /// included: ``DownloadSummary/bytesPerSecond`` is 0.
+    /// Returns the groups with their summaries, by name. The downloads without a group come first, as group `nil`.
+    /// Speeds are not included: ``DownloadSummary/bytesPerSecond`` is 0.
     ///
     /// - Throws: ``DownloadError`` with the code ``DownloadError/Code/storeFailed`` or ``DownloadError/Code/shutDown``.
-    public func groups() async throws(DownloadError) -> [GroupSummary] {
+    public func groups() async throws(DownloadError) -> [(group: String?, summary: DownloadSummary)] {
         try checkIsOpen()
-        return try await store.groups()
+        return try await store.groups().map { ($0.group, $0.summary) }
     }
 
     /// Returns the number, bytes and progress of the downloads that match a filter. Its offset and limit are ignored.

@@ -6,12 +6,6 @@ internal import Foundation
 final class FinishedFiles {
     private static let filesAtOnce = 256
 
-    struct Found: Sendable {
-        var file: StoredFile
-        /// Reason why the file could not be examined.
-        var error: DownloadError?
-    }
-
     private let services: EngineServices
     private let reader: CatalogReader
 
@@ -33,7 +27,7 @@ final class FinishedFiles {
         while left > 0 {
             filter.limit = min(left, Self.filesAtOnce)
             let page = try await services.store.page(reader.condition(filter))
-            missing += await look(at: page.rows).map(\.file).filter { $0.state != .unchanged }
+            missing += await look(at: page.rows).filter { $0.state != .unchanged }
             if page.count < filter.limit ?? 0 { break }
             filter.offset += page.count
             left -= page.count
@@ -42,7 +36,7 @@ final class FinishedFiles {
     }
 
     /// Compares the files of rows with the disk.
-    func look(at rows: [DownloadStore.Listed], isolation: isolated (any Actor)? = #isolation) async -> [Found] {
+    func look(at rows: [DownloadStore.Listed], isolation: isolated (any Actor)? = #isolation) async -> [StoredFile] {
         let disk = services.disk
         return await services.runBlocking {
             rows.map { row in
@@ -51,14 +45,14 @@ final class FinishedFiles {
                 do throws(DiskError) { state = try row.record.fileState(on: disk) } catch {
                     failure = DownloadError(error)
                 }
-                let file = StoredFile(
+                return StoredFile(
                     id: row.id,
                     path: row.record.finalPath ?? "",
                     bytes: row.record.finished?.size ?? row.record.total ?? 0,
                     finishedAt: row.record.finishedAt,
-                    state: state
+                    state: state,
+                    error: failure
                 )
-                return Found(file: file, error: failure)
             }
         }
     }

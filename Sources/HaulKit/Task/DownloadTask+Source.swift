@@ -34,8 +34,6 @@ extension DownloadTask {
         let query = SourceQuery(
             id: self.id,
             key: record.request.key,
-            group: record.request.group,
-            owner: record.request.owner,
             metadata: record.request.metadata,
             url: reason == .noneYet ? nil : machine.settings.url,
             reason: reason

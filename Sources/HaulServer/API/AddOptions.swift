@@ -131,7 +131,7 @@ struct ItemReader {
         do throws(DownloadError) {
             try request.stream?.check()
             if let checksum { request.checksum = try DownloadRequest.Checksum(checksum) }
-            for mirror in mirrors { request.mirrors.append(Metalink.Source(try mirror.downloadURL())) }
+            for mirror in mirrors { request.mirrorURLs.append(try mirror.downloadURL()) }
         } catch { throw Problem(error) }
     }
 }

@@ -118,7 +118,7 @@ struct DaemonSetting: Sendable {
             return { $0[keyPath: path] = flag }
         case (.timetable(let path), .string(let text)):
             let timetable: Timetable?
-            do throws(TimetableError) { timetable = text.isEmpty ? nil : try Timetable(text) } catch {
+            do throws(DownloadError) { timetable = text.isEmpty ? nil : try Timetable(text) } catch {
                 throw Problem(.unprocessableContent, "invalidField", "\(name): \(error.message)")
             }
             return { $0[keyPath: path] = timetable }

@@ -29,7 +29,7 @@ package struct DownloadDetails: Codable, Sendable {
         finalURL = snapshot.finalURL?.masked
         // Hides the values, which may be secret; the names show which fields are sent.
         headers = Dictionary(request.headers.map { ($0.name, "***") }, uniquingKeysWith: { first, _ in first })
-        mirrors = request.mirrors.map(\.url.masked)
+        mirrors = request.mirrorURLs.map(\.masked)
         checksum = request.checksum?.description
         speedLimit = request.bytesPerSecond
         segments = snapshot.connections.map { connection in

@@ -164,12 +164,12 @@ struct TimetableTests {
         ("Mon-Fri-08:00,1M", "“Fri-08:00” in “Mon-Fri-08:00,1M” is no time of day: write it from 00:00 to 23:59."),
     ])
     func nonsenseIsToldInASentence(_ text: String, _ sentence: String) {
-        let error = #expect(throws: TimetableError.self) { try Timetable(text) }
+        let error = #expect(throws: DownloadError.self) { try Timetable(text) }
         #expect(error?.message == sentence && error?.description == sentence)
     }
 
     @Test func aLongTextIsNotRepeatedWhole() {
-        let error = #expect(throws: TimetableError.self) { try Timetable(String(repeating: "x", count: 100_000)) }
+        let error = #expect(throws: DownloadError.self) { try Timetable(String(repeating: "x", count: 100_000)) }
         #expect((error?.message.count ?? .max) < 200)
     }
 

@@ -15,16 +15,8 @@ struct URLConvertibleTests {
             #expect(try await one.result().path == rig.folder + "/a")
             let shortest = try await rig.downloader.download(text, to: rig.folder)
             #expect(shortest.id == one.id)
-            let results = await rig.downloader.add([url, "", components, "ftp://h/x"], to: rig.folder)
-            #expect(results.count == 4)
-            #expect(try await results[0].get().result().path == rig.folder + "/b")
-            #expect(throws: DownloadError.self) { try results[1].get() }
-            #expect(try await results[2].get().result().path == rig.folder + "/c")
-            let refused = #expect(throws: DownloadError.self) { try results[3].get() }
-            #expect(refused?.code == .unsupportedScheme)
-            await rig.downloader.shutDown()
-            let late = await rig.downloader.add([url], to: rig.folder)
-            #expect(#expect(throws: DownloadError.self) { try late[0].get() }?.code == .shutDown)
+            #expect(try await rig.downloader.download(url, to: rig.folder).result().path == rig.folder + "/b")
+            #expect(try await rig.downloader.download(components, to: rig.folder).result().path == rig.folder + "/c")
         }
     }
 
@@ -41,13 +33,13 @@ struct URLConvertibleTests {
         (full.key, full.group, full.owner) = ("k", "g", "o")
         full.metadata = try DownloadRequest.Metadata(["a": 1])
         (full.priority, full.startsPaused, full.onDuplicate) = (3, true, .refuse)
-        full.mirrors = [Metalink.Source(url)]
+        full.mirrorURLs = [url]
         let made = try DownloadRequest(
             "https://h.example/a",
             to: destination,
             headers: ["B": "2", "A": "1"],
             suggestedName: "n",
-            mirrors: [Metalink.Source(url)],
+            mirrorURLs: [url],
             checksum: full.checksum,
             size: 5,
             bytesPerSecond: 6,

@@ -339,6 +339,7 @@ export const zh = {
     "error.invalidMetalink": "无法读取 Metalink 文档。",
     "error.invalidChecksum": "无法识别校验和。",
     "error.invalidHeader": "请求头字段无效。",
+    "error.invalidTimetable": "时间表无效。",
     "error.invalidDestination": "不能使用这个文件名。",
     "error.nameNotResolved": "找不到服务器地址。",
     "error.connectionFailed": "无法连接到服务器。",

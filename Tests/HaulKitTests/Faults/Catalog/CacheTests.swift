@@ -79,7 +79,7 @@ struct CacheTests {
             #expect(try await rig.downloader.files.removeFinished(olderThan: .seconds(3600)) == CacheRemoval())
             let result = try await rig.downloader.files.removeFinished(olderThan: .zero)
             #expect(result.removed.map(\.id) == [downloads[0].id, downloads[1].id])
-            #expect(result.left.map(\.file.state) == [.changed] && result.left.allSatisfy { $0.error == nil })
+            #expect(result.left.map(\.state) == [.changed] && result.left.allSatisfy { $0.error == nil })
             #expect(result.freedBytes == Int64(content.count))
             #expect(try rig.names() == ["changed"])
             #expect(try await rig.downloader.list().map(\.id) == [downloads[2].id])
