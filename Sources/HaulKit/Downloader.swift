@@ -156,8 +156,8 @@ public actor Downloader {
     ///
     /// Downloads that ran are queued again when their store is next opened. Every run, also that of a paused download,
     /// ends with ``DownloadError/Code/shutDown``, and event sequences end. Deliveries to hooks have
-    /// ``HookLimits/shutDownTime`` to end. With ``Downloader/Configuration/Storage/isInMemory``, unfinished downloads
-    /// are cancelled first.
+    /// ``Configuration/Hooks/shutDownTime`` to end. With ``Downloader/Configuration/Storage/isInMemory``, unfinished
+    /// downloads are cancelled first.
     ///
     /// After the shutdown another downloader may own the store: every call that can throw throws
     /// ``DownloadError/Code/shutDown``, and every other call does nothing. ``Download/snapshot`` and
@@ -199,7 +199,7 @@ public actor Downloader {
         broadcast.close()
         scheduler.idle.giveUp(.isShutDown)
         await store.flush()
-        await notifications.hooks.finish(within: configuration.hooks.limits.shutDownTime)
+        await notifications.hooks.finish(within: configuration.hooks.shutDownTime)
         await readers.shutDown()
         await store.close()
     }

@@ -41,7 +41,7 @@ struct HookOptions: ParsableArguments {
     }
 
     func apply(to configuration: inout Downloader.Configuration) {
-        if let hookTimeout { configuration.hooks.limits.commandTime = .seconds(hookTimeout.value) }
+        if let hookTimeout { configuration.hooks.commandTime = .seconds(hookTimeout.value) }
     }
 
     func hooks() throws -> [Downloader.Hook] {

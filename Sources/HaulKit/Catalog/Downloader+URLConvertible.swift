@@ -29,22 +29,4 @@ extension Downloader {
     {
         try await add(DownloadRequest(source, to: .folder(folder)))
     }
-
-    /// Adds many downloads into a folder, as ``add(_:)-([DownloadRequest])`` does.
-    ///
-    /// - Returns: a handle or an error for each source, in order. A source that has no URL fails alone
-    ///   (``DownloadError/Code/invalidURL``); after ``Downloader/shutDown()`` each of the others fails with
-    ///   ``DownloadError/Code/shutDown``.
-    public func add(_ sources: [any DownloadRequest.URLConvertible], to folder: String) async -> [Result<
-        Download, DownloadError
-    >] {
-        let requests: [Result<DownloadRequest, DownloadError>] = sources.map { source in
-            Result { () throws(DownloadError) in try DownloadRequest(source, to: .folder(path: folder)) }
-        }
-        // Sources without a URL are left out here, and keep their errors below.
-        var added = await add(requests.compactMap { try? $0.get() }).makeIterator()
-        return requests.map { request in
-            request.flatMap { _ in added.next() ?? .failure(DownloadError.isShutDown) }
-        }
-    }
 }

@@ -42,8 +42,8 @@ extension Downloader.Configuration {
         /// Proxies for `http` and `https` URLs. Default: none; ``ProxySettings/environment(_:)`` reads the usual
         /// variables.
         public var proxies = ProxySettings.direct
-        /// User names and passwords by host. `nil`, the default: none. ``Netrc/init(contentsOfFile:)`` reads a file.
-        /// Check ``Netrc/isReadableByOthers``: the downloader does not check the file's permissions.
+        /// User names and passwords by host. `nil`, the default: none. ``Netrc/init(contentsOfFile:)`` reads a file,
+        /// whose permissions the application has to check.
         public var netrc: Netrc? {
             get { assignedNetrc.value }
             set { assignedNetrc = Assigned(newValue) }

@@ -7,8 +7,13 @@ extension Downloader.Configuration {
     public struct Hooks: Sendable {
         /// Programs, webhooks and desktop notifications to run when downloads start and end. Default: none.
         public var actions: [Downloader.Hook] = []
-        /// Time and number limits of ``actions``.
-        public var limits = HookLimits()
+        /// Time limit of a program. After it the program and its child processes get SIGTERM, and SIGKILL three seconds
+        /// later. Default: 60 s.
+        public var commandTime = Duration.seconds(60)
+        /// Time that ``Downloader/shutDown()`` gives to deliveries that run or wait. Default: 10 s.
+        public var shutDownTime = Duration.seconds(10)
+        /// Further limits of ``actions``.
+        package var limits = HookLimits()
         /// Shows the notifications of ``Downloader/Hook/desktopNotification(on:)``. `nil`, the default: no notification
         /// is shown. The product `HaulDesktop` shows them on the desktop of this user: `import HaulDesktop` and
         /// `configuration.useDesktopServices()`.

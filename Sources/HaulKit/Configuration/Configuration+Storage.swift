@@ -61,8 +61,7 @@ extension Downloader.Configuration {
         ///   this group that can be changed, except ``keepsFinishedRecords``.
         /// - Not remembered: hooks and proxies, which may hold secrets, and the source provider.
         ///
-        /// A remembered value that cannot be read is ignored, and logged at `debug`. ``Downloader/forgetSettings()``
-        /// forgets all.
+        /// A remembered value that cannot be read is ignored, and logged at `debug`.
         public var remembersSettings = false
         /// Called with the path of the store's file when another program has kept the file locked for some seconds. The
         /// downloader goes on waiting for some more.

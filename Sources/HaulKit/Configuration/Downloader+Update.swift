@@ -17,9 +17,9 @@ extension Downloader {
     /// Settings that are read only when a downloader opens keep their values, and the call returns their paths:
     /// `network.monitor`, `meter`, `cookies`, `collectsCookies` and `certificateAuthorities`; `storage.name`,
     /// `stateFolder`, `isInMemory`, `movingRoot`, `restoration`, `resumesAtStart` and `remembersSettings`;
-    /// `hooks.limits` and `notifier`; `telemetry.metrics` and `logger`. All other settings apply when the call returns;
-    /// each setting says when a change applies to downloads that already run. If fewer downloads may run now, those
-    /// that run continue. Downloads that may not run at all now are held.
+    /// `hooks.commandTime`, `shutDownTime` and `notifier`; `telemetry.metrics` and `logger`. All other settings apply
+    /// when the call returns; each setting says when a change applies to downloads that already run. If fewer downloads
+    /// may run now, those that run continue. Downloads that may not run at all now are held.
     ///
     /// If the hooks change, pending deliveries of the former hooks are completed. Ends before this call then do not
     /// count for ``HookEvent/groupEnded`` and ``HookEvent/allCompleted``.
@@ -83,7 +83,7 @@ extension Downloader {
     /// until the downloader is opened again.
     ///
     /// - Throws: ``DownloadError`` with code ``DownloadError/Code/storeFailed`` or ``DownloadError/Code/shutDown``.
-    public func forgetSettings() async throws(DownloadError) {
+    package func forgetSettings() async throws(DownloadError) {
         try checkIsOpen()
         try await store.forgetSettings()
     }

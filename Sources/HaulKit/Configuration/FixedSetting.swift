@@ -26,8 +26,10 @@ extension Downloader.Configuration {
         case resumesAtStart = "storage.resumesAtStart"
         /// ``Storage/remembersSettings``.
         case remembersSettings = "storage.remembersSettings"
-        /// ``Hooks/limits``.
-        case hookLimits = "hooks.limits"
+        /// ``Hooks/commandTime``.
+        case commandTime = "hooks.commandTime"
+        /// ``Hooks/shutDownTime``.
+        case shutDownTime = "hooks.shutDownTime"
         /// ``Hooks/notifier``.
         case notifier = "hooks.notifier"
         /// ``Telemetry/metrics``.
@@ -46,6 +48,7 @@ extension Downloader.Configuration {
         network.otherDescriptors = other.network.otherDescriptors
         network.admission = other.network.admission
         network.idleTimeout = other.network.idleTimeout
+        hooks.limits = other.hooks.limits
         storage.onStoreWait = other.storage.onStoreWait
         storage.onOddRow = other.storage.onOddRow
         storage.onStoreFailure = other.storage.onStoreFailure
@@ -67,7 +70,8 @@ extension Downloader.Configuration {
         case .restoration: keep(\.storage.restoration, of: other)
         case .resumesAtStart: keep(\.storage.resumesAtStart, of: other)
         case .remembersSettings: keep(\.storage.remembersSettings, of: other)
-        case .hookLimits: keep(\.hooks.limits, of: other)
+        case .commandTime: keep(\.hooks.commandTime, of: other)
+        case .shutDownTime: keep(\.hooks.shutDownTime, of: other)
         case .notifier: keep(\.hooks.assignedNotifier, of: other)
         case .metrics: keep(\.telemetry.assignedMetrics, of: other)
         case .logger: keep(\.telemetry.assignedLogger, of: other)

@@ -100,7 +100,7 @@ extension DownloadEvent {
 
 extension DownloadOutcome {
     /// The outcome as a `Result`; a cancelled run becomes an error with the code ``DownloadError/Code/cancelled``.
-    public var result: Result<CompletedDownload, DownloadError> {
+    package var result: Result<CompletedDownload, DownloadError> {
         switch self {
         case .completed(let completed): .success(completed)
         case .failed(let error): .failure(error)

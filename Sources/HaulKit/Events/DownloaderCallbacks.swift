@@ -48,15 +48,19 @@ extension DownloaderCallbacks: DownloadCallbackSource {
     public var callbacks: DownloaderCallbacks { self }
 }
 
-extension DownloadGroup: DownloadCallbackSource {
-    /// A new chain for the downloads of this group. After ``Downloader/shutDown()`` it gets no events.
+/// A source with events of its own.
+package protocol DownloadEventSource: DownloadCallbackSource {
+    var events: DownloaderEvents { get }
+}
+
+extension DownloadEventSource {
+    /// A new chain for the downloads of this source. After ``Downloader/shutDown()`` it gets no events.
     public var callbacks: DownloaderCallbacks { DownloaderCallbacks(events) }
 }
 
-extension Downloader: DownloadCallbackSource {
-    /// A new chain for all downloads. After ``shutDown()`` it gets no events.
-    public nonisolated var callbacks: DownloaderCallbacks { DownloaderCallbacks(events) }
-}
+extension DownloadGroup: DownloadCallbackSource, DownloadEventSource {}
+
+extension Downloader: DownloadCallbackSource, DownloadEventSource {}
 
 extension DownloadCallbackSource {
     /// Calls back on the main actor whenever state or progress of a download changes.

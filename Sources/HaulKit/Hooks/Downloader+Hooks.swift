@@ -10,7 +10,7 @@ extension Downloader {
     }
 
     /// Waits until every delivery to hooks is complete: programs have ended, receivers of webhooks have responded.
-    /// ``shutDown()`` also waits, for at most ``HookLimits/shutDownTime``.
+    /// ``shutDown()`` also waits, for at most ``Configuration/Hooks/shutDownTime``.
     ///
     /// - Parameter limit: longest time to wait.
     /// - Returns: `false` if the time was up first. After ``shutDown()`` nothing is left to wait for.

@@ -38,8 +38,8 @@ extension Downloader {
         /// group.
         ///
         /// A value of more than 64 KiB, which a system may not accept, is not set either. The standard streams of the
-        /// program are `/dev/null`, and the program inherits no other open file. After ``HookLimits/commandTime`` the
-        /// program is terminated with its child processes.
+        /// program are `/dev/null`, and the program inherits no other open file. After
+        /// ``Downloader/Configuration/Hooks/commandTime`` the program is terminated with its child processes.
         ///
         /// - Parameter path: path of the program, absolute or relative to the working folder; `PATH` is not searched. A
         ///   script needs a first line that names its interpreter (`#!`).

@@ -1,10 +1,9 @@
 /// Time and number limits of hooks.
-public struct HookLimits: Sendable, Hashable {
+package struct HookLimits: Sendable, Hashable {
     /// Largest number of programs that run at once; others wait. Default: 4.
     package var commandsAtOnce = 4
-    /// Time limit of a program. After it the program and its child processes get SIGTERM, and SIGKILL three seconds
-    /// later. Default: 60 s.
-    public var commandTime = Duration.seconds(60)
+    /// Time limit of a program: ``Downloader/Configuration/Hooks/commandTime``.
+    var commandTime = Duration.seconds(60)
     /// Largest number of waiting deliveries: of all programs together, of all notifications, and of each webhook.
     /// Beyond it the oldest is dropped. Default: 1,000.
     package var mostWaiting = 1000
@@ -13,8 +12,6 @@ public struct HookLimits: Sendable, Hashable {
     /// Number of attempts of a webhook's delivery, and the delays between them. ``RetryPolicy/attempts`` is the
     /// number of attempts that may fail before the last one: 5 by default, with a ``RetryPolicy/base`` of 1 s.
     package var webhookRetry = RetryPolicy()
-    /// Time that ``Downloader/shutDown()`` gives to deliveries that run or wait. Default: 10 s.
-    public var shutDownTime = Duration.seconds(10)
     /// Time for which ``Downloader/finishHooks()`` repeats failed webhooks before a program ends.
     package var finalRetryTime = Duration.seconds(60)
 

@@ -28,7 +28,9 @@ final class HookRunner: Sendable {
 
     /// - Parameter poster: sends the requests of webhooks; `nil` to send none.
     init(_ configuration: Downloader.Configuration, poster: (any WebhookPoster)?, time: EngineClock, seed: UInt64) {
-        limits = configuration.hooks.limits
+        var limits = configuration.hooks.limits
+        limits.commandTime = configuration.hooks.commandTime
+        self.limits = limits
         notifier = configuration.hooks.notifier
         logger = configuration.telemetry.logger
         self.poster = poster

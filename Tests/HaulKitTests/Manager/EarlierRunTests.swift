@@ -219,7 +219,7 @@ struct EarlierRunTests {
             switch way {
             case 0: try await download.pause()
             case 1: try await rig.downloader.pause(.all)
-            case 2: try await rig.downloader.group("g").pause()
+            case 2: try await rig.downloader.pause(.group("g"))
             default: await rig.downloader.shutDown()
             }
             #expect(download.snapshot.receivedBytes == cut)

@@ -92,7 +92,7 @@ struct ListTests {
             let size = TestContent.small.count
             #expect(first.knownTotalBytes == 2 * size)
             #expect(first.receivedBytes >= size)
-            try await rig.downloader.group("first").cancel()
+            try await rig.downloader.cancel(.group("first"))
             let rest = try await rig.downloader.group("first").summary()
             #expect(rest.state == .completed)
             #expect(rest.fraction == 1)

@@ -91,7 +91,7 @@ struct UnknownIDTests {
             #expect(try await rig.downloader.cancel(filter) == 0)
             #expect(try await rig.downloader.remove(filter) == 0)
             try await rig.downloader.setPriority(3, of: filter)
-            #expect(try await rig.downloader.group("none").pause() == 0)
+            #expect(try await rig.downloader.pause(.group("none")) == 0)
             #expect(try await rig.downloader.find(id: DownloadID())?.id == nil)
         }
     }

@@ -66,7 +66,7 @@ public struct ProxySettings: Sendable, Hashable {
     package var exceptions: [String]
 
     /// No proxies.
-    public static let direct = ProxySettings(http: nil, https: nil, exceptions: [])
+    package static let direct = ProxySettings(http: nil, https: nil, exceptions: [])
 
     /// Makes settings from a proxy for each scheme; `nil` to connect directly.
     package init(http: Proxy?, https: Proxy?, exceptions: [String]) {

@@ -1,23 +1,27 @@
-public import Foundation
+package import Foundation
 
 /// Result of salvaging a store that was damaged when a downloader opened it. A new store has the rows that could be
 /// read; the damaged store is kept beside it.
-public struct SalvagedStore: Sendable, Hashable, Codable {
+public struct SalvagedStore: Sendable, Hashable, Codable, CustomStringConvertible {
     /// Path of the damaged store. It is never read again; its log, if it had one, is beside it.
-    public var path: String
+    public let path: String
     /// When the damaged store was set aside.
-    public var date: Date
+    package let date: Date
     /// Number of downloads in the new store.
-    public var kept: Int
+    package let kept: Int
     /// Number of known downloads that could not be read. A page that is damaged beyond recognition may have held more.
-    public var lost: Int
+    package let lost: Int
     /// Names of the lost downloads: the URL without user info and query if it is known, else the id. At most 100.
-    public var names: [String]
+    package let names: [String]
 
     init(path: String, date: Date, _ result: StoreSalvage.Result) {
         (self.path, self.date) = (path, date)
         (kept, lost, names) = (result.kept, result.lost, result.names)
     }
+
+    /// One or two sentences for people: how many downloads could be read, how many are lost, the names of at most three
+    /// of these, and ``path``. Names are URLs without user info and query, or ids.
+    public var description: String { sentence() }
 
     /// Describes the salvage in one or two sentences, with the first `limit` names of lost downloads.
     ///

@@ -53,7 +53,7 @@ struct ImpossibleAnswerFaultTests {
         let url = try #require(URL(string: receiver.url("/hook")))
         try await DownloaderRig.run(
             serving: Self.content.resource(),
-            configure: { $0.hooks.limits.shutDownTime = .zero }
+            configure: { $0.hooks.shutDownTime = .zero }
         ) { rig in
             try await rig.downloader.update { $0.hooks.actions = [.webhook(url, on: [.completed])] }
             try await rig.download()

@@ -110,7 +110,7 @@ struct HookFaultTests {
             let rest = try await add("silent")
             await rest.reaches(cut)
             _ = try await add("a").result()
-            try await rig.downloader.group("g").pause()
+            try await rig.downloader.pause(.group("g"))
             #expect(try await rig.downloader.group("g").result().paused == 1)
         }
         let groups = bodies.filter { $0["event"] as? String == "group-ended" }
