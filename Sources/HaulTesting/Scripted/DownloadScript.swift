@@ -1,4 +1,4 @@
-public import Foundation
+package import Foundation
 public import HaulKit
 internal import Synchronization
 
@@ -17,7 +17,7 @@ public final class DownloadScript: Sendable {
     /// A request that a scripted downloader has sent.
     public struct Request: Sendable, Hashable {
         /// The URL as it was requested.
-        public let url: URL
+        package let url: URL
         /// The application's header fields, in their order.
         public let headers: [HeaderField]
         /// Position of the first requested byte in the file; above 0 when a download is resumed.
@@ -63,8 +63,8 @@ public final class DownloadScript: Sendable {
         state.withLock { $0.entries[key] = responses.isEmpty ? nil : Entry(responses: responses) }
     }
 
-    /// Lets the next part of the present response for a URL arrive (see ``ScriptedResponse/inSteps(_:)``). Steps may
-    /// come before the request. A URL without responses is ignored.
+    /// Lets the next part of the present response for a URL arrive (see ``ScriptedResponse/inSteps(_:every:)``). Steps
+    /// may come before the request. A URL without responses is ignored.
     ///
     /// - Throws: ``HaulKit/DownloadError`` with code ``HaulKit/DownloadError/Code/invalidURL``.
     public func step(_ url: some DownloadRequest.URLConvertible) throws(DownloadError) {
@@ -78,7 +78,7 @@ public final class DownloadScript: Sendable {
     }
 
     /// The requests so far, in the order in which they came.
-    public var requests: [Request] { state.withLock { $0.requests } }
+    package var requests: [Request] { state.withLock { $0.requests } }
 
     /// Waits for the first request for a URL, and returns it. A request that has come already counts.
     ///

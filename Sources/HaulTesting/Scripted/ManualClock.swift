@@ -9,25 +9,13 @@ internal import Synchronization
 /// clock.advance(by: .seconds(30))
 /// ```
 public final class ManualClock: Clock {
-    /// A moment of the clock.
-    public struct Instant: InstantProtocol {
-        /// Time since the clock was made.
-        package let elapsed: Duration
-
-        /// Returns the moment that is later by a duration.
-        public func advanced(by duration: Duration) -> Instant { Instant(elapsed: elapsed + duration) }
-        /// Returns the time from this moment to another one; negative if the other one is earlier.
-        public func duration(to other: Instant) -> Duration { other.elapsed - elapsed }
-        /// Whether a moment is earlier than another one.
-        public static func < (left: Instant, right: Instant) -> Bool { left.elapsed < right.elapsed }
-    }
-
     private struct Sleeper {
-        let deadline: Instant
+        let deadline: ContinuousClock.Instant
         let continuation: CheckedContinuation<Void, any Error>
     }
     private struct State {
-        var now = Instant(elapsed: .zero)
+        /// Time that has passed on this clock.
+        var elapsed = Swift.Duration.zero
         var sleepers: [Int: Sleeper] = [:]
         var lastSleeper = 0
         /// Sleepers that were cancelled before they slept.
@@ -35,21 +23,23 @@ public final class ManualClock: Clock {
     }
     private let state = Mutex(State())
     private let startDate: Date
+    /// The moment at which the clock was made.
+    package let start = ContinuousClock.now
 
     /// Makes a clock that stands still.
     ///
     /// - Parameter startDate: the date at which the clock begins. Timetables and links that expire depend on the date.
     public init(startDate: Date = Date()) { self.startDate = startDate }
 
-    /// The present moment.
-    public var now: Instant { state.withLock { $0.now } }
+    /// The moment at which the clock was made, later by the time that has passed on this clock.
+    public var now: ContinuousClock.Instant { start.advanced(by: state.withLock { $0.elapsed }) }
 
     /// 1 ns.
-    public var minimumResolution: Duration { .nanoseconds(1) }
+    public var minimumResolution: Swift.Duration { .nanoseconds(1) }
 
     /// The date of the clock: the start date plus the time that has passed on this clock.
     package var date: Date {
-        let (seconds, attoseconds) = now.elapsed.components
+        let (seconds, attoseconds) = state.withLock { $0.elapsed }.components
         return startDate.addingTimeInterval(Double(seconds) + Double(attoseconds) * 1e-18)
     }
 
@@ -57,10 +47,11 @@ public final class ManualClock: Clock {
     /// work of these tasks.
     ///
     /// - Parameter duration: the time to move by; a negative one does nothing.
-    public func advance(by duration: Duration) {
+    public func advance(by duration: Swift.Duration) {
         let woken = state.withLock { state in
-            if duration > .zero { state.now = state.now.advanced(by: duration) }
-            let due = state.sleepers.filter { $0.value.deadline <= state.now }
+            if duration > .zero { state.elapsed += duration }
+            let now = start.advanced(by: state.elapsed)
+            let due = state.sleepers.filter { $0.value.deadline <= now }
             for number in due.keys { state.sleepers[number] = nil }
             return due.sorted { ($0.value.deadline, $0.key) < ($1.value.deadline, $1.key) }.map(\.value)
         }
@@ -73,7 +64,7 @@ public final class ManualClock: Clock {
     ///   - deadline: the moment.
     ///   - tolerance: not used.
     /// - Throws: `CancellationError` when the task is cancelled.
-    public func sleep(until deadline: Instant, tolerance: Duration? = nil) async throws {
+    public func sleep(until deadline: ContinuousClock.Instant, tolerance: Swift.Duration? = nil) async throws {
         let number = state.withLock { state in
             state.lastSleeper += 1
             return state.lastSleeper
@@ -83,7 +74,7 @@ public final class ManualClock: Clock {
             try await withCheckedThrowingContinuation { continuation in
                 let outcome: Result<Void, any Error>? = state.withLock { state in
                     if state.cancelled.contains(number) { return .failure(CancellationError()) }
-                    if deadline <= state.now { return .success(()) }
+                    if deadline <= start.advanced(by: state.elapsed) { return .success(()) }
                     state.sleepers[number] = Sleeper(deadline: deadline, continuation: continuation)
                     return nil
                 }

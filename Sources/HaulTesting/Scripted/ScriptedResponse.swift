@@ -75,20 +75,15 @@ public struct ScriptedResponse: Sendable {
         ScriptedResponse(outcome: .failure(error))
     }
 
-    /// Returns the same file in equal parts. Its length is known at once. Each call of ``DownloadScript/step()`` lets
-    /// one part arrive. A response without a file stays as it is.
-    ///
-    /// - Parameter count: number of parts; below 1 counts as 1.
-    public func inSteps(_ count: Int) -> ScriptedResponse { changed { ($0.parts, $0.pace) = (max(1, count), .steps) } }
-
-    /// Returns the same file in equal parts, the first one an interval after the head of the response. The clock of the
-    /// downloader measures the interval. A response without a file stays as it is.
+    /// Returns the same file in equal parts. Its length is known at once. A response without a file stays as it is.
     ///
     /// - Parameters:
     ///   - count: number of parts; below 1 counts as 1.
-    ///   - interval: time between two parts.
-    public func inSteps(_ count: Int, every interval: Duration) -> ScriptedResponse {
-        changed { ($0.parts, $0.pace) = (max(1, count), .every(interval)) }
+    ///   - interval: time between two parts, and between the head of the response and the first part, by the clock of
+    ///     the downloader. With `nil` each call of ``DownloadScript/step()`` lets one part arrive.
+    public func inSteps(_ count: Int, every interval: Duration? = nil) -> ScriptedResponse {
+        let pace = interval.map(Pace.every) ?? .steps
+        return changed { ($0.parts, $0.pace) = (max(1, count), pace) }
     }
 
     /// Returns the same file, but after `bytes` bytes the download fails with exactly this error, and there is no

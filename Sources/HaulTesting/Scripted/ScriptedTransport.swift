@@ -120,7 +120,7 @@ final class ScriptedTransport: SourceReading {
         case .steps:
             return { part, _ in
                 let steps = answer.steps
-                try await steps.sleep(until: .init(elapsed: DownloadScript.stepTime * part))
+                try await steps.sleep(until: steps.start.advanced(by: DownloadScript.stepTime * part))
             }
         case .every(let interval):
             let wait = moment()

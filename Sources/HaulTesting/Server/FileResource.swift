@@ -1,4 +1,4 @@
-/// A file as a correct server serves it (ranges, conditions, validators), with a property for each fault.
+/// A file as a correct server serves it (ranges, conditions, validators), with properties for faults.
 ///
 /// ```swift
 /// var file = FileResource(bytes, etag: "\"1\"")
@@ -32,19 +32,19 @@ public struct FileResource: Sendable {
     /// The value of `Date`.
     package var date: String?
     /// The value of `Content-Type`.
-    public var contentType = "application/octet-stream"
+    package var contentType = "application/octet-stream"
     /// Fields added to every 200 and 206.
-    public var extraHeaders: [(String, String)] = []
+    package var extraHeaders: [(String, String)] = []
     /// The value of `Accept-Ranges`.
     package var acceptRanges: String? = "bytes"
     /// Whether the server obeys `Range`; otherwise it answers 200 with the whole content.
-    public var honoursRange = true
+    package var honoursRange = true
     /// Whether the server obeys `If-Range`; otherwise it answers 206 even if the validator does not match.
-    public var honoursIfRange = true
+    package var honoursIfRange = true
     /// Whether the server answers every `If-Range` with 200, even a matching one, as some delivery networks do.
-    public var ignoresRangeWhenIfRangePresent = false
+    package var ignoresRangeWhenIfRangePresent = false
     /// The pace of the body in bytes per second; `nil` for no limit.
-    public var bytesPerSecond: Int?
+    package var bytesPerSecond: Int?
     /// Bytes of each body that are sent before ``ending``; `nil` for all. Has no effect if ``ending`` is `complete`. A
     /// body that is not longer is sent whole, without a fault.
     public var bodyLimit: Int64?

@@ -5,9 +5,9 @@ internal import Synchronization
 
 /// A self-signed certificate with its key, for a ``TestServer`` that serves HTTPS. The `openssl` command, which must be
 /// installed, makes the certificate in a temporary folder that is removed when the process ends.
-public struct TestCertificate: Sendable {
+package struct TestCertificate: Sendable {
     /// Path of the certificate as PEM, for ``HaulKit/Downloader/Configuration/Network/certificateAuthorities``.
-    public let certificatePath: String
+    package let certificatePath: String
     private let keyPath: String
     /// The newest version of TLS that a server with this certificate speaks; `nil` for no limit.
     package var newestTLS: TLSVersion?
@@ -25,7 +25,7 @@ public struct TestCertificate: Sendable {
     private static let directories = Mutex<[URL]>([])
 
     /// Returns the certificate for localhost and 127.0.0.1. It is made once per process.
-    public static func shared() throws -> TestCertificate {
+    package static func shared() throws -> TestCertificate {
         try cached.withLock { cached in
             if let cached { return cached }
             let made = try make()

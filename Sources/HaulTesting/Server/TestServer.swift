@@ -38,12 +38,19 @@ public final class TestServer: Sendable {
     /// - Parameters:
     ///   - files: the files by their paths, which start with a slash. A query is ignored.
     ///   - port: the port to listen on; 0 for any.
-    ///   - tls: the certificate to serve HTTPS with; `nil` for plain HTTP.
-    /// - Throws: the error of the system if the server cannot listen or the certificate cannot be read.
-    public static func start(
+    /// - Throws: the error of the system if the server cannot listen.
+    public static func start(serving files: [String: FileResource], port: Int = 0) async throws -> TestServer {
+        try await start(serving: files, port: port, tls: nil)
+    }
+
+    /// Starts a server as ``start(serving:port:)`` does.
+    ///
+    /// - Parameter tls: the certificate to serve HTTPS with; `nil` for plain HTTP.
+    /// - Throws: also an error if the certificate cannot be read.
+    package static func start(
         serving files: [String: FileResource],
         port: Int = 0,
-        tls: TestCertificate? = nil
+        tls: TestCertificate?
     ) async throws -> TestServer {
         try await start(port: port, tls: tls) { request in
             files[request.path]?.reply(to: request) ?? .empty(404, "Not Found")
@@ -89,7 +96,7 @@ public final class TestServer: Sendable {
         await log.stop()
     }
 
-    /// Returns the URL of a path, which starts with a slash: `https://localhost:…` with TLS, else `http://127.0.0.1:…`.
+    /// Returns the URL of a path, which starts with a slash: `http://127.0.0.1:…`, or with TLS `https://localhost:…`.
     public func url(_ path: String) -> String {
         (isSecure ? "https://localhost" : "http://127.0.0.1") + ":\(port)\(path)"
     }
