@@ -13,10 +13,9 @@ struct ConnectionOptions: ParsableArguments {
     var proxy: String?
 
     @Option(
-        name: .customLong("interface"),
         help: ArgumentHelp("Network interface or local address to connect from.", valueName: "name|address")
     )
-    var binding: NetworkBinding?
+    var interface: BindingArgument?
 
     @Option(help: "Trust the certificates in this PEM file in addition to the system's.", completion: .file())
     var cacert: String?

@@ -18,7 +18,7 @@ struct GetOptions: ParsableArguments {
     var mirror: [String] = []
 
     @Option(help: "Digest that the file must have, as ALG:HEX (md5, sha1, sha256, sha512).")
-    var checksum: DownloadRequest.Checksum?
+    var checksum: ChecksumArgument?
 
     @Option(help: "What to do when the file exists: fail, rename, overwrite or skip.")
     var onConflict: DownloadRequest.ConflictPolicy?
@@ -75,7 +75,7 @@ struct GetOptions: ParsableArguments {
         let url = urls[0]
         var request = DownloadRequest(url, to: output.map { .file(path: $0) } ?? .folder(path: directory))
         request.mirrors = urls.dropFirst().enumerated().map { Metalink.Source($1, priority: $0 + 1) }
-        request.checksum = checksum
+        request.checksum = checksum?.checksum
         request.onConflict = onConflict
         apply(to: &request)
         return request
@@ -85,7 +85,7 @@ struct GetOptions: ParsableArguments {
     private func request(key: String) throws -> DownloadRequest {
         var request = DownloadRequest(key: key, to: output.map { .file(path: $0) } ?? .folder(path: directory))
         request.mirrors = try mirror.map(Self.mirror).enumerated().map { Metalink.Source($1, priority: $0 + 1) }
-        request.checksum = checksum
+        request.checksum = checksum?.checksum
         request.onConflict = onConflict
         apply(to: &request)
         return request
@@ -116,7 +116,7 @@ struct GetOptions: ParsableArguments {
                 request.destination = .file(path: output)
                 request.onConflict = nil
             }
-            request.checksum = checksum ?? request.checksum
+            request.checksum = checksum?.checksum ?? request.checksum
             request.onConflict = onConflict ?? request.onConflict
             apply(to: &request)
             return request

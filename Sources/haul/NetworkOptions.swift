@@ -1,7 +1,7 @@
-public import ArgumentParser
+package import ArgumentParser
 import Foundation
 import HaulDesktop
-public import HaulKit
+package import HaulKit
 
 /// Options for the network and for the state folder, shared by all commands that download.
 struct NetworkOptions: ParsableArguments {
@@ -51,8 +51,9 @@ struct NetworkOptions: ParsableArguments {
             } else {
                 try .environment(ProcessInfo.processInfo.environment)
             }
-        if let binding = connection.binding { try Self.usage { () throws(DownloadError) in try binding.check() } }
-        configuration.network.binding = connection.binding
+        let binding = connection.interface?.binding
+        if let binding { try Self.usage { () throws(DownloadError) in try binding.check() } }
+        configuration.network.binding = binding
         if fields.netrc { configuration.network.netrc = try Self.readNetrc() }
         return configuration
     }
@@ -115,11 +116,13 @@ struct HeaderArgument: ExpressibleByArgument {
     init(argument: String) { field = HeaderField(argument) }
 }
 
-extension NetworkBinding: ExpressibleByArgument {
-    /// Reads an address or the name of an interface; `nil` for an empty text.
-    public init?(argument: String) {
+/// An interface or a local address as it was typed.
+struct BindingArgument: ExpressibleByArgument {
+    let binding: NetworkBinding
+
+    init?(argument: String) {
         guard !argument.isEmpty else { return nil }
-        self.init(argument)
+        binding = NetworkBinding(argument)
     }
 }
 

@@ -1,5 +1,5 @@
-public import ArgumentParser
-public import HaulKit
+import ArgumentParser
+import HaulKit
 
 struct Verify: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
@@ -11,10 +11,11 @@ struct Verify: AsyncParsableCommand {
     var file: String
 
     @Argument(help: "The digest as ALG:HEX (md5, sha1, sha256, sha512).")
-    var checksum: DownloadRequest.Checksum
+    var checksum: ChecksumArgument
 
     func run() async throws {
         do {
+            let checksum = checksum.checksum
             let actual = try await DownloadRequest.Checksum.of(checksum.algorithm, file: file)
             guard actual == checksum else {
                 Output.error("\(file) has the digest \(actual), not \(checksum).")
@@ -28,11 +29,13 @@ struct Verify: AsyncParsableCommand {
     }
 }
 
-extension DownloadRequest.Checksum: ExpressibleByArgument {
-    /// Reads `ALG:HEX`; `nil` for any other text.
-    public init?(argument: String) {
+/// A digest as it was typed.
+struct ChecksumArgument: ExpressibleByArgument {
+    let checksum: DownloadRequest.Checksum
+
+    init?(argument: String) {
         // `nil` makes the parser print its own sentence, which names the option and the text.
         guard let checksum = try? DownloadRequest.Checksum(argument) else { return nil }
-        self = checksum
+        self.checksum = checksum
     }
 }

@@ -112,7 +112,7 @@ struct AddOptionGroup: ParsableArguments {
     var mirror: [String] = []
 
     @Option(help: "Digest that the file must have, as ALG:HEX (md5, sha1, sha256, sha512).")
-    var checksum: DownloadRequest.Checksum?
+    var checksum: ChecksumArgument?
 
     @Option(help: "What to do when the file exists: fail, rename or skip.")
     var onConflict: DownloadRequest.ConflictPolicy?

@@ -98,7 +98,7 @@ struct AddParts {
         let mirrors = texts.dropFirst() + options.mirror
         if !mirrors.isEmpty { fields["mirrors"] = .array(mirrors.map { .string($0) }) }
         fields["name"] = options.output.flatMap { $0.split(separator: "/").last }.map { .string(String($0)) }
-        fields["checksum"] = options.checksum.map { .string($0.description) }
+        fields["checksum"] = options.checksum.map { .string($0.checksum.description) }
         fields["bytesPerSecond"] = options.limitRate.map { .integer($0.bytes) }
         let headers = options.headers
         if !headers.isEmpty {
