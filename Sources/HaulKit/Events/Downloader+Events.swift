@@ -20,7 +20,7 @@ extension Downloader {
     /// - Throws: ``DownloadError`` with the code ``DownloadError/Code/storeFailed`` or ``DownloadError/Code/shutDown``.
     public func groups() async throws(DownloadError) -> [(group: String?, summary: DownloadSummary)] {
         try checkIsOpen()
-        return try await store.groups().map { ($0.group, $0.summary) }
+        return try await store.groups().map { (group: $0.group, summary: $0.summary) }
     }
 
     /// Returns the number, bytes and progress of the downloads that match a filter. Its offset and limit are ignored.
