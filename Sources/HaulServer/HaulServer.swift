@@ -126,7 +126,7 @@ package final class HaulServer: Service {
             )
         }
         if let path = services.configuration.socketPath {
-            // Closes the socket to other users even under an unusual umask; a usual umask closes it already.
+            // Denies other users access to the socket even under an unusual umask. A usual umask denies it already.
             listeners.append(application(responder, .unixDomainSocket(path: path)) { _ in chmod(path, 0o600) })
         }
         let feed = services.feed

@@ -71,7 +71,7 @@ package actor Aria2Session: Aria2Methods {
 
     // MARK: GIDs
 
-    /// A GID stands for a download, or for one that a client has removed.
+    /// The download that a GID names: a present one, or one that a client has removed.
     enum Named {
         case download(DownloadID, GID)
         case removed(Aria2RemovedDownloads.Entry)

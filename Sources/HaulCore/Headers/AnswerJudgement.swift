@@ -11,7 +11,7 @@ package enum AnswerJudgement: Sendable, Equatable {
     /// Ends the exchange.
     case fail(TransportError)
 
-    /// Number of repetitions of a request that answer challenges.
+    /// Largest number of times that a request is repeated to answer a challenge.
     static let mostChallenges = 3
 
     /// Judges the answer to a request.

@@ -53,7 +53,7 @@ extension DownloadMachine {
         )
     }
 
-    /// Whether the bytes on the disk are another program's and have not been compared with a server's yet.
+    /// Whether the bytes on the disk come from another program and have not been compared with the server's bytes yet.
     var isUnproved: Bool { resource?.isUnproved == true }
 
     /// Returns the gap at the end of a file that another program has marked as complete.

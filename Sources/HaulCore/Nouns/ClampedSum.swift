@@ -1,5 +1,5 @@
 extension FixedWidthInteger {
-    /// Returns the sum, or the bound of the type that it lies beyond.
+    /// Returns the sum; `min` or `max` if the sum overflows.
     package func addingClamped(_ other: Self) -> Self {
         let (sum, overflows) = addingReportingOverflow(other)
         guard overflows else { return sum }

@@ -67,7 +67,7 @@ public struct DownloadRequest: Sendable, Hashable, Codable {
     package var earlierSpelling: String?
     /// Whether a Metalink chose ``url``. The URL then gets no credentials that are meant for URLs which the user names.
     package var isChosenByDocument = false
-    /// The state of the damaged file that a repair replaces, from when its pieces were compared.
+    /// Status of the damaged file that a repair replaces, read after the pieces of the file were compared.
     package var repairs: FileStatus?
     /// Other sources of the same file; see ``mirrorURLs``.
     package var mirrors: [Metalink.Source] = []

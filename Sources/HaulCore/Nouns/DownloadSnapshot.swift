@@ -79,7 +79,7 @@ public struct DownloadSnapshot: Sendable, Hashable, Identifiable {
     public let connections: [Connection]
     /// The byte ranges of the file that have been received, in order; empty unless ``state`` is ``State/transferring``.
     public let receivedRanges: [Range<Int64>]
-    /// How much of a film is there; `nil` for other files, and while the download does not run. With it,
+    /// Progress of a film; `nil` for other files, and while the download does not run. If this is not `nil`,
     /// ``totalBytes`` is an estimate.
     public let stream: Stream?
     /// The application's name for the download: ``DownloadRequest/key``.

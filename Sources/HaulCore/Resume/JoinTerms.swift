@@ -58,8 +58,9 @@ package struct JoinTerms: Sendable, Equatable, Codable {
         }
     }
 
-    /// Returns the validator of the version on disk after bytes of the answer were joined. With a digest, a new
-    /// validator replaces a missing one at once, and that of another place.
+    /// Returns the validator of the version on disk after bytes of the answer were joined. Without a digest, keeps
+    /// `known`. With one, `named` replaces an empty `known`. A `named` of another URL that is not empty also replaces a
+    /// different `known`.
     package func name(_ known: Validator, _ named: Validator) -> Validator {
         guard hasDigest else { return known }
         if source == .sameURL || source == .redirectedElsewhere { return known.isEmpty ? named : known }

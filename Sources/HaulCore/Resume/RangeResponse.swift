@@ -36,8 +36,8 @@ public enum RangeResponse: Sendable, Equatable {
         case webPage
         /// The answer contradicts itself or the request; the text says how.
         case malformed(String)
-        /// The file has another size in bytes than the one that the download expects. `Downloader` alone gives this
-        /// reason, as it does ``otherPieces(actual:)``.
+        /// The size of the file in bytes differs from the expected one. Only `Downloader` gives this reason and
+        /// ``otherPieces(actual:)``.
         case otherSize(expected: Int64, actual: Int64)
         /// The file has a size in bytes that its pieces do not add up to.
         case otherPieces(actual: Int64)

@@ -184,7 +184,8 @@ extension LivePlan {
 // MARK: - Reloads
 
 extension LivePlan {
-    /// One target duration after a change, half of it after none; at least half a second and at most five minutes.
+    /// Returns the delay before the next reload: the target duration after new segments, otherwise half of it. At
+    /// least half a second and at most five minutes.
     private func reloadDelay(hasChanged: Bool) -> Duration {
         let seconds = hasChanged ? targetDuration : targetDuration / 2
         return .milliseconds(Int(min(max(seconds, 0.5), 300) * 1000))

@@ -84,7 +84,7 @@ package struct StreamRendition: Sendable, Hashable {
     package let url: HTTPURL?
     package let channels: String?
     package let characteristics: String?
-    /// The name of captions within the pictures.
+    /// Channel of closed captions in the video, such as `CC1` (`INSTREAM-ID`).
     package let instreamID: String?
     package let stableID: String?
 }

@@ -1,6 +1,6 @@
 package import Foundation
 
-/// The sources of a download, and what each source has shown of itself.
+/// The sources of a download, with the failures, validator and speed observed for each.
 package struct SourceSelector: Sendable, Equatable {
     package struct Source: Sendable, Equatable {
         package let url: URL

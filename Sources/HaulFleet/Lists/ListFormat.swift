@@ -1,4 +1,4 @@
-/// The syntax of a list.
+/// The file format of a list of items to download.
 package enum ListFormat: String, Sendable, Hashable, CaseIterable {
     /// One URL per line. Empty lines and lines that begin with `#` are ignored.
     case text

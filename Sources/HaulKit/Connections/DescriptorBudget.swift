@@ -63,7 +63,8 @@ package struct DescriptorBudget: Sendable, Equatable {
 
     /// The database, its log, its index and three lock files.
     private static let store = 6
-    /// The state of the network, a name lookup and the sync of a folder. Starting a program may have to wait.
+    /// Descriptors for the network monitor, a name lookup and the sync of a folder. The start of a program is not
+    /// counted: it waits for free descriptors.
     private static let steps = 4
     /// A file, a connection, and the connection that a redirect leads to.
     private static let download = 3

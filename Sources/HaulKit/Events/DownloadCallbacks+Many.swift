@@ -11,7 +11,7 @@ extension [Download] {
         map { $0.onProgress(body) }
     }
 
-    /// Calls back on the main actor for each download whose file is complete, once a run.
+    /// Calls back on the main actor for each download when its file is complete, once per run.
     @discardableResult
     public func onSuccess(_ body: @escaping @MainActor (CompletedDownload) -> Void) -> [Download] {
         map { $0.onSuccess(body) }

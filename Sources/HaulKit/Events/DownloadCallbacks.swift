@@ -23,7 +23,7 @@ extension Download {
         listen(.init { event in if let snapshot = event.snapshot { body(snapshot) } })
     }
 
-    /// Calls back on the main actor when the file is complete, once a run. Not called when a run ends without a file.
+    /// Calls back on the main actor when the file is complete, once per run. Not called when a run ends without a file.
     @discardableResult
     public func onSuccess(_ body: @escaping @MainActor (CompletedDownload) -> Void) -> Download {
         onCompletion { result in if case .success(let completed) = result { body(completed) } }
@@ -36,7 +36,7 @@ extension Download {
         onCompletion { result in if case .failure(let error) = result { body(error) } }
     }
 
-    /// Calls back on the main actor when a run has ended, once a run, with its file or its error.
+    /// Calls back on the main actor when a run has ended, once per run, with its file or its error.
     @discardableResult
     public func onCompletion(
         _ body: @escaping @MainActor (Result<CompletedDownload, DownloadError>) -> Void

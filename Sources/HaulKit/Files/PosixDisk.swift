@@ -47,7 +47,7 @@ struct PosixDisk: Disk {
         } catch {
             // Some network file systems cannot sync a folder and report that. Nothing more can be done there.
             if error.code == EINVAL || error.code == EOPNOTSUPP { return }
-            // A folder that is writable but not readable cannot be opened. So syncs all file systems instead.
+            // A folder that is writable but not readable cannot be opened. Syncs all file systems instead.
             if error.code == EACCES { return SystemCalls.syncEverything() }
             throw DiskError(errno: error.code, call: "fsync", path: path)
         }

@@ -29,8 +29,8 @@ struct DeliveryPlan: Sendable, Equatable {
         case .answered(408, let wait), .answered(425, let wait), .answered(429, let wait),
             .answered(500..<600, let wait):
             asked = wait
-        // A redirect is not followed, because the body is only for the named receiver. Any other answer would come
-        // again.
+        // A repetition would get the same answer. A redirect is not followed, because the body is only for the named
+        // receiver.
         case .answered: return .givenUp
         // Haul lacks descriptors, which will become free. The receiver did not cause that.
         case .failed(let error) where error.kind == .tooManyOpenFiles: return .retry(after: .seconds(1))

@@ -66,7 +66,8 @@ struct NetlinkMessage: Sendable, Equatable {
 
     /// `struct ifinfomsg`: family, type, index, flags, change.
     private static func link(_ body: NativeBytes, isGone: Bool) -> Content {
-        // Messages of another family describe the ports of a bridge: a link that leaves its bridge is not gone.
+        // Only messages of family 0 describe links. Other families describe bridge ports, and report a port that leaves
+        // its bridge as gone although the link still exists.
         guard body.byte(at: 0) == 0, let index = body.int32(at: 4), let flags = body.uint32(at: 8) else {
             return .other
         }

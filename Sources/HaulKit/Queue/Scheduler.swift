@@ -10,9 +10,9 @@ final class Scheduler {
     static let readTogether = 256
     /// Number of downloads that are to be in memory before they get slots.
     private static let readAhead = 64
-    /// Longest wait before another attempt for which a download keeps its slot. Another download gains little from a
-    /// shorter time: it must look the host up and open a connection first, and the waiting download may have to queue
-    /// behind it.
+    /// A download keeps its slot while it waits at most this long before its next attempt. Another download would gain
+    /// little from the slot in that time: it must look the host up and open a connection first, and the waiting
+    /// download may have to queue behind it.
     private static let longestWaitWithSlot = Duration.seconds(2)
 
     let environment: TaskEnvironment

@@ -205,7 +205,7 @@ final class SegmentFetch: ResponseReceiver {
             let vector = try AES._CBC.IV(ivBytes: cipher.vector)
             return try AES._CBC.decrypt(bytes, using: cipher.key, iv: vector, noPadding: !isLast)
         } catch {
-            // The library tells no more than that the padding is wrong.
+            // The library reports only that the padding is wrong, not why.
             throw undecipherable("its padding is wrong: the key is not that of the segment, or bytes are wrong")
         }
     }

@@ -51,8 +51,8 @@ extension DownloadTask {
             let assembly = try await assembly(of: part)
             logGaps(assembly.gaps)
             let refusal = try await environment.space.refusal(assembly.length, here: 0, self)
-            // The machine takes a lack of space as such only before and during a transfer. The wait that follows the error
-            // of a full disk ends when the disk has space, which says nothing of a quota.
+            // The machine ignores `spaceMissing` while it verifies, so this throws. The error of a full disk holds the
+            // download until the disk has space. Any other lack fails the download, because free space would not help.
             if case .spaceMissing(let reason, let error)? = refusal {
                 throw reason == .diskFull ? error : DownloadError(.diskFailed, error.message, cause: error.cause)
             }

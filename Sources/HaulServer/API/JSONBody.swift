@@ -86,7 +86,7 @@ package struct JSONBody {
         return text
     }
 
-    /// Returns the problem with a text for people; `nil` if the text is valid.
+    /// Returns a problem if `text` is longer than `limit` bytes or has control characters; `nil` if `text` is valid.
     package static func problem(of text: String, _ name: String, upTo limit: Int) -> Problem? {
         guard text.utf8.count <= limit else {
             return Problem(.unprocessableContent, "invalidField", "\(name) is longer than \(limit) bytes.")

@@ -27,7 +27,7 @@ struct Aria2Results: Sendable {
     private(set) var rows: [Row] = []
     /// Number of rows to keep: `--max-download-result`.
     private let most: Int
-    /// Whether any download was left unfinished, in a row that is kept or dropped.
+    /// Whether any download was left unfinished, even if its row has been dropped.
     private var hasUnfinished = false
     /// The last failure among the dropped rows.
     private var droppedFailure: Aria2ExitStatus?

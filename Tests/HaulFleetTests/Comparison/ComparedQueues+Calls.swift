@@ -36,8 +36,8 @@ extension ComparedQueues {
         }
     }
 
-    /// - Parameter isRepeated: whether to reuse a claim number. The last number simulates a lost answer, an earlier
-    ///   number a request that arrives late.
+    /// - Parameter isRepeated: whether to reuse a claim number. The last number simulates a lost answer; an earlier
+    ///   number simulates a request that arrives late.
     func claim(_ worker: WorkerID, limit: Int, isRepeated: Bool) async throws {
         let last = claimNumbers[worker] ?? 0
         let number = isRepeated ? max(1, last - limit % 3) : last + 1

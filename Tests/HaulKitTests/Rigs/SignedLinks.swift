@@ -58,7 +58,7 @@ final class SignedLinks: Sendable {
     }
 }
 
-/// The URL of a server, set once the server runs. Its handler and the configuration are made earlier.
+/// Holds the URL of a server, which is known only after the handler and the configuration were made.
 final class Place: Sendable {
     private let url = Mutex("")
     func callAsFunction() -> String { url.withLock { $0 } }

@@ -5,7 +5,8 @@ import Testing
 @testable import HaulCore
 @testable import HaulKit
 
-/// Rules 1, 15, 16 and 20 of `docs/streams.md`: what is no stream and no media, and who gets secrets.
+/// Covers rules 1, 15, 16 and 20 of `docs/streams.md`: Haul refuses protected streams, web pages and wrong keys. Also
+/// tests that another host gets no secrets.
 @Suite(.serialized, .timeLimit(.minutes(60)))
 struct StreamRefusalTests {
     private let film = TestStream(4)

@@ -79,7 +79,7 @@ import Testing
         #expect(made.all == ["a"])
     }
 
-    /// Requests in progress are never forgotten, so one more than fits is refused instead of forgetting one.
+    /// Requests in progress are never forgotten. If all kept keys are in progress, a request with a new key is refused.
     @Test func refusesAKeyWhileAsManyAreInProgressAsAreKept() async throws {
         let (gate, open) = AsyncStream.makeStream(of: Void.self)
         let (begun, begins) = AsyncStream.makeStream(of: Void.self)

@@ -28,7 +28,7 @@ package struct StreamFilm: Sendable, Hashable, Codable {
     package var isLive: Bool
     /// How the finished file is made.
     package enum Container: String, Sendable, Hashable, Codable {
-        /// The segments one behind another.
+        /// The segments, joined one after another.
         case transportStream = "ts"
         /// The tracks merged to one fragmented MP4.
         case mp4

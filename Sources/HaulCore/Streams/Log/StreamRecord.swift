@@ -29,7 +29,7 @@ package struct StreamRecord: Sendable, Equatable {
     package let length: UInt32
     /// Media sequence number of the segment, or number of the section.
     package let number: Int64
-    /// Number of the attempt at the segment. The bytes of an attempt that has no end are void.
+    /// Number of the attempt at the segment. The bytes of an attempt without an ``Kind/end`` record do not count.
     package let attempt: UInt32
 
     package init(_ kind: Kind, track: UInt8 = 0, number: Int64 = 0, attempt: UInt32 = 0, length: UInt32) {

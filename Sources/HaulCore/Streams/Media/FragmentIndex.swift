@@ -5,7 +5,7 @@
 /// entry, so that it covers films of any length with a bounded number of entries.
 struct FragmentIndex: Sendable {
     private struct Entry: Sendable {
-        /// First time at which each track is shown from here on, in ticks of the track.
+        /// Earliest presentation time of each track from `position` on, in ticks of the track.
         let times: [Int64]
         let position: Int64
         let isSync: Bool

@@ -25,7 +25,8 @@ struct CookieTable {
         context: "originAttributes",
         encryptedValue: nil
     ) { number in
-        // Milliseconds since version 16 of the schema. Read as seconds, such a number lies after the year 9999.
+        // Schemas from version 16 on store milliseconds, earlier ones seconds. A number that would lie after the year
+        // 9999 in seconds is in milliseconds.
         CookieFile.date(number > 253_402_300_799 ? Double(number) / 1000 : Double(number))
     }
 

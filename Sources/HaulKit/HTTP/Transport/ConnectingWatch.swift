@@ -11,8 +11,8 @@ struct ConnectingWatch {
     /// Time limit for connecting.
     let limit: Duration
 
-    /// Ends the request when the time for connecting is up, less the time of the lookup. The HTTP client itself watches
-    /// the whole time.
+    /// Ends the request at the time limit for connecting, which includes the `time` that the lookup took. The HTTP
+    /// client itself would allow the whole limit after the lookup.
     func endInTime(afterLookup time: Duration) {
         guard time > .zero else { return }
         let timer = task.eventLoop.scheduleTask(in: TimeAmount(max(.zero, limit - time))) { [task, delegate] in

@@ -10,7 +10,7 @@ import NIOHTTP1
 struct DaemonClient: Sendable {
     let socket: String
 
-    /// Time to wait for a daemon that holds its lock until it listens.
+    /// Longest wait for a daemon that holds its lock but does not listen yet.
     private static let patience = Duration.seconds(10)
     private static let limit = 64 << 20
 

@@ -19,7 +19,7 @@ struct ExpiringLinkTests {
         let place = Place()
         try await DownloaderRig.run(
             configure: {
-                // A body that an expired link cut off counts as a failed attempt while this machine is busy.
+                // On a busy machine, a link may expire before a new byte arrives. Such an attempt counts as failed.
                 $0.retry.attempts = 60
                 $0.sources.provider = { try links.source(at: place(), $0, saysExpiry: saysExpiry) }
                 configure(&$0)

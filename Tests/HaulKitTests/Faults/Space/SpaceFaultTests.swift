@@ -41,7 +41,7 @@ struct SpaceFaultTests {
         }
     }
 
-    /// The length of the file is known from the first answer, for which there was no space.
+    /// The first answer gave the length of the file, so later attempts detect the lack of space without a request.
     @Test func triesAgainWithoutTheNetworkWhileThereIsTooLittleSpace() async throws {
         try await SimulatedRig.run { rig in
             rig.disk.setFreeSpace(1000)
