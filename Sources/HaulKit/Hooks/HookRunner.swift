@@ -14,7 +14,7 @@ final class HookRunner: Sendable {
     private struct Receiver {
         let url: URL
         let lane: DeliveryQueue
-        let retries = WebhookRetries()
+        let deadline = WebhookDeadline()
     }
 
     private let limits: HookLimits
@@ -96,10 +96,10 @@ final class HookRunner: Sendable {
     /// - Returns: the messages that were given up.
     func settleAtLast() async -> [UndeliveredMessages] {
         let deadline = time.now() + HookLimits.bounded(limits.finalRetryTime)
-        for receiver in state.withLock({ $0.webhooks.values.map(\.self) }) { receiver.retries.end(by: deadline) }
+        for receiver in state.withLock({ $0.webhooks.values.map(\.self) }) { receiver.deadline.end(by: deadline) }
         _ = await settle(within: .seconds(30 * 86_400))
-        return state.withLock { $0.webhooks.values.map(\.self) }.filter { $0.retries.undelivered > 0 }
-            .map { UndeliveredMessages(receiver: Origin($0.url).text, count: $0.retries.undelivered) }
+        return state.withLock { $0.webhooks.values.map(\.self) }.filter { $0.deadline.undelivered > 0 }
+            .map { UndeliveredMessages(receiver: Origin($0.url).text, count: $0.deadline.undelivered) }
             .sorted { $0.receiver < $1.receiver }
     }
 
@@ -140,7 +140,7 @@ final class HookRunner: Sendable {
             poster: poster,
             time: time,
             logger: logger,
-            retries: receiver.retries
+            deadline: receiver.deadline
         )
         let delivery = UUID()
         return receiver.lane.add { await webhook.deliver(message, as: delivery, seed: seed) }

@@ -9,7 +9,7 @@ protocol WebhookPoster: Sendable {
         -> WebhookAnswer
 }
 
-/// Delivers messages to one receiver. A ``DeliveryPlan`` decides how often each message is sent.
+/// Delivers messages to one receiver. A ``WebhookRetryPlan`` decides how often each message is sent.
 struct Webhook: Sendable {
     let url: URL
     let secret: String?
@@ -17,14 +17,14 @@ struct Webhook: Sendable {
     let poster: any WebhookPoster
     let time: EngineClock
     let logger: Logger
-    let retries: WebhookRetries
+    let deadline: WebhookDeadline
 
     /// Returns when the receiver has taken the message, when the message is given up, or when the task is cancelled.
     func deliver(_ message: HookMessage, as delivery: UUID, seed: UInt64) async {
         // An earlier message could not be delivered, and no time is left to wait for the receiver.
-        if retries.undelivered > 0 { return retries.giveUp() }
+        if deadline.undelivered > 0 { return deadline.giveUp() }
         let body = message.json
-        var plan = DeliveryPlan(limits.webhookRetry, seed: seed)
+        var plan = WebhookRetryPlan(limits.webhookRetry, seed: seed)
         while !Task.isCancelled {
             let now = time.date()
             let headers = WebhookHeaders.fields(
@@ -48,7 +48,7 @@ struct Webhook: Sendable {
                 return
             case .retry(let wait):
                 logger.debug("webhook \(Origin(url).text): \(delivery) again in \(wait), \(answer)")
-                guard await retries.wait(HookLimits.bounded(wait), time) else { return retries.giveUp() }
+                guard await deadline.wait(HookLimits.bounded(wait), time) else { return deadline.giveUp() }
             }
         }
     }

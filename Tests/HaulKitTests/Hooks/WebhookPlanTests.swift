@@ -36,8 +36,8 @@ struct WebhookPlanTests {
         #expect(!fields.contains { $0.name == "Haul-Signature" })
     }
 
-    private func step(after answer: WebhookAnswer) -> DeliveryPlan.Step {
-        var plan = DeliveryPlan(RetryPolicy(), seed: 1)
+    private func step(after answer: WebhookAnswer) -> WebhookRetryPlan.Step {
+        var plan = WebhookRetryPlan(RetryPolicy(), seed: 1)
         return plan.next(after: answer)
     }
 
@@ -69,7 +69,7 @@ struct WebhookPlanTests {
         var policy = RetryPolicy()
         policy.attempts = 3
         policy.base = .seconds(1)
-        var plan = DeliveryPlan(policy, seed: 4)
+        var plan = WebhookRetryPlan(policy, seed: 4)
         for bound in [1, 2, 4] {
             guard case .retry(let wait) = plan.next(after: .answered(status: 500, retryAfter: nil)) else {
                 Issue.record("it should try again")
@@ -81,7 +81,7 @@ struct WebhookPlanTests {
     }
 
     @Test func waitsForOtherFilesToBeClosedHoweverLongThatTakes() {
-        var plan = DeliveryPlan(RetryPolicy(), seed: 1)
+        var plan = WebhookRetryPlan(RetryPolicy(), seed: 1)
         for _ in 0..<100 {
             #expect(plan.next(after: .failed(TransportError(.tooManyOpenFiles))) == .retry(after: .seconds(1)))
         }

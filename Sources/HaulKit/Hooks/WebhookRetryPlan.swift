@@ -4,8 +4,8 @@ enum WebhookAnswer: Sendable, Equatable {
     case failed(TransportError)
 }
 
-/// Decides whether and when a delivery is repeated.
-struct DeliveryPlan: Sendable, Equatable {
+/// Decides whether and when a delivery is repeated. Number and waits: ``HookLimits/webhookRetry``.
+struct WebhookRetryPlan: Sendable, Equatable {
     enum Step: Sendable, Equatable {
         case delivered
         case retry(after: Duration)

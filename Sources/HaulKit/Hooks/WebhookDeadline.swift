@@ -1,7 +1,8 @@
 internal import Synchronization
 
-/// Decides whether failed deliveries to one receiver are repeated, and counts those given up for lack of time.
-final class WebhookRetries: Sendable {
+/// Ends the waits of one receiver's deliveries when the downloader shuts down, and counts those given up.
+/// ``WebhookRetryPlan`` decides about repetitions.
+final class WebhookDeadline: Sendable {
     private struct State {
         var isOver = false
         /// The time that no wait may exceed.
