@@ -92,7 +92,7 @@ unsupported:
     return -1;
 }
 
-int haul_reserve(int fd, int64_t length) { return fallocate(fd, FALLOC_FL_KEEP_SIZE, 0, length); }
+int haul_preallocate(int fd, int64_t length) { return fallocate(fd, FALLOC_FL_KEEP_SIZE, 0, length); }
 
 int haul_status(int fd, const char *path, struct stat *status, int64_t *born) {
     struct statx all;
@@ -131,7 +131,7 @@ int haul_rename_noreplace_at(int from_folder, const char *from, int to_folder, c
     return renameatx_np(from_folder, from, to_folder, to, RENAME_EXCL);
 }
 
-int haul_reserve(int fd, int64_t length) {
+int haul_preallocate(int fd, int64_t length) {
     struct stat status;
     if (fstat(fd, &status) != 0) return -1;
     // F_PEOFPOSMODE allocates the bytes after the allocated ones.
@@ -152,7 +152,7 @@ int haul_rename_noreplace_at(int from_folder, const char *from, int to_folder, c
     return -1;
 }
 
-int haul_reserve(int fd, int64_t length) {
+int haul_preallocate(int fd, int64_t length) {
     (void)fd, (void)length;
     errno = ENOSYS;
     return -1;

@@ -24,8 +24,8 @@ void haul_start_writing(int fd);
 // Calls syncfs(2). Fails with ENOTSUP unless the kernel reports write errors (Linux 5.8) and the sync of the file
 // system is a real one.
 int haul_sync_file_system(int fd);
-// Reserves blocks without changing the file's length.
-int haul_reserve(int fd, int64_t length);
+// Allocates blocks without changing the file's length.
+int haul_preallocate(int fd, int64_t length);
 // Wrappers of flock(2). Swift imports only the struct `flock`, because C has a struct and a function of that name. The
 // lock functions do not wait.
 int haul_lock_exclusive(int fd);

@@ -3,7 +3,7 @@ package struct FileStatus: Sendable, Hashable, Codable {
     package enum Kind: String, Sendable, Codable { case file, folder, symbolicLink, other }
     package var kind: Kind
     package var size: Int64
-    /// Bytes that the file occupies on the disk, including reserved space.
+    /// Bytes that the file occupies on the disk, including preallocated blocks.
     package var allocated: Int64
     package var device: UInt64
     package var inode: UInt64

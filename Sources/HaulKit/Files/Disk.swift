@@ -46,8 +46,8 @@ protocol DiskFile: AnyObject, Sendable {
     func copy(_ range: Range<Int64>, of source: any DiskFile, to offset: Int64) throws(DiskError)
     /// Returns when everything written before the call is on disk. After an error nothing unsynced may be trusted.
     func sync() throws(DiskError)
-    /// Reserves space for `length` bytes without changing the length; no error if the file system cannot.
-    func reserve(_ length: Int64) throws(DiskError)
+    /// Allocates space for `length` bytes without changing the length; no error if the file system cannot.
+    func preallocate(_ length: Int64) throws(DiskError)
     func truncate(_ length: Int64) throws(DiskError)
     /// Sets the modification time in nanoseconds since 1970, as ``FileStatus/modified``.
     func setModificationTime(_ nanoseconds: Int64) throws(DiskError)

@@ -128,8 +128,8 @@ final class PosixFile: DiskFile {
         try call("fdatasync") { () throws(SystemCalls.Errno) in try SystemCalls.sync(descriptor) }
     }
 
-    func reserve(_ length: Int64) throws(DiskError) {
-        try call("fallocate") { () throws(SystemCalls.Errno) in try SystemCalls.reserve(descriptor, length) }
+    func preallocate(_ length: Int64) throws(DiskError) {
+        try call("fallocate") { () throws(SystemCalls.Errno) in try SystemCalls.preallocate(descriptor, length) }
     }
 
     func truncate(_ length: Int64) throws(DiskError) {

@@ -127,10 +127,10 @@ package enum SystemCalls {
         if fsync(descriptor) < 0 { throw Errno(code: errno) }
     }
 
-    /// Reserves blocks; does nothing if that is not supported.
-    static func reserve(_ descriptor: Int32, _ length: Int64) throws(Errno) {
+    /// Allocates blocks without changing the length; does nothing if that is not supported.
+    static func preallocate(_ descriptor: Int32, _ length: Int64) throws(Errno) {
         do {
-            _ = try retrying { haul_reserve(descriptor, length) }
+            _ = try retrying { haul_preallocate(descriptor, length) }
         } catch {
             guard unsupported.contains(error.code) else { throw error }
         }

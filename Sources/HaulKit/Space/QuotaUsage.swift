@@ -2,7 +2,7 @@
 struct QuotaUsage: Sendable {
     /// Bytes of the downloads that do not run; `nil` until the store has been queried.
     private var settled: Int64?
-    /// Bytes that each running download takes, including its reserved bytes.
+    /// Bytes that each running download takes, including its preallocated bytes.
     private(set) var running: [DownloadID: Int64] = [:]
     private var runningSum: Int128 = 0
     /// Counts the changes of the set of running downloads. A sum of the store is valid only for the generation in which

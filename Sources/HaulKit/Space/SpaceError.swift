@@ -42,8 +42,8 @@ extension DownloadRecord {
 }
 
 extension DownloadTask {
-    /// Bytes that an unfinished download takes while it does not run: its whole length, because that is reserved; 0
-    /// before its first byte. `DownloadStore.storedBytes(besides:)` uses the same rule.
+    /// Bytes that an unfinished download takes while it does not run: its whole length, because that is
+    /// preallocated; 0 before its first byte. `DownloadStore.storedBytes(besides:)` uses the same rule.
     var bytesAtRest: Int64 {
         let received = machine.persisted.count
         return received == 0 ? 0 : max(record.total ?? 0, received)

@@ -14,7 +14,7 @@ final class SpaceMonitor {
     /// Interval of the checks for finished files that another program has removed.
     private static let recountInterval = Duration.seconds(30)
 
-    private let services: EngineServices
+    let services: EngineServices
     private var store: DownloadStore { services.store }
     private var time: EngineClock { services.time }
     private var executor: BlockingExecutor { services.executor }
@@ -61,43 +61,11 @@ final class SpaceMonitor {
 
     // MARK: Before the body
 
-    /// Checks that the rest of a file fits, and reserves it on the disk.
+    /// Checks whether the rest of a file fits into the quota and on the disk, as ``preallocate(_:_:_:)`` does before it
+    /// allocates.
     ///
+    /// - Parameter here: bytes of the file that are on the disk or preallocated there.
     /// - Returns: the event for the machine in place of success; `nil` if there is enough space.
-    func reserveSpace(
-        _ total: Int64?,
-        _ part: PartFile,
-        _ task: DownloadTask,
-        isolation: isolated (any Actor)? = #isolation
-    )
-        async throws(DownloadError) -> DownloadMachine.Event?
-    {
-        // A file in memory needs space only when it is written to the disk.
-        guard !part.file.isInMemory else { return nil }
-        let here = max(try await services.status(of: part.file).allocated, part.persisted.count)
-        if let refusal = try await refusal(total, here: here, task) { return refusal }
-        guard let total, total > here else { return nil }
-        do throws(DiskError) {
-            try await executor.run { () throws(DiskError) in try part.file.reserve(total) }
-        } catch {
-            if [.full, .quotaExceeded].contains(error.kind) { await giveBack(part) }
-            throw DownloadError(error)
-        }
-        return nil
-    }
-
-    /// Releases the bytes that a failed reservation allocated behind the end of the file, so that other files can use
-    /// them.
-    private func giveBack(_ part: PartFile, isolation: isolated (any Actor)? = #isolation) async {
-        do throws(DiskError) {
-            try await part.onWriteThread { () throws(DiskError) in try part.file.truncate(part.file.status().size) }
-        } catch { logger.debug("truncate: \(error.sentence)") }
-    }
-
-    /// Checks whether the rest of a file fits into the quota and on the disk. Reserves nothing on the disk.
-    ///
-    /// - Parameter here: bytes of the file that are on the disk or reserved there.
-    /// - Returns: as ``reserveSpace(_:_:_:)``.
     func refusal(_ total: Int64?, here: Int64, _ task: DownloadTask, isolation: isolated (any Actor)? = #isolation)
         async throws(DownloadError) -> DownloadMachine.Event?
     {

@@ -17,7 +17,7 @@ struct SpaceRule: Sendable, Equatable {
 
     /// - Parameters:
     ///   - total: length of the whole file; `nil` while unknown.
-    ///   - here: bytes of the file that are on the disk or reserved there.
+    ///   - here: bytes of the file that are on the disk or preallocated there.
     ///   - isContended: whether other downloads wait for space on this disk. A file of unknown length then needs
     ///     `leastSpace(of:)` bytes instead of 1.
     func decision(total: Int64?, here: Int64, in space: VolumeSpace, isContended: Bool) -> Decision {

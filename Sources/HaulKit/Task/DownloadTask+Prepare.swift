@@ -35,7 +35,7 @@ extension DownloadTask {
                 try await removeControlFile(of: adopted)
                 do throws(DiskError) { try await part.startOver() } catch { throw DownloadError(error) }
             }
-            if let refusal = try await environment.space.reserveSpace(preparation.resource.total, part, self) {
+            if let refusal = try await environment.space.preallocate(preparation.resource.total, part, self) {
                 return refusal
             }
             if let checksum = machine.settings.checksum ?? preparation.resource.digest {

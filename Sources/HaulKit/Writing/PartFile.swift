@@ -5,7 +5,7 @@ internal import Synchronization
 /// A partial file during writing: the locked file, its write thread, and its written and synced ranges.
 ///
 /// The write thread runs the writes of all connections one after another and may block. A sync runs beside the writes
-/// and covers only bytes that were written before it began.
+/// and covers only bytes that were written before it began. ``SpaceMonitor`` has preallocated its space.
 final class PartFile: Sendable {
     let file: any DiskFile
     private let executor: BlockingExecutor

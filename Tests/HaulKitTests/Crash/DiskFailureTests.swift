@@ -62,7 +62,8 @@ struct DiskFailureTests {
         ("write", DiskError.Kind.full, DownloadError.Code.diskFull), ("write", .quotaExceeded, .diskFull),
         ("write", .inputOutput, .diskFailed),
         ("create", .nameTooLong, .nameTooLong), ("create", .readOnly, .readOnly),
-        ("create", .permissionDenied, .permissionDenied), ("reserve", .full, .diskFull), ("rename", .full, .diskFull),
+        ("create", .permissionDenied, .permissionDenied), ("preallocate", .full, .diskFull),
+        ("rename", .full, .diskFull),
         ("truncate", .inputOutput, .diskFailed), ("syncFolder", .inputOutput, .diskFailed),
     ])
     func endsWithTheSentenceOfTheFailureAndGoesOnOnceItIsMended(

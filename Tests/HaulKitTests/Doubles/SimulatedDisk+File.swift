@@ -59,8 +59,8 @@ extension SimulatedDisk {
             }
         }
 
-        func reserve(_ length: Int64) throws(DiskError) {
-            try disk.change("reserve", path) { state throws(DiskError) in }
+        func preallocate(_ length: Int64) throws(DiskError) {
+            try disk.change("preallocate", path) { state throws(DiskError) in }
         }
 
         func truncate(_ length: Int64) throws(DiskError) {

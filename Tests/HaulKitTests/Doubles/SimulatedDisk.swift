@@ -57,8 +57,8 @@ final class SimulatedDisk: Disk {
         }
     }
 
-    /// Makes a later call of this name fail ("write", "sync", "rename", "create", "reserve", "truncate", "syncFolder",
-    /// "remove"), after `after` further calls that succeed.
+    /// Makes a later call of this name fail ("write", "sync", "rename", "create", "preallocate", "truncate",
+    /// "syncFolder", "remove"), after `after` further calls that succeed.
     func fail(_ call: String, after: Int = 0, with kind: DiskError.Kind) {
         state.withLock { $0.failures[call] = (after, kind) }
     }

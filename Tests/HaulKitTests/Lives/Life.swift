@@ -247,7 +247,7 @@ final class Life: @unchecked Sendable {
             }
         }
         if plan.failsDisk {
-            let call = ["write", "sync", "rename", "create", "syncFolder", "truncate", "reserve", "remove"][
+            let call = ["write", "sync", "rename", "create", "syncFolder", "truncate", "preallocate", "remove"][
                 world.chance(8)
             ]
             if call == "remove" || call == "rename" { failedToRemove = true }

@@ -128,8 +128,8 @@ final class ProcessDisk: Disk, @unchecked Sendable {
             try disk.change("sync of", path) { () throws(DiskError) in try file.sync() }
         }
 
-        func reserve(_ length: Int64) throws(DiskError) {
-            try disk.change("reserve for", path) { () throws(DiskError) in try file.reserve(length) }
+        func preallocate(_ length: Int64) throws(DiskError) {
+            try disk.change("preallocate", path) { () throws(DiskError) in try file.preallocate(length) }
         }
 
         func truncate(_ length: Int64) throws(DiskError) {

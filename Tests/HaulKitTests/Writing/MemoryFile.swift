@@ -50,7 +50,7 @@ final class MemoryFile: DiskFile {
     }
 
     func sync() throws(DiskError) {}
-    func reserve(_ length: Int64) throws(DiskError) {}
+    func preallocate(_ length: Int64) throws(DiskError) {}
     func setModificationTime(_ nanoseconds: Int64) throws(DiskError) {}
     func lock() throws(DiskError) -> Bool { true }
 

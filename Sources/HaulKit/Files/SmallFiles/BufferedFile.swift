@@ -75,7 +75,7 @@ final class BufferedFile: DiskFile {
         try file.sync()
     }
 
-    func reserve(_ length: Int64) throws(DiskError) { try onDisk?.reserve(length) }
+    func preallocate(_ length: Int64) throws(DiskError) { try onDisk?.preallocate(length) }
 
     func truncate(_ length: Int64) throws(DiskError) {
         let file = state.withLock { state in

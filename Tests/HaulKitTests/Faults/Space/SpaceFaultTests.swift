@@ -56,10 +56,10 @@ struct SpaceFaultTests {
     }
 
     @Test(arguments: [DiskError.Kind.full, .quotaExceeded])
-    func givesBackWhatWasReservedBeforeTheDiskRefused(_ kind: DiskError.Kind) async throws {
+    func givesBackWhatWasPreallocatedBeforeTheDiskRefused(_ kind: DiskError.Kind) async throws {
         try await SimulatedRig.run { rig in
             let isGivenBack = Mutex(false)
-            rig.disk.fail("reserve", with: kind)
+            rig.disk.fail("preallocate", with: kind)
             rig.disk.beforeNext("truncate") { isGivenBack.withLock { $0 = true } }
             let download = try await rig.add()
             await download.isHeld(for: .diskFull)
