@@ -12,7 +12,7 @@ package struct Aria2ConfigurationFile: Sendable, Equatable {
         try self.init(Aria2TextFile.contents(path, limit: Self.longest))
     }
 
-    /// - Throws: ``Aria2Error`` with code ``Aria2ExitStatus/badOption`` for an invalid value of an option.
+    /// - Throws: ``Aria2Error`` with code ``Aria2ErrorCode/badOption`` for an invalid value of an option.
     package init(_ text: some Collection<UInt8>) throws(Aria2Error) {
         for line in text.split(separator: UInt8(ascii: "\n")) {
             guard line.first != UInt8(ascii: "#") else { continue }

@@ -20,7 +20,7 @@ package struct Aria2InputFile: Sendable, Equatable {
         try self.init(Aria2TextFile.contents(path, limit: Self.longest), isSequential: isSequential)
     }
 
-    /// - Throws: ``Aria2Error`` with code ``Aria2ExitStatus/badOption`` for an invalid value of an option.
+    /// - Throws: ``Aria2Error`` with code ``Aria2ErrorCode/badOption`` for an invalid value of an option.
     package init(_ text: some Collection<UInt8>, isSequential: Bool = false) throws(Aria2Error) {
         var uris: [String] = []
         var options = Aria2Options()

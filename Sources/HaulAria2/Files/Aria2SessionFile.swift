@@ -5,7 +5,7 @@ package struct Aria2SessionFile: Sendable {
     /// A saved download.
     package struct Row: Sendable, Equatable {
         package enum Status: Sendable, Equatable {
-            case active, waiting, paused, failed(Aria2ExitStatus), complete, removed
+            case active, waiting, paused, failed(Aria2ErrorCode), complete, removed
         }
 
         package var gid: GID

@@ -5,7 +5,7 @@ internal import HaulKit
 enum Aria2TextFile {
     /// Returns the text of a line that sets an option.
     ///
-    /// - Throws: ``Aria2Error`` with code ``Aria2ExitStatus/badOption`` for bytes that are not UTF-8, because they may
+    /// - Throws: ``Aria2Error`` with code ``Aria2ErrorCode/badOption`` for bytes that are not UTF-8, because they may
     ///   belong to a path.
     static func option(_ line: some Collection<UInt8>) throws(Aria2Error) -> String {
         if let text = PathText.text(line) { return text }

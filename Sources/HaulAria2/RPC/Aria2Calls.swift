@@ -25,13 +25,13 @@ struct Aria2Calls {
     private static let open: Set<String> = ["system.listMethods", "system.listNotifications"]
     private static let system = ["system.multicall", "system.listMethods", "system.listNotifications"]
 
-    mutating func call(_ name: String, _ parameters: [Aria2Value]) async -> Result<Aria2Value, Aria2Failure> {
+    mutating func call(_ name: String, _ parameters: [Aria2Value]) async -> Result<Aria2Value, Aria2CallError> {
         guard room > 0 else { return .failure(.tooMuch) }
         if name == "system.multicall" { return await multicall(parameters, failed: Self.asJSON) }
         return await one(name, parameters)
     }
 
-    private mutating func one(_ name: String, _ parameters: [Aria2Value]) async -> Result<Aria2Value, Aria2Failure> {
+    private mutating func one(_ name: String, _ parameters: [Aria2Value]) async -> Result<Aria2Value, Aria2CallError> {
         var parameters = parameters
         let token = Aria2Token.take(from: &parameters)
         if let secret, !Self.open.contains(name) {
@@ -52,16 +52,16 @@ struct Aria2Calls {
             let result = try await methods.call(name, parameters)
             room -= result.weight
             return .success(result)
-        } catch { return .failure(Aria2Failure(error.message)) }
+        } catch { return .failure(Aria2CallError(error.message)) }
     }
 
     // MARK: Many
 
-    static func asJSON(_ failure: Aria2Failure) -> Aria2Value {
+    static func asJSON(_ failure: Aria2CallError) -> Aria2Value {
         ["code": .integer(failure.code), "message": .text(failure.message)]
     }
 
-    static func asXML(_ failure: Aria2Failure) -> Aria2Value {
+    static func asXML(_ failure: Aria2CallError) -> Aria2Value {
         ["faultCode": .integer(failure.code), "faultString": .text(failure.message)]
     }
 
@@ -69,18 +69,18 @@ struct Aria2Calls {
     /// or a structure with the error. Each call has its own token.
     mutating func multicall(
         _ parameters: [Aria2Value],
-        failed: (Aria2Failure) -> Aria2Value
-    ) async -> Result<Aria2Value, Aria2Failure> {
+        failed: (Aria2CallError) -> Aria2Value
+    ) async -> Result<Aria2Value, Aria2CallError> {
         var parameters = parameters
         _ = Aria2Token.take(from: &parameters)
         guard let first = parameters.first else {
-            return .failure(Aria2Failure("The parameter at 0 is required but missing."))
+            return .failure(Aria2CallError("The parameter at 0 is required but missing."))
         }
         guard case .list(let calls) = first else {
-            return .failure(Aria2Failure("The parameter at 0 has wrong type."))
+            return .failure(Aria2CallError("The parameter at 0 has wrong type."))
         }
         guard calls.count <= Self.most else {
-            return .failure(Aria2Failure("system.multicall takes at most \(Self.most) calls at once."))
+            return .failure(Aria2CallError("system.multicall takes at most \(Self.most) calls at once."))
         }
         var results: [Aria2Value] = []
         results.reserveCapacity(calls.count)
@@ -93,14 +93,16 @@ struct Aria2Calls {
         return .success(.list(results))
     }
 
-    private mutating func nested(_ call: Aria2Value) async -> Result<Aria2Value, Aria2Failure> {
+    private mutating func nested(_ call: Aria2Value) async -> Result<Aria2Value, Aria2CallError> {
         guard case .structure(let members) = call else {
-            return .failure(Aria2Failure("system.multicall expected struct."))
+            return .failure(Aria2CallError("system.multicall expected struct."))
         }
         guard case .text(let name)? = members["methodName"] else {
-            return .failure(Aria2Failure("Missing methodName."))
+            return .failure(Aria2CallError("Missing methodName."))
         }
-        guard name != "system.multicall" else { return .failure(Aria2Failure("Recursive system.multicall forbidden.")) }
+        guard name != "system.multicall" else {
+            return .failure(Aria2CallError("Recursive system.multicall forbidden."))
+        }
         guard room > 0 else { return .failure(.tooMuch) }
         guard case .list(let parameters)? = members["params"] else { return await one(name, []) }
         return await one(name, parameters)

@@ -52,7 +52,7 @@ package struct Aria2Endpoint: Sendable {
         switch value {
         case .structure(let members): answer.status = await calls.answer(members, into: &answer.body)
         case .list(let items) where items.count > Aria2Calls.most:
-            let failure = Aria2Failure("A batch has at most \(Aria2Calls.most) calls.", code: -32_600)
+            let failure = Aria2CallError("A batch has at most \(Aria2Calls.most) calls.", code: -32_600)
             answer.status = failure.status
             answer.body.writeEnvelope(id: .null, .failure(failure))
         case .list(let items):
@@ -66,7 +66,7 @@ package struct Aria2Endpoint: Sendable {
             }
             answer.body.writeStaticString("]")
         default:
-            answer.status = Aria2Failure.malformed.status
+            answer.status = Aria2CallError.malformed.status
             answer.body.writeEnvelope(id: .null, .failure(.malformed))
         }
         if callback != nil { answer.body.writeStaticString(")") }
@@ -167,14 +167,14 @@ extension Aria2Calls {
         return 200
     }
 
-    private static func refuse(_ failure: Aria2Failure, id: Aria2Value, _ body: inout ByteBuffer) -> Int {
+    private static func refuse(_ failure: Aria2CallError, id: Aria2Value, _ body: inout ByteBuffer) -> Int {
         body.writeEnvelope(id: id, .failure(failure))
         return failure.status
     }
 }
 
 extension ByteBuffer {
-    fileprivate mutating func writeEnvelope(id: Aria2Value, _ result: Result<Aria2Value, Aria2Failure>) {
+    fileprivate mutating func writeEnvelope(id: Aria2Value, _ result: Result<Aria2Value, Aria2CallError>) {
         writeStaticString("{\"id\":")
         writeJSON(id)
         writeStaticString(",\"jsonrpc\":\"2.0\",")

@@ -100,7 +100,7 @@ extension Aria2SessionFile.Row.Status {
             case .active: .active
             case .waiting: .waiting
             case .paused: .paused
-            case .error: .failed(snapshot.error.map { Aria2ExitStatus($0) } ?? .unknown)
+            case .error: .failed(snapshot.error.map { Aria2ErrorCode($0) } ?? .unknown)
             case .complete: .complete
             case .removed: .removed
             }

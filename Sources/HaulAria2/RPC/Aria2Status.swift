@@ -93,12 +93,12 @@ struct Aria2Status {
         return .text(pieces.bitfield(of: present))
     }
 
-    private var error: (code: Aria2ExitStatus, message: String)? {
+    private var error: (code: Aria2ErrorCode, message: String)? {
         switch state {
         case .complete: (.complete, "")
         case .removed: (.reserved, "")
         case .error:
-            snapshot.error.map { (Aria2ExitStatus($0), $0.message) } ?? (.unknown, "")
+            snapshot.error.map { (Aria2ErrorCode($0), $0.message) } ?? (.unknown, "")
         case .active, .waiting, .paused: nil
         }
     }

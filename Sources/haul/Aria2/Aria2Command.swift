@@ -17,7 +17,7 @@ struct Aria2Command {
 
     /// Runs the command line and ends the process with aria2's exit status.
     static func main(_ words: [String]) async -> Never {
-        let status: Aria2ExitStatus
+        let status: Aria2ErrorCode
         do throws(Aria2CommandLine.Failure) {
             status = await run(words, try Aria2CommandLine(words))
         } catch {
@@ -37,7 +37,7 @@ struct Aria2Command {
         }
     }
 
-    private static func run(_ words: [String], _ line: Aria2CommandLine) async -> Aria2ExitStatus {
+    private static func run(_ words: [String], _ line: Aria2CommandLine) async -> Aria2ErrorCode {
         if line.wantsVersion {
             Output.result(Aria2Usage.versionText)
             return .complete

@@ -49,7 +49,7 @@ final class Aria2Console: Sendable {
         return FilePaths.join(relativeFolder.named, String(path.dropFirst(relativeFolder.absolute.count)))
     }
 
-    var status: Aria2ExitStatus { state.withLock { $0.results.status } }
+    var status: Aria2ErrorCode { state.withLock { $0.results.status } }
 
     func changed(_ snapshot: DownloadSnapshot, _ gid: GID) {
         state.withLock { state in
@@ -117,7 +117,7 @@ final class Aria2Console: Sendable {
             log.write(.notice, "Download complete: \(row.place)")
         case .failed(let error) where error.code == .shutDown: row.status = .unfinished
         case .failed(let error):
-            let status = Aria2ExitStatus(error)
+            let status = Aria2ErrorCode(error)
             row.status = .failed(status)
             failed(status, error.description, uri: snapshot.url.messageText)
             log.write(.notice, "Download GID#\(gid) not complete: \(snapshot.path.map(shown) ?? "")")
@@ -151,7 +151,7 @@ final class Aria2Console: Sendable {
         state.withLock { $0.results.add(row) }
     }
 
-    private func failed(_ status: Aria2ExitStatus, _ message: String, uri: String) {
+    private func failed(_ status: Aria2ErrorCode, _ message: String, uri: String) {
         log.write(.error, "Download aborted. URI=\(uri)\n  -> errorCode=\(status.rawValue) \(message)")
     }
 

@@ -6,7 +6,7 @@ import HaulServer
 /// Implements `--daemon`.
 enum Aria2Daemon {
     /// Starts the same command in a process group of its own and without a terminal. The caller then ends this process.
-    static func start(_ words: [String]) -> Aria2ExitStatus {
+    static func start(_ words: [String]) -> Aria2ErrorCode {
         let end = words.firstIndex(of: "--") ?? words.endIndex
         let again = ["haul", Aria2Command.name] + words[..<end] + ["--daemon=false"] + words[end...]
         var process: Int32 = 0

@@ -20,14 +20,14 @@ struct Aria2Process: Sendable {
         hooks = Aria2Hooks(settings.global, log)
     }
 
-    func run() async -> Aria2ExitStatus {
+    func run() async -> Aria2ErrorCode {
         haul_keep_freed_memory()
         for warning in settings.warnings { log.write(.warn, warning) }
         do {
             return try await open()
         } catch let error as DownloadError {
             Output.write("\(VisibleText.line(error.description))\n")
-            return Aria2ExitStatus(error)
+            return Aria2ErrorCode(error)
         } catch let error as Aria2OptionError {
             Output.write("\(error.message)\n  -> \(error.detail)\n")
             return .badOption
@@ -37,7 +37,7 @@ struct Aria2Process: Sendable {
         }
     }
 
-    private func open() async throws -> Aria2ExitStatus {
+    private func open() async throws -> Aria2ErrorCode {
         let downloader = try await Downloader(try configuration())
         if downloader.quarantinedStore != nil, let salvaged = downloader.salvagedStore {
             log.write(.warn, salvaged.sentence())

@@ -8,7 +8,7 @@ struct Aria2Results: Sendable {
     struct Row: Sendable, Equatable {
         enum Status: Sendable, Equatable {
             case complete
-            case failed(Aria2ExitStatus)
+            case failed(Aria2ErrorCode)
             /// The process ended before the download.
             case unfinished
             case removed
@@ -30,7 +30,7 @@ struct Aria2Results: Sendable {
     /// Whether any download was left unfinished, even if its row has been dropped.
     private var hasUnfinished = false
     /// The last failure among the dropped rows.
-    private var droppedFailure: Aria2ExitStatus?
+    private var droppedFailure: Aria2ErrorCode?
 
     init(most: Int = .max) { self.most = max(0, most) }
 
@@ -52,7 +52,7 @@ struct Aria2Results: Sendable {
         rows.removeAll { $0.status != .unfinished && (gid == nil || $0.gid == gid) }
     }
 
-    private static func lastFailure(_ rows: ArraySlice<Row>) -> Aria2ExitStatus? {
+    private static func lastFailure(_ rows: ArraySlice<Row>) -> Aria2ErrorCode? {
         for row in rows.reversed() {
             if case .failed(let status) = row.status { return status }
         }
@@ -60,7 +60,7 @@ struct Aria2Results: Sendable {
     }
 
     /// The last failure, else 7 if downloads were left unfinished, else 0.
-    var status: Aria2ExitStatus {
+    var status: Aria2ErrorCode {
         if let lastFailure = Self.lastFailure(rows[...]) ?? droppedFailure { return lastFailure }
         return hasUnfinished ? .unfinished : .complete
     }

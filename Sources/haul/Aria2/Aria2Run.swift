@@ -153,7 +153,7 @@ private actor SessionSaver {
             switch outcome {
             case .completed: .complete
             case .failed(let error) where error.code == .shutDown: .waiting
-            case .failed(let error): .failed(Aria2ExitStatus(error))
+            case .failed(let error): .failed(Aria2ErrorCode(error))
             case .cancelled: .removed
             }
     }

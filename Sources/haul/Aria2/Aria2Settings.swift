@@ -9,7 +9,7 @@ struct Aria2Settings {
     /// Reason why `aria2c` cannot begin.
     struct Failure: Error {
         let sentence: String
-        let status: Aria2ExitStatus
+        let status: Aria2ErrorCode
         var isAboutUsage = false
         var option: String?
     }
@@ -52,7 +52,7 @@ struct Aria2Settings {
 
     private static func currentFolder(for path: String) throws(Failure) -> String {
         do throws(DownloadError) { return try FilePaths.currentFolder(for: path) } catch {
-            throw Failure(sentence: error.message, status: Aria2ExitStatus(error))
+            throw Failure(sentence: error.message, status: Aria2ErrorCode(error))
         }
     }
 

@@ -1,7 +1,7 @@
 package import HaulKit
 
-/// aria2's exit statuses, which are also the error codes of its RPC.
-package enum Aria2ExitStatus: Int, Sendable, Codable, CaseIterable {
+/// aria2's exit statuses, which its RPC also returns as the `errorCode` of a download.
+package enum Aria2ErrorCode: Int, Sendable, Codable, CaseIterable {
     case complete = 0
     case unknown = 1
     case timeout = 2
@@ -36,7 +36,7 @@ package enum Aria2ExitStatus: Int, Sendable, Codable, CaseIterable {
     case reserved = 31
     case checksum = 32
 
-    /// Returns the status of a failed download.
+    /// Returns the code of a failed download.
     package init(_ error: DownloadError) {
         self =
             switch error.code {
@@ -74,28 +74,4 @@ package enum Aria2ExitStatus: Int, Sendable, Codable, CaseIterable {
         default: .badResponse
         }
     }
-}
-
-/// An error whose code is an exit status of aria2.
-package struct Aria2Error: Error, Sendable, Equatable, CustomStringConvertible {
-    package let code: Aria2ExitStatus
-    package let message: String
-
-    package init(_ code: Aria2ExitStatus, _ message: String) { (self.code, self.message) = (code, message) }
-
-    package init(_ error: DownloadError) { self.init(Aria2ExitStatus(error), error.message) }
-
-    package init(_ error: Aria2OptionError) { self.init(.badOption, error.message) }
-
-    package var description: String { message }
-}
-
-/// Error for an invalid value of an option.
-package struct Aria2OptionError: Error, Sendable, Equatable {
-    package let option: String
-    /// The problem with the value, in the words that aria2 prints below its message.
-    package let detail: String
-
-    /// aria2's sentence. The RPC returns it, and clients match on it.
-    package var message: String { "We encountered a problem while processing the option '--\(option)'." }
 }
