@@ -14,16 +14,16 @@ static const unsigned char asset_2[] = {
 #embed "schema/functions/claim.sql"
 };
 static const unsigned char asset_3[] = {
-#embed "schema/functions/loading.sql"
+#embed "schema/functions/destination.sql"
 };
 static const unsigned char asset_4[] = {
-#embed "schema/functions/maintenance.sql"
+#embed "schema/functions/loading.sql"
 };
 static const unsigned char asset_5[] = {
-#embed "schema/functions/report.sql"
+#embed "schema/functions/maintenance.sql"
 };
 static const unsigned char asset_6[] = {
-#embed "schema/functions/settings.sql"
+#embed "schema/functions/report.sql"
 };
 static const unsigned char asset_7[] = {
 #embed "schema/functions/workers.sql"
@@ -51,10 +51,10 @@ static const haul_schema_asset assets[] = {
     {"function-settings.sql", asset_0, sizeof(asset_0)},
     {"functions/administration.sql", asset_1, sizeof(asset_1)},
     {"functions/claim.sql", asset_2, sizeof(asset_2)},
-    {"functions/loading.sql", asset_3, sizeof(asset_3)},
-    {"functions/maintenance.sql", asset_4, sizeof(asset_4)},
-    {"functions/report.sql", asset_5, sizeof(asset_5)},
-    {"functions/settings.sql", asset_6, sizeof(asset_6)},
+    {"functions/destination.sql", asset_3, sizeof(asset_3)},
+    {"functions/loading.sql", asset_4, sizeof(asset_4)},
+    {"functions/maintenance.sql", asset_5, sizeof(asset_5)},
+    {"functions/report.sql", asset_6, sizeof(asset_6)},
     {"functions/workers.sql", asset_7, sizeof(asset_7)},
     {"grants/loader.sql", asset_8, sizeof(asset_8)},
     {"grants/reader.sql", asset_9, sizeof(asset_9)},

@@ -17,13 +17,15 @@ struct InitCommand: AsyncParsableCommand {
 
     @OptionGroup(title: "S3") var s3: S3Options
 
-    @Option(help: "Seconds that leases hold after a worker was last heard of. Default: 60.")
+    @Option(
+        help: "Seconds that leases hold after a worker was last heard of. Default: \(QueueSettings().leaseSeconds)."
+    )
     var leaseTime: Int32?
 
-    @Option(help: "Attempts of an item. Default: 5.")
+    @Option(help: "Attempts of an item. Default: \(QueueSettings().maxAttempts).")
     var maxAttempts: Int16?
 
-    @Option(help: "Workers that may end while they have an item. Default: 3.")
+    @Option(help: "Workers that may end while they have an item. Default: \(QueueSettings().maxLostWorkers).")
     var maxLostWorkers: Int16?
 
     @Option(help: "Of hosts that are added later: least time between requests, in milliseconds.")
@@ -44,8 +46,11 @@ struct InitCommand: AsyncParsableCommand {
     var readerRole: [String] = []
 
     func validate() throws {
-        if let leaseTime, !(2...86_400).contains(leaseTime) {
-            throw ValidationError("--lease-time is a number of seconds from 2 to 86400.")
+        let range = QueueSettings.leaseSecondsRange
+        if let leaseTime, !range.contains(leaseTime) {
+            throw ValidationError(
+                "--lease-time is a number of seconds from \(range.lowerBound) to \(range.upperBound)."
+            )
         }
         if let maxAttempts, maxAttempts < 1 { throw ValidationError("--max-attempts is at least 1.") }
         if let maxLostWorkers, maxLostWorkers < 1 { throw ValidationError("--max-lost-workers is at least 1.") }

@@ -86,20 +86,3 @@ package struct FleetStatus: Sendable, Hashable, Codable {
         package var isAlarming: Bool { seconds > 60 }
     }
 }
-
-/// The settings of a queue.
-package struct QueueSettings: Sendable, Hashable, Codable {
-    /// The destination as passed to `haul-fleet init`: a path or `s3://…`.
-    package var destination: String?
-    package var leaseSeconds: Int32 = 60
-    package var maxAttempts: Int16 = 5
-    /// Number of workers that may be lost with an item before the item fails.
-    package var maxLostWorkers: Int16 = 3
-    package var isPaused = false
-    package var isDraining = false
-    /// Default for hosts that are new to the queue.
-    package var defaultGapMilliseconds: Int32 = 0
-    package var defaultMaxConnections: Int32?
-
-    package init() {}
-}

@@ -29,13 +29,14 @@ package struct QueueAdministration: Sendable {
     ///
     /// - Throws: ``FleetError/Code/invalidInput`` for a value out of range.
     package func update(_ settings: QueueSettings) async throws(FleetError) {
+        let leaseSeconds = QueueSettings.leaseSecondsRange
         let isValid =
-            (1...86400).contains(settings.leaseSeconds) && settings.maxAttempts > 0 && settings.maxLostWorkers > 0
+            leaseSeconds.contains(settings.leaseSeconds) && settings.maxAttempts > 0 && settings.maxLostWorkers > 0
             && settings.defaultGapMilliseconds >= 0 && settings.defaultMaxConnections ?? 1 > 0
         guard isValid else {
             throw FleetError(
                 .invalidInput,
-                "The lease time is 1 s to 1 day, attempts, lost workers and connections are at least 1, a gap is not negative."
+                "The lease time is \(leaseSeconds.lowerBound) to \(leaseSeconds.upperBound) s, attempts, lost workers and connections are at least 1, a gap is not negative."
             )
         }
         let text = """

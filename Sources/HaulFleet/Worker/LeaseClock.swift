@@ -29,5 +29,8 @@ struct LeaseClock: Sendable, Equatable {
     /// Returns a random delay until the next beat: 0.2 to 0.25 of the lease time.
     func nextBeatDelay(_ delays: inout RandomDelays) -> Duration { leaseTime * 0.25 * (0.8 + 0.2 * delays.fraction()) }
 
-    private static func bounded(_ leaseTime: Duration) -> Duration { leaseTime.clamped(.seconds(1), .seconds(86_400)) }
+    private static func bounded(_ leaseTime: Duration) -> Duration {
+        let range = QueueSettings.leaseSecondsRange
+        return leaseTime.clamped(.seconds(range.lowerBound), .seconds(range.upperBound))
+    }
 }

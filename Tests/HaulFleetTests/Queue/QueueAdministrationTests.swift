@@ -115,6 +115,27 @@ struct QueueAdministrationTests {
         }
     }
 
+    @Test func theTableHasTheDefaultsAndTheLeaseTimesOfTheSettings() async throws {
+        try await TestDatabase.with { database async throws in
+            // The template of the tests has another lease time.
+            try await database.sql("UPDATE setting SET lease_s = DEFAULT")
+            let administration = QueueAdministration(database.connection, .standard)
+            #expect(try await administration.settings() == QueueSettings())
+            let range = QueueSettings.leaseSecondsRange
+            for seconds in [range.lowerBound, range.upperBound] {
+                var settings = QueueSettings()
+                settings.leaseSeconds = seconds
+                try await administration.update(settings)
+                #expect(try await administration.settings() == settings)
+            }
+            for seconds in [range.lowerBound - 1, range.upperBound + 1] {
+                await expectError(.statementFailed) {
+                    try await database.sql("UPDATE setting SET lease_s = \(seconds)")
+                }
+            }
+        }
+    }
+
     @Test func resultsAreExportedInPagesThatCanBeTakenUp() async throws {
         try await TestDatabase.with { database async throws in
             try await database.add([

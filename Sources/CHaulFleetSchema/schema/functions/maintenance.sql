@@ -10,7 +10,8 @@ END
 $$;
 
 -- Returns the items of workers whose leases have expired by the database's clock. Finds no worker dead before the
--- server has been up for a lease time, because workers could not send beats earlier.
+-- server has been up for a lease time, because workers could not send beats earlier. The lease time is
+-- `setting.lease_s`, which `haul-fleet init --lease-time` sets.
 CREATE FUNCTION reap() RETURNS TABLE (worker_id bigint, items integer)
 LANGUAGE plpgsql SECURITY DEFINER AS $$
 #variable_conflict use_column
