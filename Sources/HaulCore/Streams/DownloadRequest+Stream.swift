@@ -57,7 +57,7 @@ extension DownloadRequest {
         ///
         /// - Throws: ``DownloadError`` with code ``DownloadError/Code/invalidStream``.
         package func check() throws(DownloadError) {
-            if let variant, VariantChoice(variant) == nil {
+            if let variant, VariantWish(variant) == nil {
                 throw DownloadError(
                     .invalidStream,
                     "\(variant) is no variant of a stream. Write best, smallest, a height (720p), a bandwidth (4M), a codec (hevc) or a number."

@@ -162,9 +162,9 @@ extension DownloadRequest.Stream {
     func select(from list: MultivariantPlaylist) throws(SegmentFailure) -> StreamSelection {
         do throws(StreamError) {
             return try list.select(
-                variant: variant.flatMap(VariantChoice.init) ?? .best,
-                audio: audio.flatMap(TrackChoice.init) ?? .automatic,
-                subtitles: subtitles.flatMap(TrackChoice.init) ?? .none
+                variant: variant.flatMap(VariantWish.init) ?? .best,
+                audio: audio.flatMap(TrackWish.init) ?? .automatic,
+                subtitles: subtitles.flatMap(TrackWish.init) ?? .none
             )
         } catch { throw SegmentFailure(DownloadError(error), isWorthRetrying: false) }
     }

@@ -130,9 +130,9 @@ struct LyingPlaylistTests {
 
     private func check(_ playlist: MultivariantPlaylist, _ text: String) {
         #expect(playlist.variants.map(\.number) == Array(playlist.variants.indices.map { $0 + 1 }), "\(text)")
-        for choice in [VariantChoice.best, .smallest, .height(720), .bandwidth(1), .codec("avc"), .number(1)] {
-            for track in [TrackChoice.automatic, .all, .none, .named("de")] {
-                guard let selection = try? playlist.select(variant: choice, audio: track, subtitles: track) else {
+        for wish in [VariantWish.best, .smallest, .height(720), .bandwidth(1), .codec("avc"), .number(1)] {
+            for track in [TrackWish.automatic, .all, .none, .named("de")] {
+                guard let selection = try? playlist.select(variant: wish, audio: track, subtitles: track) else {
                     continue
                 }
                 #expect(

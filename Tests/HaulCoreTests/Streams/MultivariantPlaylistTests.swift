@@ -2,7 +2,7 @@ import Testing
 
 @testable import HaulCore
 
-/// Variants, renditions and the choice among them (rules 22 and 23).
+/// Variants, renditions and the selection among them (rules 22 and 23).
 struct MultivariantPlaylistTests {
     private static let sound = """
         #EXT-X-MEDIA:TYPE=AUDIO,GROUP-ID="a",NAME="English",LANGUAGE="en-US",DEFAULT=YES,AUTOSELECT=YES,URI="en.m3u8"
@@ -17,8 +17,8 @@ struct MultivariantPlaylistTests {
         "#EXT-X-STREAM-INF:\(attributes)\n\(uri)"
     }
 
-    private func chosen(_ choice: VariantChoice, _ lines: String...) throws(StreamError) -> Int {
-        try PlaylistText.multivariant(lines.joined(separator: "\n")).select(variant: choice).variant.number
+    private func chosen(_ wish: VariantWish, _ lines: String...) throws(StreamError) -> Int {
+        try PlaylistText.multivariant(lines.joined(separator: "\n")).select(variant: wish).variant.number
     }
 
     private let three = [
@@ -69,10 +69,10 @@ struct MultivariantPlaylistTests {
 
     @Test(arguments: ["240p", "100k", "av1", "9"])
     func listsWhatThereIsWhereNothingFits(_ text: String) throws {
-        let choice = try #require(VariantChoice(text))
+        let wish = try #require(VariantWish(text))
         let playlist = try PlaylistText.multivariant(three)
         do throws(StreamError) {
-            _ = try playlist.select(variant: choice)
+            _ = try playlist.select(variant: wish)
             Issue.record("something is chosen")
         } catch {
             #expect(error.message.contains("1: 1280x720, 2.00 Mbit/s, avc1.64001f, mp4a.40.2; 2: 1920x1080"))
@@ -103,8 +103,8 @@ struct MultivariantPlaylistTests {
     ])
     func fetchesTheSoundThatThePersonNames(_ text: String, _ name: String) throws {
         let playlist = try PlaylistText.multivariant(Self.sound, Self.variant("BANDWIDTH=1,AUDIO=\"a\""))
-        let choice = try #require(TrackChoice(text))
-        #expect(try playlist.select(audio: choice).audio.map(\.name) == [name])
+        let wish = try #require(TrackWish(text))
+        #expect(try playlist.select(audio: wish).audio.map(\.name) == [name])
     }
 
     @Test func knowsSoundThatIsInTheVariant() throws {
@@ -181,22 +181,22 @@ struct MultivariantPlaylistTests {
     }
 
     @Test(arguments: [
-        ("best", VariantChoice.best), ("Smallest", .smallest), ("720p", .height(720)), ("1080P", .height(1080)),
+        ("best", VariantWish.best), ("Smallest", .smallest), ("720p", .height(720)), ("1080P", .height(1080)),
         ("4M", .bandwidth(4_000_000)), ("800k", .bandwidth(800_000)), ("1.5M", .bandwidth(1_500_000)),
         ("3", .number(3)),
         ("2500000", .bandwidth(2_500_000)), ("HEVC", .codec("hevc")), ("av01", .codec("av01")),
     ])
-    func readsAChoiceOfVariants(_ text: String, _ choice: VariantChoice) {
-        #expect(VariantChoice(text) == choice)
+    func readsAWishForAVariant(_ text: String, _ wish: VariantWish) {
+        #expect(VariantWish(text) == wish)
     }
 
     @Test(arguments: ["", "0", "0p", "p", "-1", "4MB", "99999999p", "worst", "720 p", "99999999999999999999999"])
     func refusesAChoiceThatIsNone(_ text: String) {
-        #expect(VariantChoice(text) == nil)
+        #expect(VariantWish(text) == nil)
     }
 
     @Test func readsAChoiceOfTracks() {
-        #expect(TrackChoice("all") == .all && TrackChoice("none") == TrackChoice.none && TrackChoice("") == nil)
-        #expect(TrackChoice("de") == .named("de"))
+        #expect(TrackWish("all") == .all && TrackWish("none") == TrackWish.none && TrackWish("") == nil)
+        #expect(TrackWish("de") == .named("de"))
     }
 }

@@ -1,5 +1,6 @@
 /// The variant that a person wants: `best`, `smallest`, `720p`, `4M`, a number of the list, or a codec.
-package enum VariantChoice: Sendable, Hashable {
+/// ``StreamSelection`` is what a playlist has of it.
+package enum VariantWish: Sendable, Hashable {
     /// The highest score if all have one, else the most pixels, then the most bits per second.
     case best
     /// The fewest bits per second.
@@ -40,7 +41,7 @@ package enum VariantChoice: Sendable, Hashable {
     }
 }
 
-extension VariantChoice: CustomStringConvertible {
+extension VariantWish: CustomStringConvertible {
     package var description: String {
         switch self {
         case .best: "best"
@@ -54,7 +55,7 @@ extension VariantChoice: CustomStringConvertible {
 }
 
 /// The sound or the subtitles that a person wants.
-package enum TrackChoice: Sendable, Hashable {
+package enum TrackWish: Sendable, Hashable {
     /// The rendition that the playlist prefers.
     case automatic
     /// A language (`de`, `pt-BR`) or the name of a rendition.

@@ -25,13 +25,13 @@ extension MultivariantPlaylist {
     ///
     /// Only variants whose groups have the wanted sound and subtitles are considered.
     package func select(
-        variant choice: VariantChoice = .best,
-        audio: TrackChoice = .automatic,
-        subtitles: TrackChoice = .none
+        variant wish: VariantWish = .best,
+        audio: TrackWish = .automatic,
+        subtitles: TrackWish = .none
     ) throws(StreamError) -> StreamSelection {
-        let fitting = fitting(choice)
+        let fitting = fitting(wish)
         guard !fitting.isEmpty else {
-            throw .noSuchVariant(asked: "\(choice)", available: variants.map { "\($0.number): \($0)" })
+            throw .noSuchVariant(asked: "\(wish)", available: variants.map { "\($0.number): \($0)" })
         }
         var firstError: StreamError?
         for variant in fitting {
@@ -43,19 +43,19 @@ extension MultivariantPlaylist {
                 )
             } catch { firstError = firstError ?? error }
         }
-        throw firstError ?? .noSuchVariant(asked: "\(choice)", available: [])
+        throw firstError ?? .noSuchVariant(asked: "\(wish)", available: [])
     }
 
     // MARK: Variants
 
-    /// Returns the variants that fit the choice, best first.
-    private func fitting(_ choice: VariantChoice) -> [StreamVariant] {
-        if case .number(let number) = choice { return variants.filter { $0.number == number } }
+    /// Returns the variants that fit the wish, best first.
+    private func fitting(_ wish: VariantWish) -> [StreamVariant] {
+        if case .number(let number) = wish { return variants.filter { $0.number == number } }
         let known = variants.filter { !$0.hasUnknownDemands }
         let films = known.filter { !$0.isAudioOnly }
         // A film without pictures is chosen only by its number or if there is nothing else.
         let candidates = ranked(films.isEmpty ? known : films)
-        switch choice {
+        switch wish {
         case .best, .number: return candidates
         case .smallest:
             return candidates.enumerated()
@@ -85,11 +85,11 @@ extension MultivariantPlaylist {
 
     // MARK: Renditions
 
-    private func audio(_ choice: TrackChoice, of variant: StreamVariant) throws(StreamError) -> [StreamRendition] {
-        if choice == .none { return [] }
+    private func audio(_ wish: TrackWish, of variant: StreamVariant) throws(StreamError) -> [StreamRendition] {
+        if wish == .none { return [] }
         let group = renditions(.audio, group: variant.audioGroup)
         if let name = variant.audioGroup, group.isEmpty { throw .missingSound(group: name) }
-        switch choice {
+        switch wish {
         case .none: return []
         case .all: return group.filter(\.isDefault) + group.filter { !$0.isDefault }
         case .automatic:
@@ -103,9 +103,9 @@ extension MultivariantPlaylist {
         }
     }
 
-    private func subtitles(_ choice: TrackChoice, of variant: StreamVariant) throws(StreamError) -> [StreamRendition] {
+    private func subtitles(_ wish: TrackWish, of variant: StreamVariant) throws(StreamError) -> [StreamRendition] {
         let group = renditions(.subtitles, group: variant.subtitlesGroup).filter { $0.url != nil }
-        switch choice {
+        switch wish {
         case .none: return []
         case .all: return group
         case .automatic: return Array(group.filter(\.isDefault).prefix(1))
