@@ -16,6 +16,7 @@ package struct RequestFields: Sendable {
     }
 
     let user: [HeaderField]
+    /// Default: `Configuration.Network.userAgent`.
     let userAgent: String
     let method: DownloadRequest.Method
     /// Position of the first requested byte.
@@ -65,6 +66,7 @@ package struct RequestFields: Sendable {
         if let field = cookies(headers["Cookie"]) { headers.replaceOrAdd(name: "Cookie", value: field) }
         if !headers.contains(name: "User-Agent") { headers.add(name: "User-Agent", value: userAgent) }
         if !headers.contains(name: "Accept") { headers.add(name: "Accept", value: "*/*") }
+        // Accept-Encoding, Range and its condition.
         for (name, value) in RangeRequest.fields(from: firstByte, to: end, condition) {
             headers.add(name: name, value: value)
         }

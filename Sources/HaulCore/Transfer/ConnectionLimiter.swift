@@ -16,6 +16,7 @@ package struct ConnectionLimiter: Sendable {
         }
     }
 
+    /// Limit of each host: `Connections.maxPerHost`.
     package var limit: Int
     /// Maximum number of connections to all hosts together.
     package let total: Int
