@@ -51,6 +51,53 @@ import Testing
         #expect(described.subtracting(try #require(row.required)) == optional)
     }
 
+    /// Returns a row with every field.
+    private func fullRow() throws -> DownloadRow {
+        DownloadRow(
+            DownloadSnapshot(
+                url: try #require(URL(string: "http://h/f")),
+                state: .transferring,
+                holdReason: .diskFull,
+                path: "/folder/f",
+                receivedBytes: 1,
+                totalBytes: 9,
+                bytesPerSecond: 2,
+                error: DownloadError(code: .refusedByServer, message: "m", cause: "c", status: 503),
+                retryDelay: .seconds(5),
+                group: "g",
+                startedAt: Date(),
+                endedAt: Date(),
+                proof: .digest,
+                gaps: ["a gap"],
+                stream: DownloadSnapshot.Stream(segments: 2, receivedSegments: 1, seconds: 9, receivedSeconds: 4)
+            )
+        )
+    }
+
+    /// Encodes a value, and checks that it has every field.
+    private func encoded(_ value: some Encodable) throws -> [String: JSONValue] {
+        let fields = try JSONDecoder().decode([String: JSONValue].self, from: JSONEncoder().encode(value))
+        #expect(Set(fields.keys) == Set(Mirror(reflecting: value).children.compactMap(\.label)))
+        return fields
+    }
+
+    @Test func theFieldsOfARowAreThoseOfItsEncoding() throws {
+        let row = try fullRow()
+        #expect(try encoded(row) == row.fields)
+    }
+
+    /// One object of the API has the fields of both.
+    @Test func theDetailsHaveNoFieldOfTheRow() throws {
+        let request = DownloadRequest(try #require(URL(string: "http://h/f")), to: .folder(path: "/folder"))
+        let snapshot = DownloadSnapshot(url: request.url)
+        var details = DownloadDetails(snapshot, request, log: [], rev: "1")
+        details.finalURL = "http://h/g"
+        details.checksum = "md5:0"
+        details.speedLimit = 1
+        let (fields, ofRow) = (try encoded(details), try encoded(fullRow()))
+        #expect(Set(fields.keys).isDisjoint(with: ofRow.keys))
+    }
+
     @Test func everyStateIsDescribed() throws {
         #expect(try schema("State").enum == DownloadSnapshot.State.allCases.map(\.rawValue))
     }
