@@ -39,7 +39,8 @@ struct RepairCommand: AsyncParsableCommand {
                 file,
                 from: request,
                 url: url.map(GetOptions.url),
-                headers: network.headers.isEmpty || (request != nil && url == nil) ? nil : network.headers
+                headers: network.headers.isEmpty || (request != nil && url == nil) ? nil : network.headers,
+                allowsInsecureRedirects: network.connection.allowInsecureRedirects ? true : nil
             ) {
             case .nothingToDo(let bytes):
                 if !quiet { Output.note("\(file): every piece is right (\(Format.bytes(bytes))).") }

@@ -202,6 +202,30 @@ struct MetalinkCommandTests {
         await server.stop()
     }
 
+    @Test func repairsOverAnInsecureRedirectOnlyWhenAllowed() async throws {
+        let first = try await server()
+        try put(try await metalink(first))
+        #expect(try await haul.run("get", "-q", "file.meta4").status == 0)
+        try putDamaged(at: 0)
+        let plain = try await server()
+        let certificate = try TestCertificate.shared()
+        let secure = try await TestServer.start(tls: certificate) { _ in
+            .empty(302, "Found", headers: [("Location", plain.url("/file.bin"))])
+        }
+        // The sources of the first download are gone.
+        await first.stop()
+        let command = [
+            "repair", "file.bin", "--url", secure.url("/file.bin"), "--cacert", certificate.certificatePath,
+        ]
+        #expect(try await haul.start(command + ["--retries", "0"]).result().status != 0)
+        #expect(plain.requests.isEmpty && !secure.requests.isEmpty)
+        let result = try await haul.start(command + ["--allow-insecure-redirects"]).result()
+        #expect(result.status == 0, "\(result.errors)")
+        #expect(try content.matches(fileAt: folder("file.bin")))
+        await secure.stop()
+        await plain.stop()
+    }
+
     @Test func leavesNothingBesideTheFileWhenARepairBringsNothing() async throws {
         let server = try await TestServer.start { _ in .empty(404, "Not Found") }
         try put(try await metalink(server))

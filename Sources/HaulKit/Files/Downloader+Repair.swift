@@ -24,6 +24,8 @@ extension Downloader {
     ///     stored request that downloaded the file is used, if it has digests of pieces.
     ///   - url: the first source, in place of the request's URL.
     ///   - headers: header fields in place of those of the request.
+    ///   - allowsInsecureRedirects: the value in place of ``DownloadRequest/allowsInsecureRedirects`` of the request;
+    ///     `nil` keeps that one.
     ///   - progress: called repeatedly, on a background thread, with the number of bytes compared and of all bytes.
     /// - Throws: ``DownloadError`` with code ``DownloadError/Code/invalidMetalink`` without digests of pieces,
     ///   ``DownloadError/Code/checksumMismatch`` when no piece of the file is correct, ``DownloadError/Code/inUse``
@@ -34,6 +36,7 @@ extension Downloader {
         from request: DownloadRequest? = nil,
         url: URL? = nil,
         headers: [HeaderField]? = nil,
+        allowsInsecureRedirects: Bool? = nil,
         progress: @escaping @Sendable (_ done: Int64, _ of: Int64) -> Void = { _, _ in }
     ) async throws(DownloadError) -> Repair {
         try checkIsOpen()
@@ -48,6 +51,7 @@ extension Downloader {
             request.url = url
         }
         if let headers { request.headers = headers }
+        if let allowsInsecureRedirects { request.allowsInsecureRedirects = allowsInsecureRedirects }
         try await leave(request)
         guard let pieces = request.pieces, let size = request.size, pieces.covers(size) else {
             throw DownloadError(
