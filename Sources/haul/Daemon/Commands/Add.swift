@@ -146,6 +146,9 @@ struct AddOptionGroup: ParsableArguments {
         if Set(names).count < names.count { throw ValidationError("--header names a field twice.") }
         try origin.check(against: header)
         try GetOptions.check(output: output, directory: directory)
+        if directory != nil, let output, output.contains("/") {
+            throw ValidationError("--output \(output) names a folder, so --directory does not go with it.")
+        }
         try GetOptions.check(mirrors: mirror)
         if let limitRate, limitRate.bytes < 1 { throw ValidationError("--limit-rate takes a number above 0.") }
         if onConflict == .overwrite {
