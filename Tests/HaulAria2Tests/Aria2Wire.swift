@@ -47,7 +47,7 @@ struct Aria2ServerRig: Sendable {
     }
 
     /// Waits until the server counts this number of bytes for requests and messages.
-    func receives(_ count: Int) async { while server.host.bodies.count != count { await Task.yield() } }
+    func receives(_ count: Int) async { while server.shared.bodies.count != count { await Task.yield() } }
 
     /// Sends `text` over a new connection and returns everything that the server sends.
     func exchange(_ text: String) async throws -> String {

@@ -22,7 +22,7 @@ final class Aria2RequestHandler: ChannelDuplexHandler, RemovableChannelHandler {
     /// Number of idle periods after which an unread response is abandoned.
     private static let mostSilences = 5
 
-    private let host: Aria2Host
+    private let shared: Aria2SharedParts
     private var head: HTTPRequestHead?
     private var body: Aria2Body?
     private var timer: Scheduled<Void>?
@@ -31,7 +31,7 @@ final class Aria2RequestHandler: ChannelDuplexHandler, RemovableChannelHandler {
     private var isKnown = false
     private var silences = 0
 
-    init(_ host: Aria2Host) { self.host = host }
+    init(_ shared: Aria2SharedParts) { self.shared = shared }
 
     func handlerRemoved(context: ChannelHandlerContext) { reset() }
 
@@ -59,14 +59,14 @@ final class Aria2RequestHandler: ChannelDuplexHandler, RemovableChannelHandler {
     private func begin(_ new: HTTPRequestHead, _ context: ChannelHandlerContext) {
         silences = 0
         head = new
-        do throws(Aria2Rules.Refusal) { try host.rules.check(new) } catch {
+        do throws(Aria2Rules.Refusal) { try shared.rules.check(new) } catch {
             return refuse(error.status, error.sentence, error.fields, context)
         }
         let length = new.headers.first(name: "Content-Length").flatMap { Int64($0) } ?? 0
-        guard length <= host.configuration.maxRequestBytes else { return refuseSize(context) }
+        guard length <= shared.configuration.maxRequestBytes else { return refuseSize(context) }
         let channel = context.channel
         // Closes the connection if the body has not arrived in time.
-        timer = context.eventLoop.scheduleTask(in: .seconds(host.configuration.secondsToBody)) {
+        timer = context.eventLoop.scheduleTask(in: .seconds(shared.configuration.secondsToBody)) {
             channel.close(promise: nil)
         }
     }
@@ -74,17 +74,17 @@ final class Aria2RequestHandler: ChannelDuplexHandler, RemovableChannelHandler {
     private func receive(_ part: ByteBuffer, _ context: ChannelHandlerContext) {
         // Ignores the body after a refused head.
         guard head != nil else { return }
-        guard (body?.count ?? 0) + part.readableBytes <= host.configuration.maxRequestBytes else {
+        guard (body?.count ?? 0) + part.readableBytes <= shared.configuration.maxRequestBytes else {
             return refuseSize(context)
         }
-        body = body ?? Aria2Body(host.bodies)
+        body = body ?? Aria2Body(shared.bodies)
         guard let body, body.append(part) else {
             return refuse(.serviceUnavailable, "Too many requests are being received.", [:], context)
         }
     }
 
     private func refuseSize(_ context: ChannelHandlerContext) {
-        let sentence = "The request is larger than \(host.configuration.maxRequestBytes) bytes."
+        let sentence = "The request is larger than \(shared.configuration.maxRequestBytes) bytes."
         refuse(.payloadTooLarge, sentence, [:], context)
     }
 
@@ -97,7 +97,7 @@ final class Aria2RequestHandler: ChannelDuplexHandler, RemovableChannelHandler {
     ) {
         var fields = fields
         fields.add(name: "Content-Type", value: "text/plain; charset=utf-8")
-        if let head { fields.add(contentsOf: host.rules.fields(for: head)) }
+        if let head { fields.add(contentsOf: shared.rules.fields(for: head)) }
         reset()
         isAnswering = true
         let response = Aria2Response(
@@ -111,13 +111,13 @@ final class Aria2RequestHandler: ChannelDuplexHandler, RemovableChannelHandler {
 
     private func end(_ context: ChannelHandlerContext) {
         guard let head else { return }
-        let (request, host, channel) = (body, host, context.channel)
+        let (request, shared, channel) = (body, shared, context.channel)
         timer?.cancel()
         timer = nil
         isAnswering = true
-        if !host.endpoint.needsToken { host.connections.stays(channel) }
+        if !shared.endpoint.needsToken { shared.connections.stays(channel) }
         Task {
-            guard let response = await host.response(to: head, request) else {
+            guard let response = await shared.response(to: head, request) else {
                 channel.close(promise: nil)
                 return
             }
@@ -130,8 +130,8 @@ final class Aria2RequestHandler: ChannelDuplexHandler, RemovableChannelHandler {
     func write(context: ChannelHandlerContext, data: NIOAny, promise: EventLoopPromise<Void>?) {
         reset()
         let response = unwrapOutboundIn(data)
-        if host.endpoint.needsToken, response.isAuthorized { isKnown = true }
-        if isKnown { host.connections.stays(context.channel) } else { host.connections.yields(context.channel) }
+        if shared.endpoint.needsToken, response.isAuthorized { isKnown = true }
+        if isKnown { shared.connections.stays(context.channel) } else { shared.connections.yields(context.channel) }
         send(response, context)
     }
 
@@ -170,7 +170,7 @@ final class Aria2RequestHandler: ChannelDuplexHandler, RemovableChannelHandler {
     }
 }
 
-extension Aria2Host {
+extension Aria2SharedParts {
     /// - Returns: `nil` if the connection is to be closed without an answer.
     fileprivate func response(to head: HTTPRequestHead, _ body: Aria2Body?) async -> Aria2Response? {
         let path = Self.path(head.uri)

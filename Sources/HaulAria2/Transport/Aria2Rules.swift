@@ -46,7 +46,7 @@ struct Aria2Rules: Sendable {
 
     /// Refuses an invalid WebSocket handshake (RFC 6455 §4.2), so that it is not answered as a call without parameters.
     private func checkUpgrade(_ head: HTTPRequestHead) throws(Refusal) {
-        guard head.method == .GET, Aria2Host.path(head.uri) == Aria2Host.jsonPath,
+        guard head.method == .GET, Aria2SharedParts.path(head.uri) == Aria2SharedParts.jsonPath,
             head.headers[canonicalForm: "Upgrade"].contains(where: { $0.lowercased() == "websocket" })
         else { return }
         guard head.headers[canonicalForm: "Connection"].contains(where: { $0.lowercased() == "upgrade" }) else {

@@ -10,7 +10,7 @@ internal import ServiceLifecycle
 /// after ``run()`` has returned.
 package final class Aria2Server: Service {
     private let session: Aria2Session
-    let host: Aria2Host
+    let shared: Aria2SharedParts
     private let logger: Logger
     private let onListening: @Sendable (ServerConfiguration.Listener) -> Void
 
@@ -36,7 +36,7 @@ package final class Aria2Server: Service {
         onListening: @escaping @Sendable (ServerConfiguration.Listener) -> Void
     ) {
         self.session = session
-        host = Aria2Host(
+        shared = Aria2SharedParts(
             Aria2Endpoint(session, secret: configuration.secret.flatMap { Aria2Secret($0) }),
             session.notifications,
             configuration,
@@ -49,14 +49,14 @@ package final class Aria2Server: Service {
     ///
     /// - Throws: ``ServerError`` when the server cannot listen at the address.
     package func run() async throws {
-        let address = host.configuration.listener
+        let address = shared.configuration.listener
         let channel: any Channel
         do {
             channel = try await ServerBootstrap(group: MultiThreadedEventLoopGroup.singleton)
                 .serverChannelOption(.backlog, value: 256)
                 .serverChannelOption(.socketOption(.so_reuseaddr), value: 1)
-                .childChannelInitializer { [host] channel in
-                    channel.eventLoop.makeCompletedFuture { try host.install(on: channel) }
+                .childChannelInitializer { [shared] channel in
+                    channel.eventLoop.makeCompletedFuture { try shared.install(on: channel) }
                 }
                 .bind(host: address.host, port: address.port).get()
         } catch { throw ServerError("aria2's RPC cannot listen at \(address): \(error)") }
@@ -76,6 +76,6 @@ package final class Aria2Server: Service {
             tasks.cancelAll()
         }
         channel.close(promise: nil)
-        host.connections.closeAll()
+        shared.connections.closeAll()
     }
 }

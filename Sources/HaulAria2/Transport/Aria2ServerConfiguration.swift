@@ -13,7 +13,7 @@ package struct Aria2ServerConfiguration: Sendable, Equatable {
     package var allowedOrigins: Set<String> = []
     /// Host names that a request may name besides `localhost` and IP addresses, in lower case.
     package var allowedHosts: Set<String> = []
-    /// Maximum size of a request or a WebSocket message, in bytes. `Aria2Host` uses at most 1 GiB.
+    /// Maximum size of a request or a WebSocket message, in bytes. `Aria2SharedParts` uses at most 1 GiB.
     package var maxRequestBytes = 2 << 20
     /// Whether WebSockets get notifications before they have sent the secret, as in aria2.
     package var notifiesUnauthenticated = false
@@ -21,7 +21,7 @@ package struct Aria2ServerConfiguration: Sendable, Equatable {
     var secondsToFirstHead: Int64 = 20
     /// Time limit for the body of a request, and for a WebSocket message that has begun.
     var secondsToBody: Int64 = 30
-    /// Maximum total of request and message bytes that are being received or wait for an answer. `Aria2Host` uses at
+    /// Maximum total of request and message bytes that are being received or wait for an answer. `Aria2SharedParts` uses at
     /// least twice `maxRequestBytes`.
     var maxReceivedBytes = 32 << 20
     /// Maximum number of open connections. At the limit, a new connection replaces the oldest yielding one, or is

@@ -25,7 +25,7 @@ final class Aria2SocketHandler: ChannelDuplexHandler {
     /// Maximum number of consecutive unanswered pings.
     private static let mostPings = 3
 
-    private let host: Aria2Host
+    private let shared: Aria2SharedParts
     private var waiting = Deque<Aria2Body>()
     private var isAnswering = false
     private var isReadHeld = false
@@ -38,15 +38,15 @@ final class Aria2SocketHandler: ChannelDuplexHandler {
     private let hasToken: Bool
     private var listener: Int?
 
-    init(_ host: Aria2Host, hasToken: Bool) {
-        (self.host, self.hasToken) = (host, hasToken)
-        isAuthorized = hasToken || !host.endpoint.needsToken || host.configuration.notifiesUnauthenticated
+    init(_ shared: Aria2SharedParts, hasToken: Bool) {
+        (self.shared, self.hasToken) = (shared, hasToken)
+        isAuthorized = hasToken || !shared.endpoint.needsToken || shared.configuration.notifiesUnauthenticated
     }
 
     func handlerAdded(context: ChannelHandlerContext) {
         let channel = context.channel
-        if hasToken || !host.endpoint.needsToken { host.connections.stays(channel) }
-        listener = host.notifications.listen { notification in
+        if hasToken || !shared.endpoint.needsToken { shared.connections.stays(channel) }
+        listener = shared.notifications.listen { notification in
             channel.writeAndFlush(Aria2SocketMessage.notification(notification.text), promise: nil)
         }
     }
@@ -59,7 +59,7 @@ final class Aria2SocketHandler: ChannelDuplexHandler {
     }
 
     private func leave() {
-        listener.map(host.notifications.stopListening)
+        listener.map(shared.notifications.stopListening)
         listener = nil
         waiting = []
         isClosing = true
@@ -88,12 +88,12 @@ final class Aria2SocketHandler: ChannelDuplexHandler {
     private func answerNext(_ context: ChannelHandlerContext) {
         guard !isAnswering, !isClosing, let message = waiting.popFirst() else { return }
         isAnswering = true
-        let (host, channel) = (host, context.channel)
+        let (shared, channel) = (shared, context.channel)
         Task {
-            let answer = await host.endpoint.json(message.take())
+            let answer = await shared.endpoint.json(message.take())
             message.end()
             if answer.isUnauthorized {
-                guard await host.delays.wait() else {
+                guard await shared.delays.wait() else {
                     channel.close(promise: nil)
                     return
                 }
@@ -122,7 +122,7 @@ final class Aria2SocketHandler: ChannelDuplexHandler {
         case .answer(let text, let isAuthorized):
             if isAuthorized {
                 self.isAuthorized = true
-                host.connections.stays(context.channel)
+                shared.connections.stays(context.channel)
             }
             let written = context.eventLoop.makePromise(of: Void.self)
             written.futureResult.assumeIsolated().whenComplete { result in

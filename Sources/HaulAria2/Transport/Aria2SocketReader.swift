@@ -47,7 +47,7 @@ final class Aria2SocketReader: ChannelDuplexHandler {
     typealias OutboundIn = WebSocketFrame
     typealias OutboundOut = WebSocketFrame
 
-    private let host: Aria2Host
+    private let shared: Aria2SharedParts
     /// The share of the bytes that are not decoded yet.
     private let unframed: Aria2Share
     /// The received fragments of an incomplete message.
@@ -59,7 +59,7 @@ final class Aria2SocketReader: ChannelDuplexHandler {
     /// answered.
     private var isReading = false
 
-    init(_ host: Aria2Host, _ unframed: Aria2Share) { (self.host, self.unframed) = (host, unframed) }
+    init(_ shared: Aria2SharedParts, _ unframed: Aria2Share) { (self.shared, self.unframed) = (shared, unframed) }
 
     func handlerRemoved(context: ChannelHandlerContext) { leave() }
 
@@ -108,7 +108,7 @@ final class Aria2SocketReader: ChannelDuplexHandler {
         case .connectionClose: context.fireChannelRead(wrapInboundOut(.close(frame.unmaskedData)))
         case .text:
             guard message == nil else { throw Aria2SocketError(code: .protocolError) }
-            guard let new = Aria2Body(host.bodies) else { throw .isBusy }
+            guard let new = Aria2Body(shared.bodies) else { throw .isBusy }
             try append(frame, to: new, context)
         case .continuation:
             guard let message else { throw Aria2SocketError(code: .protocolError) }
@@ -122,7 +122,7 @@ final class Aria2SocketReader: ChannelDuplexHandler {
         to message: Aria2Body,
         _ context: ChannelHandlerContext
     ) throws(Aria2SocketError) {
-        guard message.count + frame.length <= host.configuration.maxRequestBytes else {
+        guard message.count + frame.length <= shared.configuration.maxRequestBytes else {
             throw Aria2SocketError(code: .messageTooLarge)
         }
         guard message.append(frame.unmaskedData) else { throw .isBusy }
@@ -153,7 +153,7 @@ final class Aria2SocketReader: ChannelDuplexHandler {
     }
 
     private func startTimer(_ channel: any Channel) {
-        let time = TimeAmount.seconds(host.configuration.secondsToBody)
+        let time = TimeAmount.seconds(shared.configuration.secondsToBody)
         timer = channel.eventLoop.assumeIsolated().scheduleTask(in: time) {
             if self.isReading { channel.close(promise: nil) } else { self.startTimer(channel) }
         }

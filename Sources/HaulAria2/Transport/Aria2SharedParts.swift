@@ -6,7 +6,7 @@ internal import NIOHTTP1
 internal import NIOWebSocket
 
 /// The objects that all connections of a listener share.
-struct Aria2Host: Sendable {
+struct Aria2SharedParts: Sendable {
     let endpoint: Aria2Endpoint
     let notifications: Aria2Notifications
     let configuration: Aria2ServerConfiguration
