@@ -25,7 +25,8 @@ package struct SessionCookie: Sendable {
     }
 
     func setting(_ secret: String, isSecure: Bool) -> String {
-        "\(name)=\(secret); Path=/; HttpOnly; SameSite=Strict; Max-Age=7776000" + (isSecure ? "; Secure" : "")
+        "\(name)=\(secret); Path=/; HttpOnly; SameSite=Strict; Max-Age=\(Int(Sessions.lifetime))"
+            + (isSecure ? "; Secure" : "")
     }
 
     var removing: String { "\(name)=; Path=/; HttpOnly; SameSite=Strict; Max-Age=0" }

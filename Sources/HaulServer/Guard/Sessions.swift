@@ -9,7 +9,8 @@ package actor Sessions {
         var sessions: [String: Date]
     }
 
-    private static let lifetime: TimeInterval = 90 * 86_400
+    /// In seconds; the cookie in the browser lasts as long.
+    static let lifetime: TimeInterval = 90 * 86_400
     private static let limit = 1000
 
     private let path: String
