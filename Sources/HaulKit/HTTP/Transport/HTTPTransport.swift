@@ -22,7 +22,7 @@ final class HTTPTransport: SourceReading {
         var idleTimeout = Downloader.Configuration.Network().idleTimeout
         /// Whether file descriptors are so scarce that idle connections are closed soon.
         var isTight = false
-        let authenticator = Authenticator()
+        let authenticator = SharedAuthentications()
         var names = NameResolver()
 
         /// Takes over the settings that apply to requests sent after a change.

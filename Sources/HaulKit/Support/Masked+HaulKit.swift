@@ -1,6 +1,6 @@
 internal import Foundation
 
-// The mirrors of types that hold credentials or a downloader. Those of values are in HaulCore.
+// The mirrors of types that hold credentials or a downloader. Those of values are in HaulCore's `Masked.swift`.
 
 extension ProxySettings.Proxy: Masked {
     /// Kind, host and port; credentials are `***`.

@@ -1,8 +1,8 @@
 internal import Synchronization
 
 /// Shares the authentications of all origins among all connections: after a challenge to one connection, all of them
-/// authenticate in advance, with rising nonce counts.
-final class Authenticator: Sendable {
+/// authenticate in advance, with rising nonce counts. ``Authentications`` decides.
+final class SharedAuthentications: Sendable {
     private let authentications = Mutex(Authentications())
 
     /// Returns the `Authorization` of a request, or `nil` to send none.
