@@ -2,7 +2,7 @@ import Foundation
 import HaulKit
 import Synchronization
 
-/// `--refresh-command`: a program that prints a URL.
+/// `--refresh-command`: a program that prints a URL. Its time limit: ``Downloader/Configuration/Sources/timeout``.
 ///
 /// Its environment names the download and the reason (`HAUL_ID`, `HAUL_KEY`, `HAUL_URL`, `HAUL_REASON`, `HAUL_STATUS`).
 /// The program prints the URL on its first line, and header fields for that URL (`Name: value`) on further lines.

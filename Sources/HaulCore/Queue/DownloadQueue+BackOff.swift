@@ -1,4 +1,5 @@
-/// Lets downloads that wait before their next attempt leave their slots to others.
+/// Lets downloads that wait before their next attempt leave their slots to others. Which waits are long enough:
+/// `Scheduler.longestWaitWithSlot`.
 extension DownloadQueue {
     /// Number of downloads of one host that may back off without a slot before no other download of the host starts.
     /// `limits.active` applies instead where it is larger. A host that refuses everything is not asked for the whole

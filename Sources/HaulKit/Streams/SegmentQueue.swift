@@ -8,6 +8,7 @@ struct SegmentQueue {
         let segment: MediaSegment
         /// Seconds before the segment, for the order of need.
         var start = 0.0
+        /// Failed attempts. ``MissingSegments`` decides whether another one follows.
         var attempts = 0
     }
 
