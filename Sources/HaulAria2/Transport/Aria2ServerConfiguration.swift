@@ -21,8 +21,8 @@ package struct Aria2ServerConfiguration: Sendable, Equatable {
     var secondsToFirstHead: Int64 = 20
     /// Time limit for the body of a request, and for a WebSocket message that has begun.
     var secondsToBody: Int64 = 30
-    /// Maximum total of request and message bytes that are being received or wait for an answer. `Aria2SharedParts` uses at
-    /// least twice `maxRequestBytes`.
+    /// Maximum total of request and message bytes that are being received or wait for an answer. `Aria2SharedParts`
+    /// uses at least twice `maxRequestBytes`.
     var maxReceivedBytes = 32 << 20
     /// Maximum number of open connections. At the limit, a new connection replaces the oldest yielding one, or is
     /// closed.
