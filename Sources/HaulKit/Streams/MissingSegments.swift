@@ -25,12 +25,15 @@ struct MissingSegments {
 
     /// Notes a failure of a segment.
     ///
-    /// - Parameter isLive: whether the film is live. Its recording goes on without the segment.
+    /// - Parameter film: the recording of a live film goes on without the segment.
     /// - Returns: the segment if this attempt tries it again.
-    mutating func failed(_ item: SegmentQueue.Item, _ failure: SegmentFailure, isLive: Bool) -> SegmentQueue.Item? {
+    mutating func failed(_ item: SegmentQueue.Item, _ failure: SegmentFailure, of film: StreamFilm)
+        -> SegmentQueue.Item?
+    {
         var item = item
+        let isLive = film.isLive
         if failure.mayBeExpired || failure.decision.isWorthRetrying { failuresInRow += 1 }
-        if !isLive, failuresInRow >= mostInRow(failure) {
+        if !isLive, failuresInRow >= mostInRow(failure, allowsGaps: film.allowsGaps) {
             end(failure)
             failures.append((item, failure))
             return nil
@@ -42,9 +45,10 @@ struct MissingSegments {
     }
 
     /// Failures without a segment between them that end the attempt: the others would fail too, because a signature has
-    /// expired, or because the server is not there. Some servers refuse a single segment that they lack.
-    private func mostInRow(_ failure: SegmentFailure) -> Int {
-        if failure.mayBeExpired { return 3 }
+    /// expired, or because the server is not there. Some servers refuse segments that they lack, which only a film with
+    /// gaps can do without.
+    private func mostInRow(_ failure: SegmentFailure, allowsGaps: Bool) -> Int {
+        if failure.mayBeExpired { return allowsGaps ? 32 : 3 }
         return failure.decision.isWorthRetrying ? 32 : .max
     }
 

@@ -71,8 +71,8 @@ extension StreamRun {
             terms.progress.received(end, countsTime: item.track == 0)
             missing.segmentReceived()
         case .failure(let failure):
-            if Task.isCancelled { return }
-            if let again = missing.failed(item, failure, isLive: isLive) { queue.append(again) }
+            guard !Task.isCancelled, let film = log?.film else { return }
+            if let again = missing.failed(item, failure, of: film) { queue.append(again) }
         }
     }
 }

@@ -170,6 +170,18 @@ struct StreamMissingTests {
         }
     }
 
+    /// Some servers answer 403 for a stretch of segments that they do not have any more.
+    @Test func leavesOutNeighboursThatTheServerRefusesIfGapsAreAllowed() async throws {
+        let site = StreamSite(film)
+        for number in 2...5 { site.answer("/talk/\(number).ts") { _ in .empty(403, "Forbidden") } }
+        try await site.run { rig in
+            let made = try await rig.download(try rig.film { $0.allowsGaps = true })
+            let rest = film.segments.enumerated().filter { !(2...5).contains($0.offset) }.flatMap(\.element)
+            #expect(try rig.holdsOnly(TestContent(rest)))
+            #expect(made.gaps.count == 4)
+        }
+    }
+
     @Test func isNoFilmWithoutASegment() async throws {
         let site = StreamSite(film)
         for number in film.segments.indices { site.remove("/talk/\(number).ts") }
