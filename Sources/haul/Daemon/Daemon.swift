@@ -46,12 +46,8 @@ struct Daemon {
     }
 
     private func logger() -> Logger {
-        let level = settings.logLevel
-        return Logger(label: "haul") { _ in
-            var handler = DaemonLog()
-            handler.logLevel = level
-            return handler
-        }
+        let (level, format) = (settings.logLevel, settings.logFormat)
+        return Logger(label: "haul") { _ in DaemonLog(logLevel: level, format: format) }
     }
 
     /// Serves until a signal or a client of aria2's RPC ends the daemon.

@@ -76,6 +76,9 @@ struct ServeOptions: ParsableArguments {
     @Option(help: ServeSetting.logLevel.argumentHelp)
     var logLevel: String?
 
+    @Option(help: ServeSetting.logFormat.argumentHelp)
+    var logFormat: String?
+
     @Option(help: ServeSetting.maxStreams.argumentHelp)
     var maxStreams: Int?
 

@@ -17,7 +17,9 @@ extension ServeSetting {
     }
 
     private static let listeners: [ServeSetting] = [listen, socket]
-    private static let limits: [ServeSetting] = [root, allowHost, trustProxy, denyAddress, jobs, maxStreams, logLevel]
+    private static let limits: [ServeSetting] = [
+        root, allowHost, trustProxy, denyAddress, jobs, maxStreams, logLevel, logFormat,
+    ]
     private static let aria2: [ServeSetting] = [
         aria2RPC, aria2Secret, aria2SecretFile, aria2AllowOrigin, aria2NotifyAll,
     ]
@@ -148,6 +150,20 @@ extension ServeSetting {
                 )
             }
             settings.logLevel = logLevel
+        }
+    )
+
+    static let logFormat: ServeSetting = .text(
+        "log-format",
+        standard: { _ in "text" },
+        change: .restart { $0.logFormat },
+        "Format of the log on standard error: text, or json for one JSON object a line (default: text).",
+        { $0.logFormat },
+        apply: { text, settings in
+            guard let format = DaemonLog.Format(rawValue: text) else {
+                throw Complaint("--log-format must be text or json, not \(text).", .usage)
+            }
+            settings.logFormat = format
         }
     )
 

@@ -22,6 +22,7 @@ struct ServeSettings {
     var deniedAddresses: [AddressBlock] = []
     var jobs = 1
     var logLevel = Logger.Level.info
+    var logFormat = DaemonLog.Format.text
 
     private typealias Source = (name: String, reader: ConfigReader)
 

@@ -16,7 +16,7 @@ enum Output {
     }
     /// Returns a message as one line, without the secrets of URLs in it. A misread argument may put a URL into a
     /// message.
-    private static func shown(_ sentence: String) -> String {
+    static func shown(_ sentence: String) -> String {
         VisibleText.line(URL.maskedText(sentence, knowing: nil))
     }
 

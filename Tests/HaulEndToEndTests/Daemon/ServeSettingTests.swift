@@ -79,7 +79,8 @@ struct ServeSettingTests {
             lines.map { String($0.prefix { $0 != " " }) } == [
                 "state-dir", "directory", "listen", "socket", "root", "allow-host", "trust-proxy", "deny-address",
                 "jobs",
-                "max-streams", "log-level", "aria2-rpc", "aria2-secret", "aria2-secret-file", "aria2-allow-origin",
+                "max-streams", "log-level", "log-format", "aria2-rpc", "aria2-secret", "aria2-secret-file",
+                "aria2-allow-origin",
                 "aria2-notify-all",
             ]
         )
@@ -96,7 +97,7 @@ struct ServeSettingTests {
             #"{"jbos": 6}"#,
             """
             there is no setting named jbos. Settings: listen, socket, directory, root, allow-host, trust-proxy, deny-address, \
-            jobs, max-streams, log-level, state-dir, aria2-rpc, aria2-secret, aria2-secret-file, aria2-allow-origin, \
+            jobs, max-streams, log-level, log-format, state-dir, aria2-rpc, aria2-secret, aria2-secret-file, aria2-allow-origin, \
             aria2-notify-all.
             """
         ), (#"{"root": "/"}"#, "root must be a list of texts."), (#"{"root": [1]}"#, "root must be a list of texts."),
@@ -115,7 +116,7 @@ struct ServeSettingTests {
     @Test func theMessageAfterAHangupNamesTheSettingsThatNeedANewStart() {
         #expect(
             ServeSetting.appliedAfterRestart
-                == "listen, socket, directory, deny-address, log-level and aria2's settings"
+                == "listen, socket, directory, deny-address, log-level, log-format and aria2's settings"
         )
         #expect(Set(ServeSetting.inReadingOrder.map(\.name)) == Set(ServeSetting.all.map(\.name)))
     }
