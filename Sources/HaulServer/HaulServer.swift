@@ -130,12 +130,14 @@ package final class HaulServer: Service {
             listeners.append(application(responder, .unixDomainSocket(path: path)) { _ in chmod(path, 0o600) })
         }
         let feed = services.feed
+        let ends = EndLog(services.downloader, logger: logger)
         var settings = ServiceGroupConfiguration(services: listeners, logger: logger)
         // Limits the shut-down to 1 s, so that it does not wait for a client that reads a large file.
         settings.maximumGracefulShutdownDuration = .seconds(1)
         let group = ServiceGroup(configuration: settings)
         try await withThrowingTaskGroup(of: Void.self) { tasks in
             tasks.addTask { await feed.run() }
+            tasks.addTask { await ends.run() }
             tasks.addTask {
                 try await withGracefulShutdownHandler {
                     try await group.run()

@@ -182,7 +182,9 @@ struct Daemon {
         configuration.connections.maxPerHost = max(configuration.connections.maxPerHost, settings.jobs)
         configuration.network.deniedAddresses = settings.deniedAddresses
         configuration.network.proxies = try .environment(ProcessInfo.processInfo.environment)
+        // The server logs ends and summaries. The engine's own lines, one for each start and end, belong to `debug`.
         configuration.telemetry.logger = logger
+        if logger.logLevel > .debug { configuration.telemetry.logger.logLevel = max(logger.logLevel, .notice) }
         // Descriptors of clients: connections over TCP and over the socket, each with a file to send, and those of
         // aria2.
         let places = 4 * server.maxConnections + (aria2?.maxConnections ?? 0)

@@ -13,6 +13,14 @@ struct DaemonLogTests {
         var time: String
         var level: String
         var message: String
+        var metadata: Metadata
+    }
+
+    private struct Metadata: Decodable {
+        var code: String?
+        var completed: Int?
+        var failed: Int?
+        var bytes: Int?
     }
 
     private static func lines(_ text: String) throws -> [Line] {
@@ -27,5 +35,36 @@ struct DaemonLogTests {
         #expect(start.level == "notice" && start.time.hasSuffix("Z"))
         let wrong = try await rig.run("serve", "--log-format", "xml")
         #expect(wrong.status == 64 && wrong.errors.contains("--log-format must be text or json"))
+    }
+
+    @Test func eachFailureHasALineAndTheRestASummary() async throws {
+        let server = try await TestServer.start(serving: [
+            "/one.bin": FileResource(Array("abc".utf8)), "/two.bin": FileResource(Array("de".utf8)),
+        ])
+        let daemon = try await rig.start(["--log-format", "json"])
+        let missing = server.url("/missing.bin") + "?token=secret"
+        _ = try await rig.run("add", "--watch", server.url("/one.bin"), server.url("/two.bin"), missing)
+        let errors = await rig.stop(daemon).errors
+        let lines = try Self.lines(errors)
+        let failures = lines.filter { $0.message.hasPrefix("Failed: ") }
+        #expect(failures.map(\.metadata.code) == ["refusedByServer"] && failures.map(\.level) == ["warning"])
+        #expect(!errors.contains("secret"), "\(errors)")
+        // A minute may end between the downloads.
+        let summaries = lines.map(\.metadata)
+        #expect(summaries.reduce(0) { $0 + ($1.completed ?? 0) } == 2)
+        #expect(summaries.reduce(0) { $0 + ($1.failed ?? 0) } == 1)
+        #expect(summaries.reduce(0) { $0 + ($1.bytes ?? 0) } == 5)
+        // No line for each start or success.
+        #expect(!lines.contains { $0.message.contains("one.bin") })
+        await server.stop()
+    }
+
+    @Test func theEnginesOwnLinesComeWithDebug() async throws {
+        let server = try await TestServer.start(serving: ["/one.bin": FileResource(Array("abc".utf8))])
+        let daemon = try await rig.start(["--log-level", "debug"])
+        _ = try await rig.run("add", "--watch", server.url("/one.bin"))
+        let errors = await rig.stop(daemon).errors
+        #expect(errors.contains("started \(server.url("/one.bin"))") && errors.contains(" download="), "\(errors)")
+        await server.stop()
     }
 }
