@@ -111,27 +111,31 @@ package final class HaulServer: Service {
     /// - Throws: ``ServerError`` when the server cannot listen at an address.
     package func run() async throws {
         let responder = router().buildResponder()
-        var listeners: [any Service] = []
+        var listeners: [Listening] = []
         if let listener = services.configuration.listener {
-            listeners.append(
-                application(responder, .hostname(listener.host, port: listener.port)) {
-                    [weak self, onListening] channel in
-                    let bound = ServerConfiguration.Listener(
-                        host: listener.host,
-                        port: channel.localAddress?.port ?? listener.port
-                    )
-                    self?.listener.withLock { $0 = bound }
-                    onListening(bound)
-                }
-            )
+            let server = application(responder, .hostname(listener.host, port: listener.port)) {
+                [weak self, onListening] channel in
+                let bound = ServerConfiguration.Listener(
+                    host: listener.host,
+                    port: channel.localAddress?.port ?? listener.port
+                )
+                self?.listener.withLock { $0 = bound }
+                onListening(bound)
+            }
+            listeners.append(Listening(server: server, address: listener.description, option: "--listen"))
         }
         if let path = services.configuration.socketPath {
             // Denies other users access to the socket even under an unusual umask. A usual umask denies it already.
-            listeners.append(application(responder, .unixDomainSocket(path: path)) { _ in chmod(path, 0o600) })
+            let server = application(responder, .unixDomainSocket(path: path)) { _ in chmod(path, 0o600) }
+            listeners.append(Listening(server: server, address: path, option: "--socket"))
         }
         let feed = services.feed
         let ends = EndLog(services.downloader, logger: logger)
-        var settings = ServiceGroupConfiguration(services: listeners, logger: logger)
+        // The other listener ends in order when one fails, because Hummingbird logs a cancellation as an error.
+        let members: [ServiceGroupConfiguration.ServiceConfiguration] = listeners.map {
+            .init(service: $0, failureTerminationBehavior: .gracefullyShutdownGroup)
+        }
+        var settings = ServiceGroupConfiguration(services: members, logger: logger)
         // Limits the shut-down to 1 s, so that it does not wait for a client that reads a large file.
         settings.maximumGracefulShutdownDuration = .seconds(1)
         let group = ServiceGroup(configuration: settings)

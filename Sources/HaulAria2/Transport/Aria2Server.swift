@@ -59,7 +59,14 @@ package final class Aria2Server: Service {
                     channel.eventLoop.makeCompletedFuture { try shared.install(on: channel) }
                 }
                 .bind(host: address.host, port: address.port).get()
-        } catch { throw ServerError("aria2's RPC cannot listen at \(address): \(error)") }
+        } catch {
+            let name = "aria2's RPC"
+            let option = "--aria2-rpc (haul aria2c: --rpc-listen-port)"
+            if let failure = ServerError(name, cannotListenAt: address.description, error, option: option) {
+                throw failure
+            }
+            throw ServerError("\(name) cannot listen at \(address): \(error)")
+        }
         let bound = ServerConfiguration.Listener(
             host: address.host,
             port: channel.localAddress?.port ?? address.port

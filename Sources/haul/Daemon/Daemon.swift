@@ -37,10 +37,7 @@ struct Daemon {
             await close(downloader)
             throw error is Complaint || error is ServerError
                 ? error
-                : Complaint(
-                    "The daemon cannot listen at \(server.listener?.description ?? "its socket"): \(error)",
-                    .otherFailure
-                )
+                : Complaint("The daemon cannot go on: \(error)", .otherFailure)
         }
         await close(downloader)
     }
@@ -80,7 +77,10 @@ struct Daemon {
                 logger: logger
             )
         }
-        let services: [any Service] = [haul] + (aria2.map { [$0] } ?? [])
+        let servers: [any Service] = [haul] + (aria2.map { [$0] } ?? [])
+        let services: [ServiceGroupConfiguration.ServiceConfiguration] = servers.map {
+            .init(service: $0, failureTerminationBehavior: .gracefullyShutdownGroup)
+        }
         let group = ServiceGroup(configuration: .init(services: services, logger: logger))
         ending.withLock { $0 = group }
         Interruption.stop {

@@ -72,6 +72,20 @@ struct DaemonProcessTests {
         await rig.stop(daemon)
     }
 
+    @Test func aTakenPortIsNamedWithWhatToDo() async throws {
+        let server = try await TestServer.start(serving: [:])
+        let address = "127.0.0.1:\(server.port)"
+        for (arguments, option) in [
+            (["--listen", address], "--listen"), (["--listen", "127.0.0.1:0", "--aria2-rpc", address], "--aria2-rpc"),
+        ] {
+            let result = try await rig.haul.start(["serve"] + arguments).result()
+            #expect(result.status == 1)
+            #expect(result.errors.contains("cannot listen at \(address): another program uses it."))
+            #expect(result.errors.contains(option) && !result.errors.contains("CancellationError"), "\(result.errors)")
+        }
+        await server.stop()
+    }
+
     @Test func theSocketIsForItsOwnerAlone() async throws {
         let daemon = try await rig.start()
         _ = try await rig.run("list")
