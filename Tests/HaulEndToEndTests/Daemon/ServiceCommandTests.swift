@@ -11,9 +11,32 @@ struct ServiceCommandTests {
 
     init() throws {
         var haul = try HaulCommand()
-        // Without `systemctl` in the path, the tests change nothing on the machine.
-        haul.environment["PATH"] = "/nonexistent"
+        // With no other `systemctl` in the path, the tests change nothing on the machine.
+        haul.environment["PATH"] = haul.folder("bin")
         self.haul = haul
+    }
+
+    /// Installs a `systemctl` that ends with a status and does nothing else.
+    private func makeSystemctl(endingWith status: Int) throws {
+        let path = haul.folder("bin/systemctl")
+        try FileManager.default.createDirectory(atPath: haul.folder("bin"), withIntermediateDirectories: true)
+        try "#!/bin/sh\nexit \(status)\n".write(toFile: path, atomically: true, encoding: .utf8)
+        try FileManager.default.setAttributes([.posixPermissions: 0o755], ofItemAtPath: path)
+    }
+
+    @Test func withoutSystemdNothingIsWritten() async throws {
+        let result = try await haul.run("service", "install")
+        #expect(result.status == 1 && result.errors.contains("systemctl was not found"), "\(result.errors)")
+        #expect(!FileManager.default.fileExists(atPath: unit))
+        let status = try await haul.run("service", "uninstall")
+        #expect(status.status == 0)
+    }
+
+    @Test func aUnitThatSystemdDidNotReadIsAFailure() async throws {
+        try makeSystemctl(endingWith: 1)
+        let result = try await haul.run("service", "install")
+        #expect(result.status == 1 && result.errors.contains("systemd did not read it"), "\(result.errors)")
+        #expect(FileManager.default.fileExists(atPath: unit))
     }
 
     private var unit: String { haul.folder(".config/systemd/user/haul.service") }
@@ -21,6 +44,7 @@ struct ServiceCommandTests {
         .appendingPathComponent("../../../Packaging")
 
     @Test func installsAndUninstallsTheUnit() async throws {
+        try makeSystemctl(endingWith: 0)
         let result = try await haul.run("service", "install")
         #expect(result.status == 0, "\(result.errors)")
         #expect(result.output.contains("Wrote \(unit)") && result.output.contains("enable --now haul.service"))
@@ -37,6 +61,7 @@ struct ServiceCommandTests {
     }
 
     @Test func aUnitOfSomebodyElseStays() async throws {
+        try makeSystemctl(endingWith: 0)
         try FileManager.default.createDirectory(
             atPath: haul.folder(".config/systemd/user"),
             withIntermediateDirectories: true

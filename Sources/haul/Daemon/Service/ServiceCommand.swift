@@ -44,7 +44,8 @@ struct ServiceCommand: AsyncParsableCommand {
 
     struct Install: ParsableCommand {
         static let configuration = CommandConfiguration(
-            abstract: "Writes the unit of the service, and says what to run next."
+            abstract: "Writes the unit of the service, and says what to run next.",
+            discussion: "Exit status: 0 systemd knows the unit, 1 there is no systemd or it did not read the unit."
         )
 
         @Flag(help: "Start the service too, now and at every login.")
@@ -52,12 +53,29 @@ struct ServiceCommand: AsyncParsableCommand {
 
         func run() throws {
             try ServiceCommand.complaints {
+                guard SystemProgram.find("systemctl") != nil else {
+                    throw Complaint(
+                        """
+                        systemctl was not found, so this machine runs no services of systemd, and no unit was written. Let the \
+                        service manager of this machine run haul serve in the foreground.
+                        """,
+                        .otherFailure
+                    )
+                }
                 try write()
                 Output.result("Wrote \(ServiceCommand.path)")
-                let isKnown = ServiceCommand.systemctl(["daemon-reload"])
+                guard ServiceCommand.systemctl(["daemon-reload"]) else {
+                    throw Complaint(
+                        """
+                        The unit is written, and systemd did not read it. Is systemd running, and is this a session of the user? \
+                        Then: systemctl --user daemon-reload
+                        """,
+                        .otherFailure
+                    )
+                }
                 let start = ["enable", "--now", UnitFile.name]
                 if now {
-                    guard isKnown, ServiceCommand.systemctl(start) else {
+                    guard ServiceCommand.systemctl(start) else {
                         throw Complaint("The unit is written, and the service was not started.", .otherFailure)
                     }
                 } else {
