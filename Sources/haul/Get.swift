@@ -132,9 +132,9 @@ struct Get: AsyncParsableCommand {
         var configuration = try network.configuration()
         try cookies.apply(to: &configuration)
         disk.apply(to: &configuration)
-        hooks.apply(to: &configuration)
+        hooks.values.apply(to: &configuration)
         if let refreshCommand = sources.refreshCommand {
-            let command = RefreshCommand(path: try HookOptions.program(refreshCommand))
+            let command = RefreshCommand(path: try HookValues.program(refreshCommand))
             configuration.sources.provider = { try await command.source($0) }
         }
         configuration.telemetry.trace = trace.flatMap(Self.trace)
