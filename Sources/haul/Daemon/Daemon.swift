@@ -181,6 +181,8 @@ struct Daemon {
         configuration.queue.maxConcurrentDownloads = settings.jobs
         configuration.connections.maxPerHost = max(configuration.connections.maxPerHost, settings.jobs)
         configuration.network.deniedAddresses = settings.deniedAddresses
+        settings.hooks.apply(to: &configuration)
+        configuration.hooks.actions = try settings.hooks.hooks()
         configuration.network.proxies = try .environment(ProcessInfo.processInfo.environment)
         // The server logs ends and summaries. The engine's own lines, one for each start and end, belong to `debug`.
         configuration.telemetry.logger = logger

@@ -82,12 +82,38 @@ struct ServeOptions: ParsableArguments {
     @Option(help: ServeSetting.maxStreams.argumentHelp)
     var maxStreams: Int?
 
+    @OptionGroup var hooks: ServeHookOptions
+
     @OptionGroup var aria2: ServeAria2Options
 
     @Option(help: "File with settings (default: haul/serve.json in the XDG configuration folder).", completion: .file())
     var config: String?
 
     @OptionGroup var state: StateOptions
+}
+
+/// Options of `haul serve` for programs and webhooks.
+struct ServeHookOptions: ParsableArguments {
+    @Option(help: ServeSetting.onStart.argumentHelp, completion: .file())
+    var onStart: [String] = []
+
+    @Option(help: ServeSetting.onComplete.argumentHelp, completion: .file())
+    var onComplete: [String] = []
+
+    @Option(help: ServeSetting.onError.argumentHelp, completion: .file())
+    var onError: [String] = []
+
+    @Option(help: ServeSetting.onAllComplete.argumentHelp, completion: .file())
+    var onAllComplete: [String] = []
+
+    @Option(help: ServeSetting.hookTimeout.argumentHelp)
+    var hookTimeout: String?
+
+    @Option(help: ServeSetting.webhook.argumentHelp)
+    var webhook: [String] = []
+
+    @Option(help: ServeSetting.webhookSecretFile.argumentHelp, completion: .file())
+    var webhookSecretFile: String?
 }
 
 /// Options of `haul serve` for clients of aria2.

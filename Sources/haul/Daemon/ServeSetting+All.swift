@@ -5,15 +5,15 @@ import Logging
 
 extension ServeSetting {
     /// All settings, in the order of messages.
-    static let all: [ServeSetting] = listeners + [directory] + limits + [stateFolder] + aria2
+    static let all: [ServeSetting] = listeners + [directory] + limits + hooks + [stateFolder] + aria2
 
     /// All settings, in the order in which they are read and printed: the default of `socket` depends on `state-dir`.
-    static let inReadingOrder: [ServeSetting] = [stateFolder, directory] + listeners + limits + aria2
+    static let inReadingOrder: [ServeSetting] = [stateFolder, directory] + listeners + limits + hooks + aria2
 
     /// The settings that apply after a new start, for a message.
     static var appliedAfterRestart: String {
         let names = (listeners + [directory] + limits).filter(\.appliesAfterRestart).map(\.name)
-        return names.joined(separator: ", ") + " and aria2's settings"
+        return names.joined(separator: ", ") + ", the settings of hooks and aria2's settings"
     }
 
     private static let listeners: [ServeSetting] = [listen, socket]

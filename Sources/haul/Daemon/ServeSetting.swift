@@ -88,6 +88,7 @@ extension ServeSetting {
 
     static func list(
         _ name: String,
+        secret: Bool = false,
         change: Change,
         _ help: String,
         _ given: @escaping @Sendable (ServeOptions) -> [String],
@@ -96,7 +97,7 @@ extension ServeSetting {
         .init(
             name: name,
             option: name,
-            isSecret: false,
+            isSecret: secret,
             kind: .list(apply: apply),
             change: change,
             help: help,

@@ -21,6 +21,8 @@ struct ServeSettings {
     /// The addresses that downloads may not connect to.
     var deniedAddresses: [AddressBlock] = []
     var jobs = 1
+    /// Checked when the daemon starts, because other commands read the settings too.
+    var hooks = HookValues()
     var logLevel = Logger.Level.info
     var logFormat = DaemonLog.Format.text
 
@@ -48,7 +50,7 @@ struct ServeSettings {
                 try apply(text, &self)
             case .list(let apply):
                 let found = Self.first(sources) { $0.stringArray(forKey: setting.readerKey) }
-                let shown = found.map { " \($0.value.joined(separator: ", "))" } ?? ""
+                let shown = found.map { setting.isSecret ? " ***" : " \($0.value.joined(separator: ", "))" } ?? ""
                 lines.append("\(setting.name) =\(shown)  (\(found?.source ?? "default"))")
                 try apply(found?.value ?? [], &self)
             }

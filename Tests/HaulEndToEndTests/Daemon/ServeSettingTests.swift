@@ -66,6 +66,7 @@ struct ServeSettingTests {
     @Test func everySettingIsPrintedWithItsSource() async throws {
         var haul = haul
         haul.environment["HAUL_ARIA2_SECRET"] = "secret"
+        haul.environment["HAUL_WEBHOOK"] = "https://hooks.example/?token=secret"
         let file = haul.folder("settings.json")
         try #"{"allow-host": ["A.example", "b.example"], "max-streams": 5}"#.write(
             toFile: file,
@@ -79,7 +80,8 @@ struct ServeSettingTests {
             lines.map { String($0.prefix { $0 != " " }) } == [
                 "state-dir", "directory", "listen", "socket", "root", "allow-host", "trust-proxy", "deny-address",
                 "jobs",
-                "max-streams", "log-level", "log-format", "aria2-rpc", "aria2-secret", "aria2-secret-file",
+                "max-streams", "log-level", "log-format", "on-start", "on-complete", "on-error", "on-all-complete",
+                "hook-timeout", "webhook", "webhook-secret-file", "aria2-rpc", "aria2-secret", "aria2-secret-file",
                 "aria2-allow-origin",
                 "aria2-notify-all",
             ]
@@ -87,7 +89,8 @@ struct ServeSettingTests {
         for line in [
             "state-dir = \(haul.state.path)  (environment)", "listen = 127.0.0.1:4285  (default)",
             "root =  (default)", "allow-host = A.example, b.example  (\(file))", "jobs = 4  (option)",
-            "max-streams = 5  (\(file))", "aria2-secret = ***  (environment)", "aria2-secret-file =   (default)",
+            "max-streams = 5  (\(file))", "aria2-secret = ***  (environment)",
+            "webhook = ***  (environment)", "on-complete =  (default)", "aria2-secret-file =   (default)",
             "aria2-notify-all = false  (default)",
         ] { #expect(lines.contains(line), "\(line)") }
     }
@@ -97,7 +100,8 @@ struct ServeSettingTests {
             #"{"jbos": 6}"#,
             """
             there is no setting named jbos. Settings: listen, socket, directory, root, allow-host, trust-proxy, deny-address, \
-            jobs, max-streams, log-level, log-format, state-dir, aria2-rpc, aria2-secret, aria2-secret-file, aria2-allow-origin, \
+            jobs, max-streams, log-level, log-format, on-start, on-complete, on-error, on-all-complete, hook-timeout, \
+            webhook, webhook-secret-file, state-dir, aria2-rpc, aria2-secret, aria2-secret-file, aria2-allow-origin, \
             aria2-notify-all.
             """
         ), (#"{"root": "/"}"#, "root must be a list of texts."), (#"{"root": [1]}"#, "root must be a list of texts."),
@@ -116,7 +120,7 @@ struct ServeSettingTests {
     @Test func theMessageAfterAHangupNamesTheSettingsThatNeedANewStart() {
         #expect(
             ServeSetting.appliedAfterRestart
-                == "listen, socket, directory, deny-address, log-level, log-format and aria2's settings"
+                == "listen, socket, directory, deny-address, log-level, log-format, the settings of hooks and aria2's settings"
         )
         #expect(Set(ServeSetting.inReadingOrder.map(\.name)) == Set(ServeSetting.all.map(\.name)))
     }
