@@ -5,7 +5,9 @@ import Logging
 
 extension ServeSetting {
     /// All settings, in the order of messages.
-    static let all: [ServeSetting] = listeners + [directory] + limits + hooks + [stateFolder] + aria2
+    static let all: [ServeSetting] = Array(
+        [listeners, [directory], limits, hooks, [stateFolder], aria2].joined()
+    )
 
     /// All settings, in the order in which they are read and printed: the default of `socket` depends on `state-dir`.
     static let inReadingOrder: [ServeSetting] = [stateFolder, directory] + listeners + limits + hooks + aria2

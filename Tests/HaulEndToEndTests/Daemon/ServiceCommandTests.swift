@@ -18,10 +18,8 @@ struct ServiceCommandTests {
 
     /// Installs a `systemctl` that ends with a status and does nothing else.
     private func makeSystemctl(endingWith status: Int) throws {
-        let path = haul.folder("bin/systemctl")
         try FileManager.default.createDirectory(atPath: haul.folder("bin"), withIntermediateDirectories: true)
-        try "#!/bin/sh\nexit \(status)\n".write(toFile: path, atomically: true, encoding: .utf8)
-        try FileManager.default.setAttributes([.posixPermissions: 0o755], ofItemAtPath: path)
+        try haul.folder.makeProgram("bin/systemctl", "#!/bin/sh\nexit \(status)\n")
     }
 
     @Test func withoutSystemdNothingIsWritten() async throws {
