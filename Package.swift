@@ -115,6 +115,7 @@ let tests: [Target] = [
         name: "HaulServerTests",
         dependencies: [
             "HaulServer", "HaulKit", "HaulTesting",
+            .product(name: "CoreMetrics", package: "swift-metrics"),
             .product(name: "Hummingbird", package: "hummingbird"),
             .product(name: "HummingbirdTesting", package: "hummingbird"),
             .product(name: "HTTPTypes", package: "swift-http-types"),
@@ -252,6 +253,7 @@ let package = Package(
             name: "HaulServer",
             dependencies: [
                 "CHaulPage", "CHaulSystem", "HaulKit",
+                .product(name: "CoreMetrics", package: "swift-metrics"),
                 .product(name: "Crypto", package: "swift-crypto"),
                 .product(name: "HTTPTypes", package: "swift-http-types"),
                 .product(name: "Hummingbird", package: "hummingbird"),

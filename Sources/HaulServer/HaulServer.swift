@@ -33,6 +33,7 @@ package final class HaulServer: Service {
     ///   - downloader: the downloader to serve. The server does not shut it down.
     ///   - configuration: addresses, folders and limits.
     ///   - logger: receives the messages of the server.
+    ///   - metrics: the metrics that the downloader reports, for `/metrics`; `nil` if it reports them elsewhere.
     ///   - onListening: called when the server accepts TCP connections, with the address and the port that the system
     ///     chose.
     /// - Throws: ``ServerError`` when the token cannot be read or written.
@@ -40,6 +41,7 @@ package final class HaulServer: Service {
         _ downloader: Downloader,
         _ configuration: ServerConfiguration,
         logger: Logger,
+        metrics: MetricsRegistry? = nil,
         onListening: @escaping @Sendable (ServerConfiguration.Listener) -> Void = { _ in }
     ) throws(ServerError) {
         token = try AccessToken(stateFolder: configuration.stateFolder)
@@ -56,7 +58,8 @@ package final class HaulServer: Service {
             feed: ChangeFeed(downloader, folder: configuration.folder, logger: logger),
             sessions: Sessions(stateFolder: configuration.stateFolder, logger: logger),
             live: LiveConfiguration(configuration),
-            logger: logger
+            logger: logger,
+            metrics: metrics
         )
         gate = Gate(
             live: services.live,

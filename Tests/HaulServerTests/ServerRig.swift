@@ -30,10 +30,13 @@ struct ServerRig {
         for path in [state, downloads] {
             try FileManager.default.createDirectory(atPath: path, withIntermediateDirectories: true)
         }
-        let downloader = try await Downloader(Downloader.Configuration(name: "test", stateFolder: state))
+        let metrics = MetricsRegistry()
+        var settings = Downloader.Configuration(name: "test", stateFolder: state)
+        settings.telemetry.metrics = metrics
+        let downloader = try await Downloader(settings)
         var configuration = ServerConfiguration(stateFolder: state, folder: downloads)
         configure(&configuration)
-        let server = try HaulServer(downloader, configuration, logger: silent)
+        let server = try HaulServer(downloader, configuration, logger: silent, metrics: metrics)
         let token = try String(contentsOfFile: state + "/token", encoding: .utf8).trimmingCharacters(in: .newlines)
         let rig = ServerRig(folder: folder, downloader: downloader, server: server, token: token)
         do {

@@ -60,6 +60,7 @@ struct HealthRoutes {
         }
         add("haul_event_streams", "gauge", "Open event streams.", [("", Int64(await services.feed.listenerCount))])
         add("haul_build_info", "gauge", "The version.", [("{version=\"\(Downloader.version)\"}", 1)])
+        lines += services.metrics?.lines() ?? []
         return lines.joined(separator: "\n") + "\n"
     }
 }

@@ -10,6 +10,8 @@ package struct Services: Sendable {
     package let sessions: Sessions
     package let live: LiveConfiguration
     package let logger: Logger
+    /// What the downloader reports; `nil` if it reports elsewhere.
+    package let metrics: MetricsRegistry?
 
     package var configuration: ServerConfiguration { live.configuration }
     package var folders: AllowedFolders { live.folders }

@@ -14,6 +14,7 @@ struct Daemon {
     private let settings: ServeSettings
     private let options: ServeOptions
     private let readJobs: ReadJobs
+    private let metrics = MetricsRegistry()
 
     init(_ settings: ServeSettings, _ options: ServeOptions) {
         (self.settings, self.options) = (settings, options)
@@ -57,7 +58,7 @@ struct Daemon {
     ) async throws {
         let supervisor = Supervisor()
         let running = Mutex<HaulServer?>(nil)
-        let haul = try HaulServer(downloader, server, logger: logger) { listener in
+        let haul = try HaulServer(downloader, server, logger: logger, metrics: metrics) { listener in
             running.withLock { $0 }.map { announce($0, listener, lock, logger) }
             supervisor.tell("READY=1\nSTATUS=Listening at http://\(listener)/")
         }
@@ -185,6 +186,7 @@ struct Daemon {
         configuration.hooks.actions = try settings.hooks.hooks()
         configuration.network.proxies = try .environment(ProcessInfo.processInfo.environment)
         // The server logs ends and summaries. The engine's own lines, one for each start and end, belong to `debug`.
+        configuration.telemetry.metrics = metrics
         configuration.telemetry.logger = logger
         if logger.logLevel > .debug { configuration.telemetry.logger.logLevel = max(logger.logLevel, .notice) }
         // Descriptors of clients: connections over TCP and over the socket, each with a file to send, and those of
