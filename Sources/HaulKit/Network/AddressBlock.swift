@@ -39,6 +39,11 @@ public struct AddressBlock: Sendable, Hashable, CustomStringConvertible {
         "fec0::/10", "ff00::/8",
     ].map(AddressBlock.init(known:))
 
+    /// Link-local networks, and the address of Amazon's metadata service for IPv6. Clouds hand out the credentials of a
+    /// machine at such addresses to whoever asks from the machine.
+    package static let linkLocal: [AddressBlock] = ["169.254.0.0/16", "fe80::/10", "fd00:ec2::254"]
+        .map(AddressBlock.init(known:))
+
     /// Returns whether the block has the address, or an address that the system reaches in its place.
     func contains(_ address: IPAddress) -> Bool { address.reached.contains(where: matches) }
 

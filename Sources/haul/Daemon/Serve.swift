@@ -70,6 +70,9 @@ struct ServeOptions: ParsableArguments {
     @Option(help: ServeSetting.denyAddress.argumentHelp)
     var denyAddress: [String] = []
 
+    @Flag(help: ServeSetting.allowLinkLocal.argumentHelp)
+    var allowLinkLocal = false
+
     @Option(name: [.customShort("j"), .long], help: ServeSetting.jobs.argumentHelp)
     var jobs: Int?
 

@@ -20,7 +20,7 @@ extension ServeSetting {
 
     private static let listeners: [ServeSetting] = [listen, socket]
     private static let limits: [ServeSetting] = [
-        root, allowHost, trustProxy, denyAddress, jobs, maxStreams, logLevel, logFormat,
+        root, allowHost, trustProxy, denyAddress, allowLinkLocal, jobs, maxStreams, logLevel, logFormat,
     ]
     private static let aria2: [ServeSetting] = [
         aria2RPC, aria2Secret, aria2SecretFile, aria2AllowOrigin, aria2NotifyAll,
@@ -109,10 +109,24 @@ extension ServeSetting {
         change: .restart { $0.deniedAddresses },
         """
         Addresses that downloads may not connect to: 'private' (loopback, private and link-local networks), an IP address or a \
-        block (10.0.0.0/8). May be given several times (default: none).
+        block (10.0.0.0/8). May be given several times (default: link-local addresses alone).
         """,
         { $0.denyAddress },
         apply: { texts, settings in settings.deniedAddresses = try texts.flatMap { try blocks($0) } }
+    )
+
+    static let allowLinkLocal: ServeSetting = .text(
+        "allow-link-local",
+        standard: { _ in "false" },
+        change: .restart { $0.allowsLinkLocal },
+        "Let downloads connect to link-local addresses (169.254.0.0/16, fe80::/10), where clouds hand out credentials.",
+        { $0.allowLinkLocal ? "true" : nil },
+        apply: { text, settings in
+            guard let isAllowed = Bool(text) else {
+                throw Complaint("allow-link-local must be true or false, not \(text).", .usage)
+            }
+            settings.allowsLinkLocal = isAllowed
+        }
     )
 
     static let jobs: ServeSetting = .text(

@@ -18,8 +18,9 @@ struct ServeSettings {
     var aria2Values = Aria2Values()
     /// The settings of aria2's RPC; `nil` if it is off.
     private(set) var aria2: Aria2ServerConfiguration?
-    /// The addresses that downloads may not connect to.
+    /// The addresses that downloads may not connect to, with the link-local ones unless ``allowsLinkLocal``.
     var deniedAddresses: [AddressBlock] = []
+    var allowsLinkLocal = false
     var jobs = 1
     /// Checked when the daemon starts, because other commands read the settings too.
     var hooks = HookValues()
@@ -55,6 +56,8 @@ struct ServeSettings {
                 try apply(found?.value ?? [], &self)
             }
         }
+        let denied = deniedAddresses
+        if !allowsLinkLocal { deniedAddresses += AddressBlock.linkLocal.filter { !denied.contains($0) } }
         aria2 = try aria2Values.configuration(server)
     }
 

@@ -195,6 +195,19 @@ struct DaemonProcessTests {
         await server.stop()
     }
 
+    /// A redirect, a mirror or a URL of a stranger must not fetch the credentials that a cloud gives to its machine.
+    @Test func noConnectionIsMadeToALinkLocalAddress() async throws {
+        let metadata = "http://169.254.169.254/latest/meta-data/"
+        let server = try await TestServer.start { _ in .empty(302, "Found", headers: [("Location", metadata)]) }
+        let daemon = try await rig.start()
+        for url in [metadata, "http://[fe80::1]/file", "http://[::ffff:169.254.169.254]/", server.url("/file.bin")] {
+            let result = try await rig.run("add", "--watch", url)
+            #expect(result.status == 3 && result.errors.contains("may not connect"), "\(url): \(result.errors)")
+        }
+        await rig.stop(daemon)
+        await server.stop()
+    }
+
     @Test func foldersOfXDGAreHonoured() async throws {
         let folder = try TemporaryFolder()
         let rig = try DaemonRig([

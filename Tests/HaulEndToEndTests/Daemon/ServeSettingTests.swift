@@ -1,5 +1,6 @@
 import ArgumentParser
 import Foundation
+import HaulKit
 import HaulTesting
 import Testing
 
@@ -32,7 +33,7 @@ struct ServeSettingTests {
 
     @Test func eachSettingReadsItsOption() throws {
         for setting in ServeSetting.all {
-            let isFlag = setting.name == "aria2-notify-all"
+            let isFlag = ["aria2-notify-all", "allow-link-local"].contains(setting.name)
             let options = try ServeOptions.parse(["--" + setting.option] + (isFlag ? [] : ["7"]))
             let expected: ServeSetting.Value =
                 switch setting.kind {
@@ -79,6 +80,7 @@ struct ServeSettingTests {
         #expect(
             lines.map { String($0.prefix { $0 != " " }) } == [
                 "state-dir", "directory", "listen", "socket", "root", "allow-host", "trust-proxy", "deny-address",
+                "allow-link-local",
                 "jobs",
                 "max-streams", "log-level", "log-format", "on-start", "on-complete", "on-error", "on-all-complete",
                 "hook-timeout", "webhook", "webhook-secret-file", "aria2-rpc", "aria2-secret", "aria2-secret-file",
@@ -100,7 +102,7 @@ struct ServeSettingTests {
             #"{"jbos": 6}"#,
             """
             there is no setting named jbos. Settings: listen, socket, directory, root, allow-host, trust-proxy, deny-address, \
-            jobs, max-streams, log-level, log-format, on-start, on-complete, on-error, on-all-complete, hook-timeout, \
+            allow-link-local, jobs, max-streams, log-level, log-format, on-start, on-complete, on-error, on-all-complete, hook-timeout, \
             webhook, webhook-secret-file, state-dir, aria2-rpc, aria2-secret, aria2-secret-file, aria2-allow-origin, \
             aria2-notify-all.
             """
@@ -120,9 +122,19 @@ struct ServeSettingTests {
     @Test func theMessageAfterAHangupNamesTheSettingsThatNeedANewStart() {
         #expect(
             ServeSetting.appliedAfterRestart
-                == "listen, socket, directory, deny-address, log-level, log-format, the settings of hooks and aria2's settings"
+                == "listen, socket, directory, deny-address, allow-link-local, log-level, log-format, the settings of hooks and aria2's settings"
         )
         #expect(Set(ServeSetting.inReadingOrder.map(\.name)) == Set(ServeSetting.all.map(\.name)))
+    }
+
+    @Test func linkLocalAddressesAreDeniedUnlessAllowed() async throws {
+        let folder = ["--state-dir", haul.state.path]
+        let denied = try await ServeSettings.read(try ServeOptions.parse(folder)).deniedAddresses
+        #expect(denied.map(\.description) == ["169.254.0.0/16", "fe80::/10", "fd00:ec2::254/128"])
+        let both = try await ServeSettings.read(try ServeOptions.parse(folder + ["--deny-address", "private"]))
+        #expect(Set(both.deniedAddresses).count == both.deniedAddresses.count)
+        let allowed = try await ServeSettings.read(try ServeOptions.parse(folder + ["--allow-link-local"]))
+        #expect(allowed.deniedAddresses == [])
     }
 
     /// The API says of a setting that it cannot change with which option it is set.
