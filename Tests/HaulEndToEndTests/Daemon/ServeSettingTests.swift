@@ -102,9 +102,9 @@ struct ServeSettingTests {
             #"{"jbos": 6}"#,
             """
             there is no setting named jbos. Settings: listen, socket, directory, root, allow-host, trust-proxy, deny-address, \
-            allow-link-local, jobs, max-streams, log-level, log-format, on-start, on-complete, on-error, on-all-complete, hook-timeout, \
-            webhook, webhook-secret-file, state-dir, aria2-rpc, aria2-secret, aria2-secret-file, aria2-allow-origin, \
-            aria2-notify-all.
+            allow-link-local, jobs, max-streams, log-level, log-format, on-start, on-complete, on-error, \
+            on-all-complete, hook-timeout, webhook, webhook-secret-file, state-dir, aria2-rpc, aria2-secret, \
+            aria2-secret-file, aria2-allow-origin, aria2-notify-all.
             """
         ), (#"{"root": "/"}"#, "root must be a list of texts."), (#"{"root": [1]}"#, "root must be a list of texts."),
         (#"{"jobs": [1]}"#, "jobs must be a text or a number."), (#"{"jobs": true}"#, "jobs has a wrong type."),
@@ -122,7 +122,10 @@ struct ServeSettingTests {
     @Test func theMessageAfterAHangupNamesTheSettingsThatNeedANewStart() {
         #expect(
             ServeSetting.appliedAfterRestart
-                == "listen, socket, directory, deny-address, allow-link-local, log-level, log-format, the settings of hooks and aria2's settings"
+                == """
+                listen, socket, directory, deny-address, allow-link-local, log-level, log-format, the settings of hooks and \
+                aria2's settings
+                """
         )
         #expect(Set(ServeSetting.inReadingOrder.map(\.name)) == Set(ServeSetting.all.map(\.name)))
     }
