@@ -44,18 +44,18 @@ package struct PageAssets: Sendable {
     /// Requested by browsers that show a file without a page.
     private static let favicon = "/favicon.ico"
 
-    func add(to router: Router<ServerContext>) {
+    func add(to routes: RouteTable) {
         for (path, asset) in assets where path != Self.description {
-            add(asset, at: "/" + path, to: router)
-            if path == "index.html" { add(asset, at: "/", to: router) }
-            if path == "icon-192.png" { add(asset, at: Self.favicon, to: router) }
+            add(asset, at: "/" + path, to: routes)
+            if path == "index.html" { add(asset, at: "/", to: routes) }
+            if path == "icon-192.png" { add(asset, at: Self.favicon, to: routes) }
         }
-        if let asset = assets[Self.description] { add(asset, at: "/api/v1/openapi.json", to: router) }
+        if let asset = assets[Self.description] { add(asset, at: "/api/v1/openapi.json", to: routes) }
     }
 
-    private func add(_ asset: Asset, at path: String, to router: Router<ServerContext>) {
-        router.get(RouterPath(path)) { request, _ in answer(asset, request) }
-        router.head(RouterPath(path)) { request, _ in answer(asset, request) }
+    private func add(_ asset: Asset, at path: String, to routes: RouteTable) {
+        routes.get(path) { request, _ in answer(asset, request) }
+        routes.head(path) { request, _ in answer(asset, request) }
     }
 
     private func answer(_ asset: Asset, _ request: Request) -> Response {

@@ -30,8 +30,8 @@ struct AddRoutes {
         var existing: DownloadRow?
     }
 
-    func add(to router: Router<ServerContext>) {
-        router.post("/api/v1/downloads") { request, _ in
+    func add(to routes: RouteTable) {
+        routes.post("/api/v1/downloads") { request, _ in
             var body = try await JSONBody(request)
             guard let key = request.headers.text("Idempotency-Key") else { return try await add(&body) }
             guard (1...255).contains(key.utf8.count) else {
@@ -43,7 +43,7 @@ struct AddRoutes {
                 return try await add(&body)
             }
         }
-        router.post("/api/v1/probe") { request, _ in
+        routes.post("/api/v1/probe") { request, _ in
             var body = try await JSONBody(request)
             return try await probe(&body)
         }

@@ -19,9 +19,9 @@ struct ConfigurationRoutes {
         var description: String
     }
 
-    func add(to router: Router<ServerContext>) {
-        router.get("/api/v1/configuration") { _, _ in JSONBody.response(await answer()) }
-        router.patch("/api/v1/configuration") { request, _ in
+    func add(to routes: RouteTable) {
+        routes.get("/api/v1/configuration") { _, _ in JSONBody.response(await answer()) }
+        routes.patch("/api/v1/configuration") { request, _ in
             var body = try await JSONBody(request, limit: 64 << 10)
             var changes: [@Sendable (inout Downloader.Configuration) -> Void] = []
             for (name, value) in body.rest().sorted(by: { $0.key < $1.key }) {

@@ -7,9 +7,9 @@ internal import Hummingbird
 struct ControlRoutes {
     let services: Services
 
-    func add(to router: Router<ServerContext>) {
-        router.patch("/api/v1/downloads/:id") { request, context in try await change(request, context) }
-        router.delete("/api/v1/downloads/:id") { request, context in
+    func add(to routes: RouteTable) {
+        routes.patch("/api/v1/downloads/:id") { request, context in try await change(request, context) }
+        routes.delete("/api/v1/downloads/:id") { request, context in
             var query = try Query(request)
             let deletesFile = try query.flag("file")
             try query.finish()
@@ -18,12 +18,12 @@ struct ControlRoutes {
             return Response(status: .noContent)
         }
         for action in OneAction.allCases {
-            router.post("/api/v1/downloads/:id/\(action.rawValue)") { request, context in
+            routes.post("/api/v1/downloads/:id/\(action.rawValue)") { request, context in
                 try await act(action, request, context)
             }
         }
-        router.post("/api/v1/downloads/actions") { request, _ in try await actions(request) }
-        router.post("/api/v1/downloads/move") { request, _ in try await move(request) }
+        routes.post("/api/v1/downloads/actions") { request, _ in try await actions(request) }
+        routes.post("/api/v1/downloads/move") { request, _ in try await move(request) }
     }
 
     private enum OneAction: String, CaseIterable {

@@ -6,8 +6,8 @@ internal import Hummingbird
 struct DaemonRoute {
     let services: Services
 
-    func add(to router: Router<ServerContext>) {
-        router.get("/api/v1/daemon") { _, _ in
+    func add(to routes: RouteTable) {
+        routes.get("/api/v1/daemon") { _, _ in
             JSONBody.response(
                 DaemonIdentity(
                     stateFolder: services.configuration.stateFolder,

@@ -16,8 +16,8 @@ struct DetailRoute {
         }
     }
 
-    func add(to router: Router<ServerContext>) {
-        router.get("/api/v1/downloads/:id") { _, context in
+    func add(to routes: RouteTable) {
+        routes.get("/api/v1/downloads/:id") { _, context in
             let download = try await services.download(context)
             let rev = await services.feed.position
             let (snapshot, request) = try await problems { () throws(DownloadError) in

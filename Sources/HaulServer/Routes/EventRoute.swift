@@ -40,8 +40,10 @@ struct EventRoute {
 
     init(services: Services) { self.services = services }
 
-    func add(to router: Router<ServerContext>) {
-        router.get("/api/v1/events") { request, context in
+    func add(to routes: RouteTable) {
+        // A stream would wait for a listener that HEAD does not have.
+        routes.head("/api/v1/events") { _, _ in Response(status: .ok, headers: Self.headers) }
+        routes.get("/api/v1/events") { request, context in
             var query = try Query(request)
             let since = try query.text("since")
             try query.finish()
@@ -54,13 +56,9 @@ struct EventRoute {
                     retryAfter: 5
                 )
             }
-            var headers: HTTPFields = [
-                .contentType: "text/event-stream; charset=utf-8", .cacheControl: "no-store, no-transform",
-            ]
-            headers.set("X-Accel-Buffering", "no")
             return Response(
                 status: .ok,
-                headers: headers,
+                headers: Self.headers,
                 body: .init { writer in
                     let feed = services.feed
                     await feed.began(number)
@@ -83,6 +81,14 @@ struct EventRoute {
                 }
             )
         }
+    }
+
+    private static var headers: HTTPFields {
+        var headers: HTTPFields = [
+            .contentType: "text/event-stream; charset=utf-8", .cacheControl: "no-store, no-transform",
+        ]
+        headers.set("X-Accel-Buffering", "no")
+        return headers
     }
 
     /// Sends events until the listener is removed, its client is gone, or a write takes longer than ``writeTime``.

@@ -11,9 +11,9 @@ internal import NIOPosix
 struct FileRoute {
     let services: Services
 
-    func add(to router: Router<ServerContext>) {
-        router.get("/api/v1/downloads/:id/file") { request, context in try await answer(request, context) }
-        router.head("/api/v1/downloads/:id/file") { request, context in try await answer(request, context) }
+    func add(to routes: RouteTable) {
+        routes.get("/api/v1/downloads/:id/file") { request, context in try await answer(request, context) }
+        routes.head("/api/v1/downloads/:id/file") { request, context in try await answer(request, context) }
     }
 
     private func answer(_ request: Request, _ context: ServerContext) async throws -> Response {

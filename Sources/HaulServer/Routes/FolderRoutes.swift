@@ -23,14 +23,14 @@ struct FolderRoutes {
         var truncated: Bool
     }
 
-    func add(to router: Router<ServerContext>) {
-        router.get("/api/v1/folders") { request, _ in
+    func add(to routes: RouteTable) {
+        routes.get("/api/v1/folders") { request, _ in
             var query = try Query(request)
             let path = try query.text("path")
             try query.finish()
             return JSONBody.response(try await list(path))
         }
-        router.post("/api/v1/folders") { request, _ in
+        routes.post("/api/v1/folders") { request, _ in
             var body = try await JSONBody(request, limit: 64 << 10)
             let path = try body.required("path", String.self)
             try body.finish()

@@ -7,10 +7,10 @@ struct HealthRoutes {
     let services: Services
     static let open: Set<String> = ["/livez", "/readyz", "/health"]
 
-    func add(to router: Router<ServerContext>) {
-        router.get("/livez") { _, _ in Self.text(.ok, "ok\n") }
+    func add(to routes: RouteTable) {
+        routes.get("/livez") { _, _ in Self.text(.ok, "ok\n") }
         for path in ["/readyz", "/health"] {
-            router.get(RouterPath(path)) { _, _ in
+            routes.get(path) { _, _ in
                 if let failure = services.downloader.storeFailure { return Self.notReady(failure) }
                 do throws(DownloadError) {
                     _ = try await services.downloader.count(DownloadFilter(states: [.failed], limit: 1))
@@ -18,7 +18,7 @@ struct HealthRoutes {
                 } catch { return Self.notReady(error) }
             }
         }
-        router.get("/metrics") { _, _ in Self.text(.ok, try await metrics()) }
+        routes.get("/metrics") { _, _ in Self.text(.ok, try await metrics()) }
     }
 
     private static func notReady(_ error: DownloadError) -> Response {

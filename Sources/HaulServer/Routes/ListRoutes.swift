@@ -14,10 +14,10 @@ struct ListRoutes {
         var rev: String
     }
 
-    func add(to router: Router<ServerContext>) {
-        router.get("/api/v1/downloads") { request, _ in try await list(request) }
-        router.get("/api/v1/groups") { _, _ in try await groups() }
-        router.get("/api/v1/totals") { _, _ in
+    func add(to routes: RouteTable) {
+        routes.get("/api/v1/downloads") { request, _ in try await list(request) }
+        routes.get("/api/v1/groups") { _, _ in try await groups() }
+        routes.get("/api/v1/totals") { _, _ in
             let folder = services.folders.fallback
             var totals = try await problems { () throws(DownloadError) in
                 try await Totals(services.downloader, folder: folder)

@@ -15,12 +15,12 @@ struct SessionRoutes {
         var hostName: String
     }
 
-    func add(to router: Router<ServerContext>) {
-        router.post("/api/v1/session") { request, context in try await signIn(request, context) }
-        router.get("/api/v1/session") { _, _ in
+    func add(to routes: RouteTable) {
+        routes.post("/api/v1/session") { request, context in try await signIn(request, context) }
+        routes.get("/api/v1/session") { _, _ in
             JSONBody.response(Answer(version: Downloader.version, hostName: ProcessInfo.processInfo.hostName))
         }
-        router.post("/api/v1/session/codes") { _, context in
+        routes.post("/api/v1/session/codes") { _, context in
             // Refuses sessions: with a link, a session could make another session and so never expire.
             guard context.isLocal else {
                 throw Problem(.forbidden, "localOnly", "Links are made over the Unix socket alone: haul open.")
@@ -30,11 +30,11 @@ struct SessionRoutes {
             }
             return JSONBody.response(["link": link])
         }
-        router.get("/api/v1/session/state") { request, context in
+        routes.get("/api/v1/session/state") { request, context in
             let isSignedIn = context.isLocal || context.session != nil || request.headers[.authorization] != nil
             return JSONBody.response(["signedIn": isSignedIn])
         }
-        router.delete("/api/v1/session") { _, context in
+        routes.delete("/api/v1/session") { _, context in
             if let session = context.session { await gate.sessions.end(session) }
             return Response(status: .noContent, headers: [.setCookie: gate.cookie.removing])
         }
