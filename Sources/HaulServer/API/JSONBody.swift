@@ -131,9 +131,11 @@ package struct JSONBody {
     }
 
     /// Encodes a value as JSON.
-    package static func buffer(_ value: some Encodable) -> ByteBuffer {
+    ///
+    /// - Parameter isSorted: whether equal values give equal bytes. Otherwise the order of the keys may differ.
+    package static func buffer(_ value: some Encodable, isSorted: Bool = false) -> ByteBuffer {
         let encoder = JSONEncoder()
-        encoder.outputFormatting = .withoutEscapingSlashes
+        encoder.outputFormatting = isSorted ? [.withoutEscapingSlashes, .sortedKeys] : .withoutEscapingSlashes
         do { return ByteBuffer(data: try encoder.encode(value)) } catch {
             // Only non-finite numbers cannot be encoded, and no value of the API has one.
             assertionFailure("\(error)")
@@ -143,6 +145,22 @@ package struct JSONBody {
 
     package static func response(_ value: some Encodable, status: HTTPResponse.Status = .ok) -> Response {
         Response(status: status, headers: [.contentType: "application/json"], body: .init(byteBuffer: buffer(value)))
+    }
+}
+
+extension JSONBody {
+    /// Answers GET with a value and its entity tag, or with 304 if `If-None-Match` names the tag.
+    package static func response(_ value: some Encodable, to request: Request) -> Response {
+        let bytes = buffer(value, isSorted: true)
+        let tag = EntityTag.of(bytes)
+        if EntityTag.isNamed(tag, by: request.headers[.ifNoneMatch]) {
+            return Response(status: .notModified, headers: [.eTag: tag])
+        }
+        return Response(
+            status: .ok,
+            headers: [.contentType: "application/json", .eTag: tag],
+            body: .init(byteBuffer: bytes)
+        )
     }
 }
 

@@ -1,5 +1,4 @@
 internal import CHaulPage
-internal import Crypto
 internal import Foundation
 internal import HTTPTypes
 internal import Hummingbird
@@ -21,12 +20,8 @@ package struct PageAssets: Sendable {
         assets = Dictionary(
             table.map { entry in
                 let bytes = UnsafeBufferPointer(start: entry.bytes, count: entry.count)
-                let digest = SHA256.hash(data: Data(buffer: bytes)).prefix(9)
-                let asset = Asset(
-                    type: String(cString: entry.type),
-                    body: ByteBuffer(bytes: bytes),
-                    entityTag: "\"\(AccessToken.base64url(Data(digest)))\""
-                )
+                let body = ByteBuffer(bytes: bytes)
+                let asset = Asset(type: String(cString: entry.type), body: body, entityTag: EntityTag.of(body))
                 return (String(cString: entry.path), asset)
             },
             uniquingKeysWith: { first, _ in first }
@@ -62,7 +57,9 @@ package struct PageAssets: Sendable {
         // `no-cache` makes the browser revalidate each time, because another version of the server may have another
         // page.
         var headers: HTTPFields = [.eTag: asset.entityTag, .cacheControl: "no-cache"]
-        if request.headers[.ifNoneMatch] == asset.entityTag { return Response(status: .notModified, headers: headers) }
+        if EntityTag.isNamed(asset.entityTag, by: request.headers[.ifNoneMatch]) {
+            return Response(status: .notModified, headers: headers)
+        }
         headers[.contentType] = asset.type
         guard request.method != .head else {
             headers[.contentLength] = String(asset.body.readableBytes)

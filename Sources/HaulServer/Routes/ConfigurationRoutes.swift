@@ -20,7 +20,7 @@ struct ConfigurationRoutes {
     }
 
     func add(to routes: RouteTable) {
-        routes.get("/api/v1/configuration") { _, _ in JSONBody.response(await answer()) }
+        routes.get("/api/v1/configuration") { request, _ in JSONBody.response(await answer(), to: request) }
         routes.patch("/api/v1/configuration") { request, _ in
             var body = try await JSONBody(request, limit: 64 << 10)
             var changes: [@Sendable (inout Downloader.Configuration) -> Void] = []

@@ -17,7 +17,7 @@ struct DetailRoute {
     }
 
     func add(to routes: RouteTable) {
-        routes.get("/api/v1/downloads/:id") { _, context in
+        routes.get("/api/v1/downloads/:id") { asked, context in
             let download = try await services.download(context)
             let rev = await services.feed.position
             let (snapshot, request) = try await problems { () throws(DownloadError) in
@@ -31,7 +31,7 @@ struct DetailRoute {
             var row = DownloadRow(snapshot)
             // Before the file name is known, the folder is that of the request.
             if row.folder == nil, case .folder(let path) = request.destination { row.folder = path }
-            return JSONBody.response(Answer(row: row, details: details))
+            return JSONBody.response(Answer(row: row, details: details), to: asked)
         }
     }
 }

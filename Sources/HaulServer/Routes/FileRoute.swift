@@ -35,6 +35,9 @@ struct FileRoute {
         do { file = try await OpenFile(path) } catch {
             throw Problem(.conflict, "notFinished", "The file cannot be read: \(error)")
         }
+        if EntityTag.isNamed(file.entityTag, by: request.headers[.ifNoneMatch]) {
+            return Response(status: .notModified, headers: [.eTag: file.entityTag])
+        }
         let kind = MediaKind(name: snapshot.name)
         var headers: HTTPFields = [
             .contentType: kind.type,

@@ -16,14 +16,14 @@ struct ListRoutes {
 
     func add(to routes: RouteTable) {
         routes.get("/api/v1/downloads") { request, _ in try await list(request) }
-        routes.get("/api/v1/groups") { _, _ in try await groups() }
-        routes.get("/api/v1/totals") { _, _ in
+        routes.get("/api/v1/groups") { request, _ in try await groups(request) }
+        routes.get("/api/v1/totals") { request, _ in
             let folder = services.folders.fallback
             var totals = try await problems { () throws(DownloadError) in
                 try await Totals(services.downloader, folder: folder)
             }
             totals.folder = folder
-            return JSONBody.response(totals)
+            return JSONBody.response(totals, to: request)
         }
     }
 
@@ -57,7 +57,8 @@ struct ListRoutes {
                 next: end < total ? String(end, radix: 36) : nil,
                 total: total,
                 rev: rev
-            )
+            ),
+            to: request
         )
     }
 
@@ -74,9 +75,10 @@ struct ListRoutes {
         }
     }
 
-    private func groups() async throws -> Response {
+    private func groups(_ request: Request) async throws -> Response {
         let groups = try await problems { () throws(DownloadError) in try await services.downloader.groups() }
-        return JSONBody.response(["items": groups.compactMap { group in group.group.map { Group($0, group.summary) } }])
+        let items = groups.compactMap { group in group.group.map { Group($0, group.summary) } }
+        return JSONBody.response(["items": items], to: request)
     }
 }
 
