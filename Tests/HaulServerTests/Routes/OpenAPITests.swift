@@ -38,6 +38,21 @@ import Testing
         }
     }
 
+    /// Generators of clients name their functions by these ids.
+    @Test func everyOperationHasAnIDOfItsOwn() throws {
+        let asset = try #require(PageAssets().assets["openapi.json"])
+        let document = try JSONDecoder().decode(JSONValue.self, from: Data(buffer: asset.body))
+        var ids: [String] = []
+        for (path, methods) in try paths() {
+            for method in methods {
+                let id = document["paths"]?[path]?[method]?["operationId"]?.text
+                ids.append(try #require(id, "\(method) \(path)"))
+            }
+        }
+        #expect(ids.count > 30 && Set(ids).count == ids.count)
+        #expect(ids.allSatisfy { $0.wholeMatch(of: /[a-z][A-Za-z]+/) != nil })
+    }
+
     /// Only the page and its files are routes without a description.
     @Test func everyRouteIsDescribed() throws {
         let described = Set(try paths().map(\.path))
