@@ -50,6 +50,9 @@ package final class HaulServer: Service {
                 "The token \(configuration.stateFolder)/token could be read by others. Its mode is 0600 now."
             )
         }
+        if token.wasEmpty {
+            logger.warning("The token \(configuration.stateFolder)/token was empty. It is a new one now.")
+        }
         codes = OneTimeCodes()
         self.logger = logger
         self.onListening = onListening

@@ -6,6 +6,8 @@ package struct AccessToken: Sendable {
     package let text: String
     /// Whether other users could read the file until now. The file has mode 0600 now.
     package let wasExposed: Bool
+    /// Whether the file was empty and has a new token now, so that the token that clients have is wrong.
+    package let wasEmpty: Bool
 
     /// Reads the token of a state folder, or creates one.
     package init(stateFolder: String) throws(ServerError) {
@@ -13,11 +15,16 @@ package struct AccessToken: Sendable {
         let found: (text: String, wasExposed: Bool)?
         do { found = try Self.read(path) } catch let error as SecretFile.Failure where error.isMissing {
             found = nil
-        } catch { throw ServerError("The token \(path) cannot be read: \(error)") }
+        } catch {
+            throw ServerError(
+                "The token \(path) cannot be used: \(error). Move the file away; the next start writes a new token."
+            )
+        }
         // Replaces an empty file, because no client can sign in with it. Earlier versions left one if the disk was full
         // at their first start.
         if let found, !found.text.isEmpty {
             (text, wasExposed) = found
+            wasEmpty = false
             return
         }
         let minted = Self.random()
@@ -28,7 +35,7 @@ package struct AccessToken: Sendable {
                 try SecretFile.replace(path, Array((minted + "\n").utf8))
             }
         } catch { throw ServerError("The token \(path) cannot be written: \(error)") }
-        (text, wasExposed) = (minted, false)
+        (text, wasExposed, wasEmpty) = (minted, false, found != nil)
     }
 
     /// Reads the token of a file.
@@ -39,6 +46,10 @@ package struct AccessToken: Sendable {
         if bytes.isEmpty { return ("", isExposed) }
         let text = String(decoding: bytes, as: UTF8.self).trimmingCharacters(in: .whitespacesAndNewlines)
         guard text.utf8.count >= 16 else { throw SecretFile.Failure(text: "it is shorter than 16 characters") }
+        guard text.utf8.count <= 4096 else { throw SecretFile.Failure(text: "it is longer than 4096 characters") }
+        guard text.utf8.allSatisfy({ (0x21...0x7E).contains($0) }) else {
+            throw SecretFile.Failure(text: "it has characters that a header field cannot hold")
+        }
         return (text, isExposed)
     }
 

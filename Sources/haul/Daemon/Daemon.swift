@@ -26,6 +26,7 @@ struct Daemon {
         let lock = try DaemonLock(folder: server.stateFolder)
         let logger = logger()
         try prepareFolders()
+        try Self.check(settings.server.roots, logger)
         var aria2 = settings.aria2
         let downloader = try await Downloader(try configuration(logger, &server, &aria2))
         if let salvaged = downloader.salvagedStore {
@@ -162,6 +163,28 @@ struct Daemon {
         }
     }
 
+    /// Warns of roots that downloads cannot be saved in at present.
+    ///
+    /// - Throws: ``Complaint`` if a root is a file.
+    private static func check(_ roots: [String], _ logger: Logger) throws {
+        for root in roots {
+            var isFolder: ObjCBool = false
+            guard FileManager.default.fileExists(atPath: root, isDirectory: &isFolder) else {
+                // A disk that is not mounted yet: the first download would make the folder on another disk.
+                logger.warning(
+                    "The folder \(root) of --root does not exist. The first download into it makes it; mount its disk first."
+                )
+                continue
+            }
+            guard isFolder.boolValue else { throw Complaint("\(root) of --root is no folder.", .usage) }
+            if access(root, W_OK | X_OK) != 0 {
+                logger.warning(
+                    "Downloads cannot be saved in \(root) of --root: \(String(cString: strerror(errno)))."
+                )
+            }
+        }
+    }
+
     /// - Parameters:
     ///   - server: `maxConnections` is lowered to the number that there are descriptors for.
     ///   - aria2: `maxConnections` is lowered in the same ratio.
@@ -218,6 +241,7 @@ struct Daemon {
         defer { supervisor.tell("READY=1") }
         do {
             let new = try await ServeSettings.read(options)
+            try Self.check(new.server.roots, logger)
             let jobs = new.jobs
             if jobs != readJobs.value {
                 try await downloader.update { $0.queue.maxConcurrentDownloads = jobs }

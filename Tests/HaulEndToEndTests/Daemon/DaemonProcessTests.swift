@@ -208,6 +208,16 @@ struct DaemonProcessTests {
         await server.stop()
     }
 
+    @Test func aRootThatIsNoFolderIsSaidAtTheStart() async throws {
+        let (missing, file) = (rig.haul.folder("missing"), rig.haul.folder("file"))
+        let daemon = try await rig.start(["--root", missing])
+        let errors = await rig.stop(daemon).errors
+        #expect(errors.contains("warning The folder \(missing) of --root does not exist."), "\(errors)")
+        try "text".write(toFile: file, atomically: false, encoding: .utf8)
+        let result = try await rig.run("serve", "--listen", "off", "--root", file)
+        #expect(result.status == 64 && result.errors.contains("\(file) of --root is no folder."), "\(result.errors)")
+    }
+
     @Test func foldersOfXDGAreHonoured() async throws {
         let folder = try TemporaryFolder()
         let rig = try DaemonRig([

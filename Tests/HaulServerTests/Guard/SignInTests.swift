@@ -33,12 +33,33 @@ import Testing
         #expect(throws: ServerError.self) { try AccessToken(stateFolder: folder.path) }
     }
 
+    @Test func aTokenThatCannotBeUsedIsNamedWithWhatToDo() throws {
+        let folder = try TemporaryFolder()
+        func message() -> String? {
+            do throws(ServerError) {
+                _ = try AccessToken(stateFolder: folder.path)
+                return nil
+            } catch { return error.message }
+        }
+        try FileManager.default.createDirectory(atPath: folder("token"), withIntermediateDirectories: false)
+        let ofFolder = try #require(message())
+        #expect(ofFolder.contains(folder("token")) && ofFolder.contains("it is no regular file. Move the file away"))
+        try FileManager.default.removeItem(atPath: folder("token"))
+        for (text, reason) in [
+            ("two words of a token", "cannot hold"), (String(repeating: "x", count: 5000), "longer than 4096"),
+        ] {
+            try text.write(toFile: folder("token"), atomically: false, encoding: .utf8)
+            #expect(message()?.contains(reason) == true)
+        }
+    }
+
     /// A full disk at the first start leaves an empty token file.
     @Test func anEmptyTokenIsMintedAnew() throws {
         let folder = try TemporaryFolder()
         try Data().write(to: URL(fileURLWithPath: folder("token")))
         let token = try AccessToken(stateFolder: folder.path)
         #expect(try token.text.count == 43 && AccessToken(stateFolder: folder.path).text == token.text)
+        #expect(try token.wasEmpty && !AccessToken(stateFolder: folder.path).wasEmpty)
         let mode = try FileManager.default.attributesOfItem(atPath: folder("token"))[.posixPermissions] as? Int
         #expect(mode == 0o600)
     }
