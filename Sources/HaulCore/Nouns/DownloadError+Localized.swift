@@ -8,7 +8,6 @@ extension DownloadError: LocalizedError {
     /// Advice for the user; `nil` if no general advice fits.
     public var recoverySuggestion: String? {
         switch code {
-        case .invalidURL, .unsupportedScheme: "Use a URL that begins with http:// or https://."
         case .invalidChecksum: "Write the checksum as algorithm and hexadecimal digits: sha256:9f86d0…"
         case .invalidTimetable: "Write times with rates, such as 08:00,512k, or one rate for all day."
         case .invalidDestination, .nameTooLong: "Choose another file name."
@@ -27,7 +26,9 @@ extension DownloadError: LocalizedError {
         case .addressDenied: "Allow the address in the settings, or use another server."
         case .incompleteStream: "Resume the download later: only what is missing is fetched."
         case .programMissing: "Install the program, then resume the download."
-        case .invalidHeader, .invalidMetalink, .invalidStream, .protectedStream, .tlsFailed, .tooManyRedirects,
+        // The message of a wrong URL says how a URL begins.
+        case .invalidURL, .unsupportedScheme, .invalidHeader, .invalidMetalink, .invalidStream, .protectedStream,
+            .tlsFailed, .tooManyRedirects,
             .insecureRedirect, .malformedResponse,
             .sourceFailed,
             .diskFailed, .alreadyAdded, .storeFailed, .notFound, .cancelled, .waitCancelled, .shutDown, .internalFault:

@@ -172,7 +172,10 @@ struct Daemon {
             guard FileManager.default.fileExists(atPath: root, isDirectory: &isFolder) else {
                 // A disk that is not mounted yet: the first download would make the folder on another disk.
                 logger.warning(
-                    "The folder \(root) of --root does not exist. The first download into it makes it; mount its disk first."
+                    """
+                    The folder \(root) of --root does not exist. The first download into it makes it; mount its disk \
+                    first.
+                    """
                 )
                 continue
             }

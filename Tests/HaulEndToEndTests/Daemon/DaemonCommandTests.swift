@@ -114,13 +114,28 @@ struct DaemonCommandTests {
         let daemon = try await rig.start()
         let failed = try await rig.run("add", "--watch", server.url("/file.bin"), server.url("/none"))
         #expect(failed.status == 2 && failed.errors.contains("404"))
-        #expect(try await rig.run("add", "no url").status == 64)
+        let wrong = try await rig.run("add", "no url")
+        #expect(wrong.status == 64 && wrong.errors.components(separatedBy: "http://").count == 2, "\(wrong.errors)")
+        #expect(wrong.errors.components(separatedBy: "\n").count == 2, "\(wrong.errors)")
         #expect(try await rig.run("add", "--directory", "/etc", server.url("/other")).status == 64)
         #expect(try await rig.run("show", "ffff-ffff").status == 1)
         #expect(try await rig.run("show", "zz").status == 64)
         #expect(try await rig.run("pause", "--all", "--group", "x").status == 64)
         await rig.stop(daemon)
         await server.stop()
+    }
+
+    @Test func aReaderOfTheListThatHasEnoughIsNoError() async throws {
+        let daemon = try await rig.start()
+        let urls = (0..<1500).map { "http://127.0.0.1:1/\(String(repeating: "x", count: 100))/file-\($0)" }
+        #expect(try await rig.haul.start(["add", "--paused", "--quiet"] + urls).result().status == 0)
+        for option in ["--json", "--quiet", "--reverse"] {
+            let script = "\"$0\" list \(option) | head -n 1"
+            let result = try await rig.haul.start(["-c", script, HaulCommand.path], as: "/bin/sh").result()
+            #expect(result.status == 0 && result.errors == "", "\(option): \(result.errors)")
+            #expect(result.output.split(separator: "\n").count == 1)
+        }
+        await rig.stop(daemon)
     }
 
     @Test func readsListsAndKeepsTheirPlaces() async throws {

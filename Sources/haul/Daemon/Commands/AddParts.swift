@@ -8,7 +8,7 @@ struct AddParts {
     struct Part {
         var fields: [String: JSONValue]
         /// Names of the items in messages: URLs without secrets, with file and line in a list, or the path of a
-        /// Metalink.
+        /// Metalink. Empty if there is one URL alone.
         var names: [String]
 
         func place(_ index: Int) -> String? { names.indices.contains(index) ? names[index] : names.first }
@@ -57,7 +57,9 @@ struct AddParts {
             let some = items[start..<min(items.count, start + Self.mostItems)]
             var fields = common
             fields["items"] = .array(some.map(\.item))
-            parts.append(Part(fields: fields, names: some.map(\.name)))
+            // A message about the only URL of a command need not name it.
+            let isAlone = urls.count == 1 && options.inputFile == nil && metalinks.isEmpty
+            parts.append(Part(fields: fields, names: isAlone ? [] : some.map(\.name)))
         }
         for path in metalinks {
             var fields = common

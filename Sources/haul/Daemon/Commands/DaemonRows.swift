@@ -22,15 +22,15 @@ extension DaemonClient {
         )
     }
 
-    /// Calls `body` with each page of a list.
-    func pages(_ query: [(String, String?)], limit: Int?, _ body: ([DownloadRow]) throws -> Void) async throws {
+    /// Calls `body` with each page of a list, until it returns `false`.
+    func pages(_ query: [(String, String?)], limit: Int?, _ body: ([DownloadRow]) throws -> Bool) async throws {
         var left = limit ?? .max
         var cursor: String?
         while left > 0 {
             let page = try await page(query, limit: min(left, Self.pageSize), cursor: cursor)
-            try body(page.items)
+            let goesOn = try body(page.items)
             left -= page.items.count
-            guard let next = page.next else { return }
+            guard goesOn, let next = page.next else { return }
             cursor = next
         }
     }

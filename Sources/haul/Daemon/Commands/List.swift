@@ -66,6 +66,8 @@ struct List: AsyncParsableCommand {
                     }
                     isFirst = false
                 }
+                // A reader such as `head` has what it wanted.
+                return !Output.hasLostReader
             }
             // Printed on standard error, because a script that reads the list need not know the notice.
             if !quiet, let notice = try await client.identity().storeNotice { Output.error(notice) }
