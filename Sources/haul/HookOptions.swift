@@ -53,6 +53,8 @@ struct HookOptions: ParsableArguments {
     }
 
     func hooks() throws -> [Downloader.Hook] {
-        try values.hooks() + (notify ? [.desktopNotification(on: [.allCompleted])] : [])
+        var hooks = try values.hooks()
+        if notify { hooks.append(.desktopNotification(on: [.allCompleted])) }
+        return hooks
     }
 }

@@ -5,7 +5,7 @@ internal import Synchronization
 ///
 /// Keeps no gauges: ``HealthRoutes`` reads the present values from the downloader.
 package final class MetricsRegistry: MetricsFactory, Sendable {
-    private enum Series {
+    private enum Series: Sendable {
         case counter(CounterValue)
         case timer(TimerValue)
 
@@ -103,7 +103,7 @@ package final class MetricsRegistry: MetricsFactory, Sendable {
     package func destroyTimer(_ handler: any TimerHandler) {}
 }
 
-private final class CounterValue: CounterHandler {
+private final class CounterValue: CounterHandler, Sendable {
     private let count = Mutex<Int64>(0)
 
     var total: Int64 { count.withLock { $0 } }
@@ -113,7 +113,7 @@ private final class CounterValue: CounterHandler {
     func reset() { count.withLock { $0 = 0 } }
 }
 
-private final class TimerValue: TimerHandler {
+private final class TimerValue: TimerHandler, Sendable {
     private let sum = Mutex<(nanoseconds: Double, count: Int64)>((nanoseconds: 0, count: 0))
 
     var total: (seconds: Double, count: Int64) { sum.withLock { (seconds: $0.nanoseconds / 1e9, count: $0.count) } }

@@ -61,7 +61,7 @@ struct DaemonLog: LogHandler {
 
     /// Returns the metadata as it follows a message: ` name=value`, with quotation marks where a value has blanks.
     private static func text(_ fields: [String: JSONValue]) -> String {
-        fields.sorted { $0.key < $1.key }.map { name, value in
+        fields.sorted { $0.key < $1.key }.map { name, value -> String in
             switch value {
             case .integer(let number): " \(name)=\(number)"
             case .string(let text) where !text.isEmpty && !text.contains(where: { $0.isWhitespace || $0 == "\"" }):
