@@ -211,8 +211,8 @@ struct Daemon {
         settings.hooks.apply(to: &configuration)
         configuration.hooks.actions = try settings.hooks.hooks()
         configuration.network.proxies = try .environment(ProcessInfo.processInfo.environment)
-        // The server logs ends and summaries. The engine's own lines, one for each start and end, belong to `debug`.
         configuration.telemetry.metrics = metrics
+        // The server logs ends and summaries. The engine's own lines, one for each start and end, belong to `debug`.
         configuration.telemetry.logger = logger
         if logger.logLevel > .debug { configuration.telemetry.logger.logLevel = max(logger.logLevel, .notice) }
         // Descriptors of clients: connections over TCP and over the socket, each with a file to send, and those of
