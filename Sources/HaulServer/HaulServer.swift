@@ -119,9 +119,11 @@ package final class HaulServer: Service {
     /// - Throws: ``ServerError`` when the server cannot listen at an address.
     package func run() async throws {
         let responder = router().buildResponder()
+        let messages = ServingLog()
+        let quiet = messages.logger(logger)
         var listeners: [Listening] = []
         if let listener = services.configuration.listener {
-            let server = application(responder, .hostname(listener.host, port: listener.port)) {
+            let server = application(responder, .hostname(listener.host, port: listener.port), quiet) {
                 [weak self, onListening] channel in
                 let bound = ServerConfiguration.Listener(
                     host: listener.host,
@@ -130,16 +132,18 @@ package final class HaulServer: Service {
                 self?.listener.withLock { $0 = bound }
                 onListening(bound)
             }
-            listeners.append(Listening(server: server, address: listener.description, option: "--listen"))
+            listeners.append(
+                Listening(server: server, address: listener.description, option: "--listen", messages: messages)
+            )
         }
         if let path = services.configuration.socketPath {
             // Denies other users access to the socket even under an unusual umask. A usual umask denies it already.
-            let server = application(responder, .unixDomainSocket(path: path)) { _ in chmod(path, 0o600) }
-            listeners.append(Listening(server: server, address: path, option: "--socket"))
+            let server = application(responder, .unixDomainSocket(path: path), quiet) { _ in chmod(path, 0o600) }
+            listeners.append(Listening(server: server, address: path, option: "--socket", messages: messages))
         }
         let feed = services.feed
         let ends = EndLog(services.downloader, logger: logger)
-        // The other listener ends in order when one fails, because Hummingbird logs a cancellation as an error.
+        // The other listener ends in order when one fails.
         let members: [ServiceGroupConfiguration.ServiceConfiguration] = listeners.map {
             .init(service: $0, failureTerminationBehavior: .gracefullyShutdownGroup)
         }
@@ -154,6 +158,7 @@ package final class HaulServer: Service {
                 try await withGracefulShutdownHandler {
                     try await group.run()
                 } onGracefulShutdown: {
+                    messages.end()
                     Task {
                         await feed.end()
                         await group.triggerGracefulShutdown()
@@ -170,10 +175,9 @@ package final class HaulServer: Service {
     private func application(
         _ responder: RouterResponder<ServerContext>,
         _ address: BindAddress,
+        _ quiet: Logger,
         _ onRunning: @escaping @Sendable (any Channel) -> Void
     ) -> Application<RouterResponder<ServerContext>> {
-        var quiet = logger
-        quiet.logLevel = max(logger.logLevel, .warning)
         let unheard = UnheardConnections(most: max(4, services.configuration.maxConnections / 4))
         return Application(
             responder: responder,

@@ -9,9 +9,12 @@ struct Listening: Service {
     let address: String
     /// The option that names another address.
     let option: String
+    let messages: ServingLog
 
     func run() async throws {
         do { try await server.run() } catch {
+            // The other listener ends because of this error.
+            messages.end()
             if let failure = ServerError("The daemon", cannotListenAt: address, error, option: option) { throw failure }
             throw error
         }
