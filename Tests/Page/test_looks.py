@@ -106,14 +106,8 @@ def test_acts_on_a_whole_list(page, api, source):
     until(lambda: len(api.rows()) == 3, "removed")
 
 
-def test_both_languages_have_the_same_texts_and_modules_are_preloaded(page):
+def test_modules_are_preloaded(page):
     page.open()
-    keys = page.d.execute_async_script("""const done = arguments[0];
-        Promise.all([import('./app/text.en.js'), import('./app/text.zh.js')]).then(([{en}, {zh}]) => done([Object.keys(en), Object.keys(zh), Object.keys(en).filter(k => typeof en[k] !== typeof zh[k])]), e => done(String(e)))""")
-    english, chinese, different = keys
-    assert set(english) - set(chinese) == set()
-    assert {k for k in set(chinese) - set(english) if not k.startswith("error.")} == set()
-    assert different == []
     loaded = page.js("return performance.getEntriesByType('resource').map(e => new URL(e.name).pathname.split('/').pop()).filter(n => n.endsWith('.js'))")
     preloaded = page.js("return [...document.querySelectorAll('link[rel=modulepreload]')].map(l => l.getAttribute('href').split('/').pop())")
     assert set(preloaded) | {"main.js", "theme.js"} == set(loaded)
@@ -195,6 +189,56 @@ def test_works_below_a_sub_path_behind_a_proxy(driver, api, daemon, source, tmp_
         driver.get("about:blank")
         proxy.terminate()
         proxy.wait()
+
+
+APART = """const done = arguments[0], grid = document.getElementById('grid'), fetching = window.fetch;
+window.fetch = () => new Promise(() => {});
+import('./app/model.js').then(({list}) => {
+    const {total} = list;
+    list.total = 100000;
+    list.emit('structure');
+    grid.scrollTop = 31250 * 64 - 200;
+    const frames = (count) => count > 0 ? requestAnimationFrame(() => frames(count - 1)) : end();
+    const end = () => {
+        const tops = [...document.querySelectorAll('.row')].map(r => r.getBoundingClientRect().top).sort((a, b) => a - b);
+        const height = document.getElementById('rows').offsetHeight;
+        window.fetch = fetching;
+        list.total = total;
+        list.emit('structure');
+        done([tops.slice(1).map((top, at) => top - tops[at]), height]);
+    };
+    frames(3);
+});"""
+
+
+def test_rows_are_evenly_apart_far_down(page, api, source):
+    api.add(big(source, "far.bin"), paused=True)
+    page.open()
+    gaps, height = page.d.execute_async_script(APART)
+    assert len(gaps) > 10 and set(gaps) == {64}
+    assert height == 6_400_000
+
+
+def test_shows_the_speed_on_a_page_of_640_pixels(page, api, source):
+    api.add(big(source, "speed.bin"))
+    api("PATCH", "configuration", {"speedLimit": 50_000_000})
+    page.size(640, 800)
+    page.open()
+    until(lambda: "/s" in page.find("#total-speed").text, "speed")
+    free = "const r = arguments[0].getBoundingClientRect(); return [r.left + 1, r.right - 1].every(x => arguments[0].contains(document.elementFromPoint(x, r.y + r.height / 2)))"
+    until(lambda: page.js(free, page.find("#total-speed")), "nothing is over it")
+
+
+def test_long_names_of_groups_are_cropped(page, api, source):
+    name = "A group with a name that is far too long for the list of groups"
+    api.add(big(source, "long.bin"), paused=True, group=name)
+    page.open()
+    until(lambda: page.all(".rail-groups .rail-item"), "group")
+    assert page.js("const l = document.getElementById('lists'); return l.scrollWidth <= l.clientWidth")
+    item = page.find(".rail-groups .rail-item")
+    assert item.find_element(By.CSS_SELECTOR, ".rail-name").get_attribute("title") == name
+    assert item.find_element(By.CSS_SELECTOR, ".rail-count").is_displayed()
+    assert page.js("return arguments[0].getBoundingClientRect().right <= document.getElementById('lists').getBoundingClientRect().right", item.find_element(By.CSS_SELECTOR, ".rail-count"))
 
 
 @pytest.mark.slow

@@ -77,7 +77,7 @@ export class Grid {
         this.active = Math.max(0, Math.min(this.active, this.list.length - 1));
         this.activeId = this.list.idAt(this.active) ?? this.activeId;
         const { shown } = this.#geometry();
-        this.body.style.setProperty("--height", `${shown}px`);
+        this.body.style.height = `${shown}px`;
         this.redraw();
     }
 

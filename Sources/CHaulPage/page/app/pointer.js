@@ -141,7 +141,7 @@ export function startPointer(grid, open) {
         };
         const draw = () => {
             place = grid.placeAt(pointer.y);
-            line.style.setProperty("--y", `${grid.offsetOf(place)}px`);
+            line.style.transform = `translateY(${grid.offsetOf(place)}px)`;
             ghost.style.setProperty("--x", `${pointer.x}px`);
             ghost.style.setProperty("--y", `${pointer.y}px`);
         };

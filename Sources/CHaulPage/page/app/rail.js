@@ -36,7 +36,7 @@ export function startRail(onChoose) {
 
 function entry(label, run) {
     const number = el("span", { class: "rail-count" });
-    const button = el("button", { type: "button", class: "rail-item", onclick: run }, el("span", { class: "rail-name", text: label }), number);
+    const button = el("button", { type: "button", class: "rail-item", onclick: run }, el("span", { class: "rail-name", title: label, text: label }), number);
     return { element: el("li", {}, button), button, number };
 }
 

@@ -41,7 +41,7 @@ export class RowView {
         this.index = index;
         const element = this.element;
         this.id = row?.id ?? null;
-        element.style.setProperty("--y", `${offset}px`);
+        element.style.transform = `translateY(${offset}px)`;
         setAttribute(element, "aria-rowindex", index + 1);
         setAttribute(element, "id", `row-${this.id ?? `at-${index}`}`);
         setAttribute(element, "aria-selected", row ? String(selected) : "false");
