@@ -27,8 +27,10 @@ def test_phone_width(page, api, source):
     page.open()
     until(lambda: len(page.names()) == 8, "rows")
     assert page.js("return document.documentElement.scrollWidth <= innerWidth")
-    tail = page.find(".row .tail")
-    assert tail.text.endswith(".tar.gz")
+    # The cropped name is over the whole one, and keeps the end.
+    crop = page.find(".row .crop")
+    assert crop.get_attribute("data-tail").endswith(".tar.gz")
+    assert page.js("return arguments[0].getBoundingClientRect().top - arguments[0].parentElement.getBoundingClientRect().top", crop) == 0
     small = page.js("""return [...document.querySelectorAll('button, select, input')].filter(b => b.checkVisibility() && b.getBoundingClientRect().width > 1).map(b => [b.className || b.id, b.getBoundingClientRect().width, b.getBoundingClientRect().height]).filter(([, w, h]) => Math.min(w, h) < 44)""")
     assert not small, small
     page.axe("phone")
@@ -60,6 +62,13 @@ def test_texts_are_chinese_for_a_chinese_browser(daemon, api, source):
         until(lambda: len(p.names()) == 3, "rows")
         assert d.find_element(By.TAG_NAME, "html").get_attribute("lang") == "zh-Hans"
         p.until_state("none.bin", "failed")
+        p.row("none.bin").click()
+        p.focus()
+        p.keys(Keys.ENTER)
+        until(lambda: p.all(".detail-error") and p.find(".detail-error").is_displayed() and p.all(".log li"), "error")
+        assert "请检查链接" in p.find(".detail-error").text and "Check" not in p.find(".detail-error").text
+        assert p.find(".log li span").get_attribute("lang") == "en"
+        p.keys(Keys.ESCAPE)
         visible = p.find("body").text
         assert "添加" in visible and "进行中" in visible and "服务器返回了 404" in visible
         for english in ("Queued", "Paused", "Search", "left", "Newest"):
@@ -80,6 +89,21 @@ def test_texts_are_chinese_for_a_chinese_browser(daemon, api, source):
         p.check()
     finally:
         d.quit()
+
+
+def test_a_name_is_one_text(page, api, source):
+    name = "Great films, part 1 - Big Bunny7.mp4"
+    api.add({"url": big(source, urllib.parse.quote(name))}, paused=True)
+    api.add({"url": big(source, "other.bin")}, paused=True)
+    page.open()
+    row = page.row(name)
+    # The end that stays when a name is cropped begins in the middle of this word.
+    assert page.js("return window.find('Bunny7', true, false, true)"), "the browser's search finds it"
+    assert row.find_element(By.CSS_SELECTOR, ".full").text == name
+    tree = page.d.execute_cdp_cmd("Accessibility.getFullAXTree", {})["nodes"]
+    texts = [node.get("name", {}).get("value", "") for node in tree if node.get("role", {}).get("value") == "StaticText"]
+    assert name in texts
+    assert page.js("const c = arguments[0].querySelector('.crop'), f = c.parentElement; return c.getBoundingClientRect().bottom <= f.getBoundingClientRect().top", row), "a name that fits is not cropped"
 
 
 def test_everything_by_keyboard(page, api, source):

@@ -13,10 +13,11 @@ export class RowView {
     constructor() {
         this.kind = icon("k-file", "kind");
         this.pick = el("span", { class: "pick", title: t("select") }, this.kind, icon("i-check", "icon tick"));
-        this.head = el("span", { class: "head" });
-        this.tail = el("span", { class: "tail" });
+        // The name is one text, for screen readers and the browser's search. `crop` is drawn over a name that is too long.
+        this.full = el("span", { class: "full" });
+        this.crop = el("span", { class: "crop", "aria-hidden": "true" });
         this.mark = el("span", { class: "mark-priority", hidden: true });
-        this.name = el("div", { class: "name", dir: "auto" }, this.head, this.tail, this.mark);
+        this.name = el("div", { class: "name", dir: "auto" }, el("span", { class: "fit" }, this.full, this.crop), this.mark);
         this.fill = el("div", { class: "fill" });
         this.bar = el("div", { class: "bar", role: "progressbar", "aria-valuemin": 0, "aria-valuemax": 100, hidden: true }, this.fill);
         this.what = el("span", { class: "what" });
@@ -49,7 +50,8 @@ export class RowView {
         element.classList.toggle("blank", !row);
         if (!row) {
             this.#name = null;
-            for (const part of [this.head, this.tail, this.what, this.speed, this.left]) setText(part, "");
+            this.#crop("", "");
+            for (const part of [this.full, this.what, this.speed, this.left]) setText(part, "");
             this.bar.hidden = true;
             element.dataset.state = "";
             element.removeAttribute("data-tone");
@@ -59,9 +61,9 @@ export class RowView {
         if (this.#name !== row.name) {
             this.#name = row.name;
             const [head, tail] = splitName(row.name);
-            setText(this.head, head);
-            setText(this.tail, tail);
+            this.#crop(head, tail);
             const name = visible(row.name);
+            setText(this.full, name);
             this.name.title = name;
             setAttribute(this.bar, "aria-label", name);
             setIcon(this.kind, `k-${kindOf(row.name)}`);
@@ -88,6 +90,11 @@ export class RowView {
         }
         this.act.id = `act-${row.id}`;
         this.more.id = `more-${row.id}`;
+    }
+
+    #crop(head, tail) {
+        this.crop.dataset.head = head;
+        this.crop.dataset.tail = tail;
     }
 
     #bar(progress) {
