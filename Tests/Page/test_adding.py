@@ -34,9 +34,78 @@ def test_counts_pasted_links_and_says_which_lines_have_none(page, source):
     page.keys("n")
     until(lambda: page.all("dialog.add"), "dialog")
     page.find("#add-links").send_keys("one https://a.example/x.zip and https://a.example/y.zip.\nnothing here\n# a comment\nhttps://a.example/x.zip\nftp://a.example/z")
-    until(lambda: "2 links" in page.find("#add-count").text and "2 lines without a link" in page.find("#add-count").text, page.find("#add-count").text)
+    until(lambda: "2 links" in page.find("#add-count").text and "1 line without a link" in page.find("#add-count").text, page.find("#add-count").text)
+    assert page.find(".add-refused").text == "Haul cannot download ftp links."
     page.keys(Keys.ESCAPE)
     until(lambda: not page.all("dialog"), "closed")
+
+
+def test_links_of_other_kinds_stay_in_the_box(page, api, source):
+    page.open()
+    page.keys("n")
+    until(lambda: page.all("dialog.add"), "dialog")
+    magnet, ftp = "magnet:?xt=urn:btih:c12fe1c06bba254a9dc9f519b335aa7c1367a88a&dn=x", "ftp://a.example/z.iso"
+    page.find("#add-paused").click()
+    page.find("#add-links").send_keys("\n".join([magnet, big(source, "with.bin"), ftp]))
+    until(lambda: page.find(".add-refused").text == "Haul cannot download magnet or ftp links.", "sentence")
+    assert page.find("dialog .primary").text == "Add 1"
+    page.find("dialog .primary").click()
+    until(lambda: len(api.rows()) == 1, "added")
+    until(lambda: page.find("#add-links").get_attribute("value") == magnet + "\n" + ftp, "the others stay")
+    assert "1 download added" in page.find("dialog").text and "Haul cannot download magnet or ftp links." in page.find("dialog").text
+    assert not page.find("dialog .primary").is_enabled()
+    page.axe("refused links")
+
+
+@pytest.mark.parametrize("text", ["magnet:?xt=urn:btih:c12fe1c06bba254a9dc9f519b335aa7c1367a88a", "blob:https://a.example/0e6f"])
+def test_a_dropped_link_of_another_kind_is_named(page, text):
+    page.open()
+    page.js(DROP, None, text, "text/plain")
+    until(lambda: page.all("dialog.add"), "dialog")
+    assert page.find(".add-refused").text == "Haul cannot download %s links." % text.split(":")[0]
+    assert page.find("#add-links").get_attribute("value") == text
+
+
+def test_a_link_in_the_query_of_another_belongs_to_it(page):
+    page.open()
+    page.keys("n")
+    until(lambda: page.all("dialog.add"), "dialog")
+    page.find("#add-links").send_keys("https://a.example/get?from=ftp://b.example/c see <https://a.example/x?m=magnet:?xt=1>")
+    until(lambda: page.find("#add-count").text == "2 links", "two links")
+    assert page.find(".add-refused").get_attribute("textContent") == ""
+
+
+def test_a_single_link_may_get_another_name(page, api, source):
+    page.open()
+    page.keys("n")
+    until(lambda: page.all("dialog.add"), "dialog")
+    assert not page.find("#add-name").is_displayed()
+    page.find("#add-links").send_keys(small(source, "first%20name.bin"))
+    until(lambda: page.find("#add-name").is_displayed(), "field")
+    assert page.find("#add-name").get_attribute("placeholder") == "first%20name.bin"
+    page.find("#add-links").send_keys(Keys.ENTER + small(source, "other.bin"))
+    until(lambda: not page.find("#add-name").is_displayed(), "no name for two links")
+    page.find("#add-links").clear()
+    page.find("#add-links").send_keys(small(source, "first.bin"))
+    page.find("#add-name").send_keys("chosen.bin")
+    page.find("#add-links").send_keys(Keys.CONTROL + Keys.ENTER)
+    until(lambda: api.row("chosen.bin"), "chosen name")
+    page.until_state("chosen.bin", "completed")
+
+
+def test_the_options_hide_no_link_that_was_looked_at(page, api, source):
+    page.open()
+    page.keys("n")
+    until(lambda: page.all("dialog.add"), "dialog")
+    page.find("#add-links").send_keys("\n".join(small(source, "%d.zip" % n) for n in range(4)))
+    page.find(".add-links-foot button").click()
+    until(lambda: len(page.all(".chooser tbody tr")) == 4, "four links")
+    page.find(".add .advanced summary").click()
+    page.js("document.querySelector('#add-limit').scrollIntoView({block: 'nearest'})")
+    seen = "return arguments[0].every(e => { const r = e.getBoundingClientRect(); return arguments[0].length > 0 && e.contains(document.elementFromPoint(r.x + r.width / 2, r.y + r.height / 2)); })"
+    assert page.js(seen, page.all(".chooser tbody tr"))
+    assert page.js(seen, page.all("#add-headers, #add-limit, #add-folder, dialog .primary"))
+    page.axe("options and links")
 
 
 def test_looks_at_links_and_adds_the_chosen_ones(page, api, source):

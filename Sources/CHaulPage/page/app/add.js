@@ -6,10 +6,10 @@ import { errorText } from "./describe.js";
 import { failureText } from "./failure.js";
 import { filmBytes, filmFacts, filmOptions, isRefused, streamChoice } from "./films.js";
 import { chooseFolder, readFolder } from "./folders.js";
-import { bytes, count, visible } from "./format.js";
+import { anyOf, bytes, count, visible } from "./format.js";
 import { headersIn } from "./header-fields.js";
 import { kindOf } from "./kinds.js";
-import { linksIn, metalinkNames } from "./links.js";
+import { kindsOf, linksIn, metalinkNames } from "./links.js";
 import { list, totals } from "./model.js";
 import { groups, readGroups } from "./rail.js";
 import { flushRemoval } from "./removal.js";
@@ -23,6 +23,16 @@ let current = null;
 
 /// The size of a link that was looked at. That of a film is an estimate.
 const sizeOf = (item) => (item.stream ? filmBytes(item) : item.totalBytes);
+
+/// The name that a link itself suggests.
+function nameOf(link) {
+    const last = new URL(link).pathname.split("/").pop();
+    try {
+        return decodeURIComponent(last);
+    } catch {
+        return last;
+    }
+}
 
 /// Opens the dialog, or adds to the one that is open. `metalink`: `{name, xml}`.
 export function openAdd({ text = "", metalink = null } = {}, reveal = () => {}) {
@@ -46,12 +56,15 @@ class AddDialog {
         this.links = el("textarea", { id: id("links"), class: "field links", rows: 5, spellcheck: "false", autocapitalize: "off", autocomplete: "off", placeholder: t("linksPlaceholder"), "aria-describedby": id("count"), oninput: () => this.#note() });
         this.count = el("span", { id: id("count"), class: "muted" });
         this.look = button(t("look"), { class: "button", onclick: () => this.#look() }, "i-search");
+        this.refused = el("p", { class: "add-refused", role: "status" });
         this.metalinkNote = el("div", { class: "metalink", hidden: true });
         this.chooser = el("div", { class: "chooser", hidden: true });
         this.summary = el("p", { class: "chooser-summary", role: "status" });
         this.problem = el("div", { class: "add-problem", role: "alert", hidden: true });
         this.folder = el("button", { type: "button", class: "field folder-button", id: id("folder"), onclick: () => this.#chooseFolder() }, icon("i-folder"), el("span", { class: "folder-text" }));
         this.free = el("span", { class: "muted hint" });
+        this.name = el("input", { class: "field", id: id("name"), type: "text", autocomplete: "off", autocapitalize: "off", spellcheck: "false" });
+        this.nameControl = labelled("name", this.name);
         this.group = el("input", { class: "field", id: id("group"), type: "text", list: id("groups"), autocomplete: "off", placeholder: t("noGroup") });
         this.groups = el("datalist", { id: id("groups") });
         this.priority = el("select", { class: "field", id: id("priority") }, PRIORITIES.map((value) => el("option", { value, text: t(`priority.${value}`), selected: value === 0 })));
@@ -65,25 +78,29 @@ class AddDialog {
             "form",
             { class: "add-form", onsubmit: (event) => (event.preventDefault(), this.#add()) },
             el("div", { class: "dialog-body" },
-                el("div", { class: "add-links" },
-                    el("label", { for: id("links"), class: "unseen", text: t("links") }),
-                    this.links,
-                    el("div", { class: "add-links-foot" }, this.count, el("span", { class: "gap" }), this.look)),
-                this.metalinkNote,
-                this.summary,
-                this.chooser,
-                el("div", { class: "options" },
-                    labelled("folder", this.folder, this.free),
-                    labelled("group", this.group),
-                    labelled("priority", this.priority),
-                    el("label", { class: "check wide" }, this.paused, el("span", { text: t("add.paused") }))),
-                el("details", { class: "advanced" },
-                    el("summary", { text: t("advanced") }),
+                el("div", { class: "add-what" },
+                    el("div", { class: "add-links" },
+                        el("label", { for: id("links"), class: "unseen", text: t("links") }),
+                        this.links,
+                        el("div", { class: "add-links-foot" }, this.count, el("span", { class: "gap" }), this.look)),
+                    this.refused,
+                    this.metalinkNote,
+                    this.summary,
+                    this.chooser),
+                el("div", { class: "add-how" },
                     el("div", { class: "options" },
-                        el("div", { class: "control wide" }, el("label", { for: id("headers"), text: t("add.headers") }), this.headers),
-                        labelled("checksum", this.checksum, this.checksumHint),
-                        labelled("limit", el("div", { class: "with-unit" }, this.limit, el("span", { class: "unit", text: "MB/s" }))))),
-                this.groups,
+                        this.nameControl,
+                        labelled("folder", this.folder, this.free),
+                        labelled("group", this.group),
+                        labelled("priority", this.priority),
+                        el("label", { class: "check" }, this.paused, el("span", { text: t("add.paused") }))),
+                    el("details", { class: "advanced" },
+                        el("summary", { text: t("advanced") }),
+                        el("div", { class: "options" },
+                            el("div", { class: "control wide" }, el("label", { for: id("headers"), text: t("add.headers") }), this.headers),
+                            labelled("checksum", this.checksum, this.checksumHint),
+                            labelled("limit", el("div", { class: "with-unit" }, this.limit, el("span", { class: "unit", text: "MB/s" }))))),
+                    this.groups),
                 this.problem),
             el("div", { class: "dialog-foot" }, el("kbd", { class: "foot-key", text: isApple ? "⌘ Enter" : "Ctrl + Enter", "aria-hidden": "true" }), el("span", { class: "gap" }), button(t("cancel"), { class: "button", onclick: () => this.dialog.close() }), this.submit),
         );
@@ -150,10 +167,13 @@ class AddDialog {
     }
 
     #note() {
-        const { links, rejected } = linksIn(this.links.value);
+        const { links, refused, rejected } = linksIn(this.links.value);
         const chosen = this.#chosen();
         const total = chosen.length + (this.#metalink?.count ?? 0);
-        this.count.textContent = [links.length > 0 || rejected > 0 ? t("linkCount", links.length) : "", rejected > 0 ? t("linesRejected", rejected) : ""].filter(Boolean).join("  ·  ");
+        this.count.textContent = [links.length > 0 || refused.length > 0 || rejected > 0 ? t("linkCount", links.length) : "", rejected > 0 ? t("linesRejected", rejected) : ""].filter(Boolean).join("  ·  ");
+        this.refused.textContent = refused.length > 0 ? t("kindsRefused", anyOf(kindsOf(refused))) : "";
+        this.nameControl.hidden = links.length !== 1 || this.#metalink !== null;
+        this.name.placeholder = links.length === 1 ? visible(this.#found.get(links[0])?.name ?? nameOf(links[0])) : "";
         this.submit.firstElementChild.textContent = t("addLinks", total);
         this.submit.disabled = total === 0 || this.#busy;
         this.look.disabled = links.length === 0 || this.#looking !== null;
@@ -274,6 +294,7 @@ class AddDialog {
         const stream = (link) => streamChoice(this.#found.get(link));
         const item = (link) => ({
             url: link,
+            ...(links.length === 1 && !this.nameControl.hidden && this.name.value.trim() ? { name: this.name.value.trim() } : {}),
             ...(stream(link) ? { stream: stream(link) } : {}),
             ...(headers ? { headers } : {}),
             ...(limit > 0 ? { bytesPerSecond: limit } : {}),
@@ -319,13 +340,15 @@ class AddDialog {
         const joined = results.filter((result) => !result.error && result.existed);
         list.invalidate();
         const summary = [added.length > 0 ? t("addedCount", added.length) : "", joined.length > 0 ? t("joinedCount", joined.length) : ""].filter(Boolean).join(" ");
-        if (failed.length > 0) {
+        const { refused } = linksIn(this.links.value);
+        if (failed.length > 0 || refused.length > 0) {
             // Keeps the links in the field that could not be added.
-            this.links.value = failed.map((result) => result.link).join("\n");
+            this.links.value = [...failed, ...refused].map(({ link }) => link).join("\n");
             this.#found.clear();
             this.chooser.hidden = true;
+            this.summary.textContent = failed.length > 0 ? "" : summary;
             this.#note();
-            this.#fail([[summary, t("failedCount", failed.length)].filter(Boolean).join(" "), ...failed.slice(0, 5).map((result) => `${visible(result.link)}: ${errorText({ ...result.error, message: result.error.detail ?? result.error.message })}`)]);
+            if (failed.length > 0) this.#fail([[summary, t("failedCount", failed.length)].filter(Boolean).join(" "), ...failed.slice(0, 5).map((result) => `${visible(result.link)}: ${errorText({ ...result.error, message: result.error.detail ?? result.error.message })}`)]);
             return;
         }
         this.dialog.close();

@@ -1,6 +1,6 @@
 // Links, text files and Metalinks that are dropped on the window or pasted into the page.
 import { byId, isTyping } from "./dom.js";
-import { countLinks, metalinkNames } from "./links.js";
+import { hasLinks, metalinkNames } from "./links.js";
 import { t } from "./text.js";
 import { toast } from "./toast.js";
 
@@ -44,7 +44,7 @@ export function startDrop(add) {
         const files = [...(event.clipboardData?.files ?? [])];
         const text = event.clipboardData?.getData("text/plain") ?? "";
         if (files.length > 0) files.forEach((file) => readFile(file, add));
-        else if (countLinks(text) > 0) take(text, "", add);
+        else if (hasLinks(text)) take(text, "", add);
     });
 }
 
@@ -55,6 +55,6 @@ async function readFile(file, add) {
 
 function take(text, name, add) {
     if (name && metalinkNames(text) !== null) add({ metalink: { name, xml: text } });
-    else if (countLinks(text) > 0) add({ text });
+    else if (hasLinks(text)) add({ text });
     else toast(name ? t("noLinksIn", name) : t("noLinks"), { tone: "error" });
 }

@@ -2,7 +2,7 @@
 import { byId, button, el, icon } from "./dom.js";
 import { visible } from "./format.js";
 import { failureText } from "./failure.js";
-import { countLinks, linksIn } from "./links.js";
+import { hasLinks, linksIn } from "./links.js";
 import { list } from "./model.js";
 import { t } from "./text.js";
 
@@ -53,9 +53,8 @@ function firstLinks(add) {
     const field = el("textarea", { id: "first-links", rows: 3, spellcheck: "false", autocapitalize: "off", placeholder: t("linksPlaceholder"), "aria-label": t("links") });
     const send = el("button", { type: "submit", class: "button primary", disabled: true }, el("span", { text: t("addLinks", 0) }));
     const note = () => {
-        const count = countLinks(field.value);
-        send.disabled = count === 0;
-        send.firstElementChild.textContent = t("addLinks", count);
+        send.disabled = !hasLinks(field.value);
+        send.firstElementChild.textContent = t("addLinks", linksIn(field.value).links.length);
     };
     field.addEventListener("input", note);
     field.addEventListener("keydown", (event) => event.key === "Enter" && (event.ctrlKey || event.metaKey) && !send.disabled && form.requestSubmit());
@@ -65,7 +64,7 @@ function firstLinks(add) {
             class: "first",
             onsubmit: (event) => {
                 event.preventDefault();
-                add({ text: linksIn(field.value).links.join("\n") });
+                add({ text: field.value });
                 field.value = "";
                 note();
             },

@@ -20,6 +20,10 @@ export const now = () => Date.now() + skew;
 
 export const count = (value) => whole.format(value);
 
+const alternatives = new Intl.ListFormat(locale, { type: "disjunction" });
+/// `magnet or ftp`
+export const anyOf = (words) => alternatives.format(words);
+
 function scaled(value) {
     let unit = 0;
     while (value >= 999.5 && unit < units.length - 1) {

@@ -2,26 +2,36 @@
 // link goes on behind them: `文件（1）.zip`.
 const LINK = /\bhttps?:\/\/(?:（[^\s（）]*）(?=[\w.%/-])|[^\s<>"\u3000-\u303f\uff00-\uff0f\uff1a-\uff20])+/gi;
 const CLOSING = { "'": "'", "`": "`", "\u2018": "\u2019", "\u201c": "\u201d" };
+// Links that only other programs can use. Those inside a web address, as in its query, belong to it.
+const OTHER = /(?<![^\s<>"'(\[{])(?:(magnet|blob):|([a-z][a-z0-9+.-]{1,15}):\/\/)\S+/gi;
 // Invisible characters that chats and documents leave beside a link.
 const UNSEEN = /^[\s\u200b-\u200f\u202a-\u202e\u2060-\u2069\ufeff]+|[\s\u200b-\u200f\u202a-\u202e\u2060-\u2069\ufeff]+$/g;
 
-/// `{links, rejected}`: valid http and https URLs in order, each once; and how many lines have none.
+/// `{links, refused, rejected}`: valid http and https URLs in order, each once; links of other kinds as `{kind, link}`;
+/// and how many lines have no link at all.
 export function linksIn(text) {
     const links = new Set();
+    const refused = new Map();
     let rejected = 0;
     for (const line of String(text ?? "").split(/[\r\n\u2028\u2029]+/)) {
         const trimmed = line.replace(UNSEEN, "");
         if (trimmed === "" || trimmed.startsWith("#")) continue;
         // A line that is a single URL is taken whole, even with characters at which `linksInText` would cut it.
         const found = /^https?:\/\/\S+$/i.test(trimmed) && isLink(trimmed) ? [trimmed] : linksInText(trimmed);
-        if (found.length === 0) rejected += 1;
+        const others = [...trimmed.matchAll(OTHER)].map(([link, known, kind]) => ({ kind: (known ?? kind).toLowerCase(), link })).filter(({ kind }) => !/^https?$/.test(kind));
+        if (found.length === 0 && others.length === 0) rejected += 1;
         for (const link of found) links.add(link);
+        for (const other of others) refused.set(other.link, other);
     }
-    return { links: [...links], rejected };
+    return { links: [...links], refused: [...refused.values()], rejected };
 }
+
+/// The kinds of refused links, each once.
+export const kindsOf = (refused) => [...new Set(refused.map(({ kind }) => kind))];
 
 function linksInText(text) {
     return [...text.matchAll(LINK)]
+        .filter((match) => !text.slice(0, match.index).toLowerCase().endsWith("blob:"))
         .map((match) => {
             // A link in quotes ends with them. Elsewhere an apostrophe is part of it.
             const closing = CLOSING[text[match.index - 1]];
@@ -31,7 +41,11 @@ function linksInText(text) {
         .filter(isLink);
 }
 
-export const countLinks = (text) => linksIn(text).links.length;
+/// Whether a text has links of any kind. The dialog says which of them cannot be downloaded.
+export function hasLinks(text) {
+    const { links, refused } = linksIn(text);
+    return links.length > 0 || refused.length > 0;
+}
 
 /// Punctuation at the end belongs to the text around the link; a bracket belongs to the link when it was opened inside.
 function withoutEnd(link) {
