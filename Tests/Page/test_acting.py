@@ -58,6 +58,27 @@ def test_removes_with_undo(page, api, source):
     until(lambda: sorted(page.names()) == ["r0.bin", "r2.bin"], "list")
 
 
+def test_the_counts_lack_what_is_about_to_be_removed(page, api, source):
+    api.add(*[big(source, "c%d.bin" % i) for i in range(3)], paused=True, group="Counted")
+    page.open()
+    until(lambda: len(page.names()) == 3, "rows")
+    counts = lambda: page.js("return Object.fromEntries([...document.querySelectorAll('.rail-item')].map(b => [...b.children].map(e => e.textContent)))")
+    until(lambda: counts().get("Counted") == "3" and counts()["Paused"] == "3", "counts")
+    page.row("c1.bin").click()
+    page.focus()
+    page.keys(Keys.DELETE)
+    until(lambda: len(page.names()) == 2, "hidden")
+    until(lambda: (counts()["All"], counts()["Paused"], counts()["Counted"]) == ("2", "2", "2"), "the rail agrees")
+    page.chord(Keys.CONTROL, "z")
+    until(lambda: (counts()["All"], counts()["Paused"], counts()["Counted"]) == ("3", "3", "3"), "all again")
+    page.chord(Keys.CONTROL, "a")
+    page.keys(Keys.DELETE)
+    until(lambda: (counts()["All"], counts()["Paused"]) == ("", "") and counts().get("Counted", "0") == "0", "none")
+    page.find(".toast .square").click()
+    until(lambda: api.rows() == [], "removed")
+    until(lambda: "Counted" not in counts() and counts()["All"] == "", "none is left")
+
+
 def test_sends_a_pending_removal_when_the_page_is_left(page, api, source):
     api.add(big(source, "leave.bin"), paused=True)
     page.open()

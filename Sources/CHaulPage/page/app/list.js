@@ -119,32 +119,37 @@ export class DownloadList extends Emitter {
         return -1;
     }
 
-    /// The ids from one place to another, read from the daemon where they are not held. At most 10,000.
-    async idsBetween(first, last) {
-        const ids = [];
+    /// The rows from one place to another, read from the daemon where they are not held. At most 10,000.
+    async rowsBetween(first, last) {
+        const rows = [];
         const end = Math.min(last, first + 9999);
         for (let index = first; index <= end; ) {
-            const id = this.idAt(index);
-            if (id !== undefined) {
-                ids.push(id);
+            const row = this.rowAt(index);
+            if (row !== undefined) {
+                rows.push(row);
                 index += 1;
                 continue;
             }
             const answer = await api.get(`downloads?${query({ ...this.parameters, limit: Math.min(500, end - index + 1), offset: this.#place(index) })}`);
             if (answer.items.length === 0) break;
-            for (const row of answer.items) ids.push(row.id);
+            rows.push(...answer.items);
             index += answer.items.length;
         }
-        return ids;
+        return rows;
     }
 
     // MARK: Rows that are about to be removed
 
-    /// Hides rows: `{ids: Set}`, or `{all: true, except: Set}`; `null` shows them again.
+    /// Hides rows: `{ids: Set}`, or `{all: true, except: Set}`, with their `tally`; `null` shows them again.
     hide(hidden) {
         this.#hidden = hidden;
         this.#placeHidden();
         this.emit("structure");
+    }
+
+    /// How many downloads are hidden; `null` for none.
+    get tally() {
+        return this.#hidden?.tally ?? null;
     }
 
     #isHidden(id) {

@@ -15,7 +15,7 @@ let anchor = 0;
 /// Selects from the anchor to a place. Ids that the page does not hold are read.
 export async function selectRange(grid, index, keep = false) {
     const [first, last] = [Math.min(anchor, index), Math.max(anchor, index)];
-    const ids = await list.idsBetween(first, last);
+    const ids = (await list.rowsBetween(first, last)).map((row) => row.id);
     keep ? selection.add(ids) : selection.set(ids);
 }
 

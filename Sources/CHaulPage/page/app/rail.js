@@ -26,6 +26,7 @@ export function startRail(onChoose) {
     groupBox = el("div", { class: "rail-groups", hidden: true }, el("h2", { class: "rail-title", id: "groups-title", text: t("groups") }), el("ul", { class: "rail-list", "aria-labelledby": "groups-title" }));
     byId("lists").replaceChildren(box, groupBox);
     totals.on("change", showCounts);
+    list.on("structure", showCounts);
     feed.on("delta", ({ data }) => {
         const moved = data.stale || data.removed?.length > 0 || Object.values(data.rows ?? {}).some((row) => "group" in row || ("state" in row && groups.length > 0));
         if (moved) readLater();
@@ -40,10 +41,16 @@ function entry(label, run) {
     return { element: el("li", {}, button), button, number };
 }
 
-function showCounts({ counts }) {
+/// Leaves out the downloads that are about to be removed, as the list does.
+function showCounts() {
+    const counts = totals.value?.counts;
+    const { tally } = list;
+    for (const [name, item] of groupItems) setText(item.number, countLeft(groups.find((group) => group.name === name)?.count, tally?.groups.get(name)));
     if (!counts) return;
     for (const [name, item] of items) {
-        const value = counts[lists[name].count] ?? 0;
+        const { states, count: key } = lists[name];
+        const hidden = states ? states.reduce((sum, state) => sum + (tally?.states.get(state) ?? 0), 0) : tally?.count;
+        const value = Math.max(0, (counts[key] ?? 0) - (hidden ?? 0));
         setText(item.number, value > 0 ? count(value) : "");
         item.button.classList.toggle("alarming", name === "failed" && value > 0);
     }
@@ -56,6 +63,8 @@ export function markRail() {
     for (const [key, item] of groupItems) setAttribute(item.button, "aria-current", group === key ? "true" : null);
     document.querySelector('.rail-item[aria-current="true"]')?.scrollIntoView({ block: "nearest", inline: "nearest" });
 }
+
+const countLeft = (value = 0, hidden = 0) => count(Math.max(0, value - hidden));
 
 function readLater() {
     timer ??= setTimeout(() => {
@@ -74,12 +83,12 @@ export async function readGroups() {
     const next = new Map();
     for (const group of groups) {
         const item = groupItems.get(group.name) ?? entry(visible(group.name), () => choose({ list: "all", group: group.name }));
-        setText(item.number, count(group.count));
         next.set(group.name, item);
     }
     const same = next.size === groupItems.size && [...next.keys()].every((name) => groupItems.has(name));
     groupItems = next;
     if (!same) groupBox.lastElementChild.replaceChildren(...[...next.values()].map((item) => item.element));
     groupBox.hidden = next.size === 0;
+    showCounts();
     markRail();
 }

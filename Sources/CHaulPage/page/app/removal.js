@@ -3,9 +3,12 @@ import { api } from "./api.js";
 import { parts } from "./commands.js";
 import { confirmDialog } from "./dialog.js";
 import { tellFailure } from "./failure.js";
+import { lists } from "./lists.js";
 import { list, selection } from "./model.js";
+import { readGroups } from "./rail.js";
 import { t } from "./text.js";
 import { toast } from "./toast.js";
+import { readTotals } from "./totals.js";
 
 /// A keepalive request may have 64 KiB; an id with its quotes and comma has 39 bytes.
 const KEEPALIVE_IDS = 1500;
@@ -16,21 +19,24 @@ let sending = null;
 /// Removes a target of `count` downloads. Files stay unless `files`, which is confirmed first.
 export async function remove(target, count, files = false) {
     if (count === 0) return;
+    let rows = (target.ids ?? []).map((id) => list.row(id)).filter(Boolean);
     if (target.filter && count <= RESOLVED) {
         // As ids, so that a download that is added before the toast ends is not removed with the others.
         const except = new Set(target.except);
         try {
-            target = { ids: (await list.idsBetween(0, list.length - 1)).filter((id) => !except.has(id)) };
+            rows = (await list.rowsBetween(0, list.length - 1)).filter((row) => !except.has(row.id));
         } catch (error) {
             return tellFailure(error);
         }
+        target = { ids: rows.map((row) => row.id) };
         count = target.ids.length;
     }
     if (files) {
         const sure = await confirmDialog({ title: t("deleteFilesTitle", count), text: t("deleteFilesText", count), yes: t("deleteFiles"), danger: true });
         if (!sure) return;
     }
-    const hidden = target.ids ? { ids: new Set(target.ids) } : { all: true, except: new Set(target.except) };
+    const tally = target.ids ? tallyOf(rows, count) : tallyOfList(count);
+    const hidden = target.ids ? { ids: new Set(target.ids), tally } : { all: true, except: new Set(target.except), tally };
     const view = list.view;
     const removal = { target, files, shown: null };
     removal.shown = toast(t(files ? "removedWithFiles" : "removed", count), {
@@ -47,6 +53,22 @@ export async function remove(target, count, files = false) {
     list.hide(hidden);
 }
 
+/// What the rows are in the counts of the lists and groups, until the daemon's own counts lack them.
+function tallyOf(rows, count) {
+    const tally = { count, states: new Map(), groups: new Map() };
+    for (const { state, group } of rows) {
+        tally.states.set(state, (tally.states.get(state) ?? 0) + 1);
+        if (group) tally.groups.set(group, (tally.groups.get(group) ?? 0) + 1);
+    }
+    return tally;
+}
+
+/// The same for a list of which the page does not know each row.
+function tallyOfList(count) {
+    const { states } = lists[list.view.list];
+    return { count, states: new Map(states?.length === 1 ? [[states[0], count]] : []), groups: new Map([[list.view.group, count]]) };
+}
+
 async function send(removal, view, keepalive = false) {
     if (pending === removal) pending = null;
     const body = { action: "remove", ...(removal.files ? { deleteFiles: true } : {}) };
@@ -60,7 +82,7 @@ async function send(removal, view, keepalive = false) {
         tellFailure(error);
     }
     if (!keepalive && view === list.view) {
-        await list.reload();
+        await Promise.all([list.reload(), readTotals(), readGroups()]);
         if (!pending) list.hide(null);
     }
 }
