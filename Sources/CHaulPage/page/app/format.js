@@ -10,6 +10,12 @@ const dateYear = new Intl.DateTimeFormat(locale, { day: "numeric", month: "short
 const full = new Intl.DateTimeFormat(locale, { dateStyle: "medium", timeStyle: "medium" });
 const SPACE = "\u00a0";
 
+/// The names of the days from Monday on.
+export const weekdays = Array.from({ length: 7 }, (_, day) => {
+    const monday = new Date(2024, 0, 1 + day);
+    return { short: monday.toLocaleDateString(locale, { weekday: "short" }), long: monday.toLocaleDateString(locale, { weekday: "long" }) };
+});
+
 /// The difference between the daemon's clock and this one in ms, from `hello`.
 let skew = 0;
 export function setServerTime(text) {

@@ -4,6 +4,7 @@ import { openDialog } from "./dialog.js";
 import { button, el } from "./dom.js";
 import { failureText, tellFailure } from "./failure.js";
 import { visible } from "./format.js";
+import { hoursControl } from "./hours.js";
 import { canNotify, notifies, setNotifies } from "./notify.js";
 import { applyTheme, preference, setPreference } from "./preferences.js";
 import { has, languages, t } from "./text.js";
@@ -109,7 +110,11 @@ function liveSetting(name, value) {
     };
     const hint = el("p", { class: "muted hint", text: has(`set.${name}.hint`) ? t(`set.${name}.hint`) : value.description, lang: has(`set.${name}.hint`) ? null : "en" });
     const label = el("label", { for: id, text: has(`set.${name}`) ? t(`set.${name}`) : name });
-    return setting(label, control(id, name, value, save), hint, problem);
+    if (name !== "timetable") return setting(label, control(id, name, value, save), hint, problem);
+    const [choice, more] = hoursControl(id, value.value, save);
+    const shown = setting(label, choice, hint, problem);
+    shown.append(more);
+    return shown;
 }
 
 function control(id, name, value, save) {
