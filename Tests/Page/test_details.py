@@ -63,6 +63,35 @@ def test_previews_a_finished_text(page, api, source):
     page.axe("finished")
 
 
+def test_says_sizes_and_times_once(page, api, source):
+    api.add(small(source, "one.bin", 1), small(source, "thousand.bin", 1234))
+    page.open()
+    facts = {}
+    for name in ("one.bin", "thousand.bin"):
+        page.until_state(name, "completed")
+        page.row(name).click()
+        page.focus()
+        page.keys(Keys.ENTER)
+        until(lambda: page.find(".detail-name").text == name and page.all(".log li"), "detail")
+        facts[name] = dict(page.js("return [...document.querySelectorAll('.facts > div')].map(d => [...d.children].map(e => e.textContent))"))
+    assert facts["one.bin"]["Size"].replace("\u00a0", " ").strip() == "1 B"
+    assert facts["thousand.bin"]["Size"].replace("\u00a0", " ").endswith("1,234 bytes")
+    assert not facts["one.bin"]["Took"].startswith("0.0")
+    # The log and the facts write times alike.
+    logged = page.find(".log time").get_attribute("textContent")
+    assert page.find(".log time").get_attribute("title").endswith(logged)
+    assert re.sub(r"\d", "0", facts["thousand.bin"]["Added"]).endswith(re.sub(r"\d", "0", logged)[-10:])
+
+
+DURATION = "const done = arguments[0]; import('./app/format.js').then(({duration}) => done([-5, 0, 40, 400, 4200].map(duration)));"
+
+
+def test_a_download_never_took_no_time(page):
+    page.d.get(page.base)
+    texts = [text.replace("\u00a0", " ") for text in page.d.execute_async_script(DURATION)]
+    assert texts == ["< 0.1 s", "< 0.1 s", "< 0.1 s", "0.4 s", "4.2 s"]
+
+
 FILM = """
 const [fields, done] = arguments;
 const row = {state: 'transferring', host: 'h', receivedBytes: 1.2e9, totalBytes: 2.8e9, bytesPerSecond: 1e6, ...fields};

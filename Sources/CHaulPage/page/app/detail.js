@@ -311,7 +311,7 @@ export class Detail {
         const facts = [
             ["source", [el("span", { class: "wrap", text: visible(value.url) }), value.state === "completed" || offersLink(value) ? null : button(t("replaceSource"), { class: "link", onclick: () => this.#replaceSource() })]],
             ["savedTo", value.path ?? value.folder ? [el("span", { class: "wrap", text: visible(value.path ?? `${value.folder}/`) }), button(t("copyPath"), { class: "link", onclick: () => copyText(value.path ?? value.folder) })] : null],
-            ["size", value.totalBytes === undefined || value.stream ? null : [`${bytes(value.totalBytes)} `, el("span", { class: "muted", text: t("exactBytes", count(value.totalBytes)) })]],
+            ["size", value.totalBytes === undefined || value.stream ? null : [`${bytes(value.totalBytes)} `, value.totalBytes < 1000 ? null : el("span", { class: "muted", text: t("exactBytes", count(value.totalBytes)) })]],
             ["group", value.group ? visible(value.group) : null],
             ["proof", value.proof ? t(`proof.${value.proof}`) : null],
             ["gaps", value.gaps ? value.gaps.map((gap) => el("span", { class: "wrap block", text: visible(gap) })) : null],

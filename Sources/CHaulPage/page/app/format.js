@@ -4,9 +4,10 @@ import { locale, t } from "./text.js";
 const whole = new Intl.NumberFormat(locale, { maximumFractionDigits: 0 });
 const units = ["B", "kB", "MB", "GB", "TB", "PB"];
 const digits = [0, 1, 2].map((count) => new Intl.NumberFormat(locale, { minimumFractionDigits: count, maximumFractionDigits: count, useGrouping: false }));
-const dayTime = new Intl.DateTimeFormat(locale, { hour: "2-digit", minute: "2-digit" });
+const dayTime = new Intl.DateTimeFormat(locale, { timeStyle: "short" });
 const date = new Intl.DateTimeFormat(locale, { day: "numeric", month: "short" });
 const dateYear = new Intl.DateTimeFormat(locale, { day: "numeric", month: "short", year: "numeric" });
+const exact = new Intl.DateTimeFormat(locale, { timeStyle: "medium" });
 const full = new Intl.DateTimeFormat(locale, { dateStyle: "medium", timeStyle: "medium" });
 const SPACE = "\u00a0";
 
@@ -94,7 +95,8 @@ function rounded(seconds) {
 
 /// A duration that is over: `4.2 s`, `3 min 20 s`.
 export function duration(milliseconds) {
-    const seconds = milliseconds / 1000;
+    const seconds = Math.max(0, milliseconds / 1000);
+    if (seconds < 0.05) return t("seconds", `<${SPACE}${digits[1].format(0.1)}`);
     if (seconds < 9.95) return t("seconds", digits[1].format(seconds));
     if (seconds < 60) return t("seconds", Math.round(seconds));
     if (seconds < 3600) return t("minutesSeconds", Math.floor(seconds / 60), Math.round(seconds % 60));
@@ -130,7 +132,7 @@ export function age(time) {
 }
 
 export const moment = (time) => full.format(new Date(time));
-export const clock = (time) => new Date(time).toLocaleTimeString(locale, { hour: "2-digit", minute: "2-digit", second: "2-digit", hourCycle: "h23" });
+export const clock = (time) => exact.format(new Date(time));
 
 // Control characters and characters that reorder text would let a name look like another name.
 const unsafe = /[\u0000-\u001f\u007f-\u009f\u061c\u200b\u200e\u200f\u2028\u2029\u202a-\u202e\u2060-\u2064\u2066-\u2069\ufeff\ufff9-\ufffb]/g;
