@@ -14,6 +14,7 @@ import { openMenu } from "./menu.js";
 import { feed, list, selection } from "./model.js";
 import { patchRow } from "./patch.js";
 import { preview } from "./preview.js";
+import { remedyOf } from "./remedies.js";
 import { PRIORITIES, rowMenu } from "./row-menu.js";
 import { SegmentMap } from "./segment-map.js";
 import { t } from "./text.js";
@@ -294,14 +295,14 @@ export class Detail {
         parts.error.hidden = key === "";
         if (key === "") return;
         const { error } = value;
-        const remedy = error.suggestion ? visible(error.suggestion) : "";
+        const remedy = remedyOf(error);
         const source = button(t("replaceSource"), { class: "button", onclick: () => this.#replaceSource() });
         parts.error.replaceChildren(
             icon("i-alert"),
             el("div", {},
                 el("p", { class: "error-text", text: errorText(error) }),
-                error.cause ? el("p", { class: "muted", text: visible(error.cause) }) : null,
-                remedy ? el("p", { text: remedy }) : null,
+                error.cause ? el("p", { class: "muted", lang: "en", text: visible(error.cause) }) : null,
+                remedy ? el("p", remedy) : null,
                 offersLink(value) ? source : null),
         );
     }
@@ -336,7 +337,7 @@ export class Detail {
         const key = `${value.log.length} ${last?.at}`;
         if (parts.logKey === key) return;
         parts.logKey = key;
-        parts.log.replaceChildren(...[...value.log].reverse().map((entry) => el("li", { "data-level": entry.level }, el("time", { datetime: entry.at, title: moment(entry.at), text: clock(entry.at) }), el("span", { class: "wrap", text: visible(entry.text) }))));
+        parts.log.replaceChildren(...[...value.log].reverse().map((entry) => el("li", { "data-level": entry.level }, el("time", { datetime: entry.at, title: moment(entry.at), text: clock(entry.at) }), el("span", { class: "wrap", lang: "en", text: visible(entry.text) }))));
     }
 
     // MARK: Actions
