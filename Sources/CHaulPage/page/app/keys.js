@@ -8,6 +8,7 @@ import { closeMenu, openMenu } from "./menu.js";
 import { list, selection } from "./model.js";
 import { selectRange, setAnchor } from "./pointer.js";
 import { preference } from "./preferences.js";
+import { printList } from "./print.js";
 import { remove } from "./removal.js";
 import { rowMenu, runMain } from "./row-menu.js";
 import { t } from "./text.js";
@@ -21,6 +22,8 @@ export function startKeys(grid, { open, close, add, search, clearSearch }) {
         const command = isApple ? event.metaKey : event.ctrlKey;
         if (command && !event.shiftKey && !event.altKey && event.key.toLowerCase() === "f") {
             search();
+        } else if (command && !event.shiftKey && !event.altKey && event.key.toLowerCase() === "p" && list.length > 0) {
+            printList();
         } else if (event.key === "Escape") {
             if (document.activeElement?.id === "search" && byId("search").value === "") byId("grid").focus();
             else if (!close() && !clearSearch() && selection.count > 0) selection.clear();
@@ -152,14 +155,14 @@ export function showKeys() {
     const alt = isApple ? "⌥" : "Alt";
     const shift = isApple ? "⇧" : "Shift";
     const groups = [
-        ["keys.page", [["N", "add"], ["/", "keys.search"], ["?", "keys.help"], [`${command} Enter`, "keys.submit"], [`${command} Z`, "undo"], ["Esc", "keys.escape"]]],
+        ["keys.page", [["N", "add"], ["/", "keys.search"], ["?", "keys.help"], [`${command} Enter`, "keys.submit"], [`${command} P`, "print"], [`${command} Z`, "undo"], ["Esc", "keys.escape"]]],
         ["keys.downloads", [["P", "action.pause"], ["R", "keys.resume"], ["Del", "remove"], [`${shift} Del`, "removeWithFiles"], [`${alt} ↑ ↓`, "keys.queue"], [`${alt} Home End`, "keys.queueEnds"]]],
         ["keys.list", [["↑ ↓", "keys.move"], ["Home End", "keys.ends"], ["← →", "keys.buttons"], ["Space", "keys.select"], [`${shift} ↑ ↓`, "keys.extend"], [`${command} A`, "keys.all"], ["Enter", "details"], [`${shift} F10`, "actions"]]],
     ];
     openDialog({
         title: t("keys"),
         className: "keys",
-        body: el("div", { class: "dialog-body keys-body" }, groups.map(([title, rows]) => el("section", {}, el("h3", { text: t(title) }), el("dl", {}, rows.map(([keys, key]) => [
+        body: el("div", { class: "dialog-body keys-body", tabindex: 0 }, groups.map(([title, rows]) => el("section", {}, el("h3", { text: t(title) }), el("dl", {}, rows.map(([keys, key]) => [
             el("dt", {}, keys.split(" ").map((each) => el("kbd", { text: each }))),
             el("dd", { text: t(key) }),
         ]))))),

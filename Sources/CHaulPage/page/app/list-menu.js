@@ -1,9 +1,10 @@
 // The menu of the list: what can be done to everything in it.
 import { act } from "./commands.js";
-import { byId } from "./dom.js";
+import { byId, isApple } from "./dom.js";
 import { applies, lists } from "./lists.js";
 import { openMenu } from "./menu.js";
 import { list, selection } from "./model.js";
+import { printList } from "./print.js";
 import { remove } from "./removal.js";
 import { t } from "./text.js";
 
@@ -22,6 +23,7 @@ export function startListMenu() {
             ...possible.map((action) => ({ label: t(`all.${action}`), icon: icons[action], run: () => act(action, target()) })),
         ];
         if (name === "finished" || name === "failed") items.push({ label: t("all.remove"), icon: "i-remove", run: () => remove(target(), list.length) });
+        items.push(null, { label: t("print"), icon: "i-print", keys: isApple ? "⌘P" : "Ctrl+P", run: printList });
         openMenu({ anchor: opener, items, label: t("listActions") });
     });
     list.on("structure", () => (opener.hidden = list.length === 0));

@@ -15,6 +15,7 @@ import { lists, sorts } from "./lists.js";
 import { feed, list, selection, totals } from "./model.js";
 import { startNotify } from "./notify.js";
 import { startPointer } from "./pointer.js";
+import { startPrint } from "./print.js";
 import { markRail, readGroups, startRail } from "./rail.js";
 import { flushRemoval } from "./removal.js";
 import { chooseSort, readRoute, sortOf, writeRoute } from "./route.js";
@@ -150,6 +151,7 @@ function build() {
     startKeys(grid, { open, close: () => detail.close(), add: () => add(), search, clearSearch });
     startDrop(add);
     startNotify();
+    startPrint();
     startSearch();
     followSelection(detail);
     list.on("structure", showCount);

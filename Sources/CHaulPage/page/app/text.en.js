@@ -159,6 +159,11 @@ export const en = {
     someFailed: (count, text) => `Not possible for ${s(count, "download")}: ${text}`,
     gone: "This download was removed.",
 
+    // Printing
+    print: "Print…",
+    "print.state": "State",
+    "print.some": (shown, all) => `${shown} of ${all} downloads`,
+
     // Announcements
     "announce.finished": (count) => `${s(count, "download")} finished.`,
     "announce.failed": (count) => `${s(count, "download")} failed.`,
@@ -316,12 +321,13 @@ export const en = {
 
     // Signing in
     signInTitle: "Sign in to Haul",
-    signInHint: "With the token that the daemon keeps, or by the link that it prints.",
     token: "Token",
     signIn: "Sign in",
     wrongToken: "This token is wrong.",
     tooManyTries: (seconds) => `Too many tries. Wait ${seconds} s.`,
     codeUsed: "This link was used before or has expired.",
+    signInOpen: "On the daemon’s computer, this command prints a link that signs in once.",
+    signInFile: "The file with the token there, unless the daemon has another state folder.",
 
     // Keys
     keys: "Keyboard",

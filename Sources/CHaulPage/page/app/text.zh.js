@@ -159,6 +159,11 @@ export const zh = {
     someFailed: (count, text) => `${n(count)} 个下载无法执行：${text}`,
     gone: "这个下载已被移除。",
 
+    // Printing
+    print: "打印…",
+    "print.state": "状态",
+    "print.some": (shown, all) => `${all} 个下载中的 ${shown} 个`,
+
     // Announcements
     "announce.finished": (count) => `${n(count)} 个下载已完成。`,
     "announce.failed": (count) => `${n(count)} 个下载失败。`,
