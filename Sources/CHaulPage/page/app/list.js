@@ -13,6 +13,10 @@ const AHEAD = 50;
 const REFETCH = 500;
 const RETRY = 3000;
 const SETTLE = 60;
+/// The page sorts this many slices at most, each few seconds.
+const SORTED_SLICES = 20;
+const SORT_EVERY = 3000;
+const SORT_PART = 500;
 
 const number = (rev) => Number(String(rev ?? "").split("-").pop()) || 0;
 
@@ -41,6 +45,7 @@ export class DownloadList extends Emitter {
     #hiddenAt = [];
     #changed = new Set();
     #frame = false;
+    #sorting = null;
 
     /// Shows another list. The old rows stay until the first answer, so that the page does not flicker.
     show(view) {
@@ -56,8 +61,9 @@ export class DownloadList extends Emitter {
     }
 
     get parameters() {
-        const { list, group, text, sort } = this.view;
-        return { state: lists[list].states?.join(","), group, text, ...sorts[sort] };
+        const { list, group, text } = this.view;
+        const { sort, order } = sorts[this.view.sort];
+        return { state: lists[list].states?.join(","), group, text, sort, order };
     }
 
     /// The filter of `actions`: what the list contains.
@@ -198,9 +204,19 @@ export class DownloadList extends Emitter {
         const missing = [];
         for (let slice = this.#wanted[0]; slice <= this.#wanted[1]; slice += 1) {
             const held = this.#slices.get(slice);
-            if ((!held || held.stale) && !this.#loading.has(slice) && (this.total === null || slice * SLICE < Math.max(1, this.total))) missing.push(slice);
+            const first = this.#isSorted(slice) ? 0 : slice;
+            if ((!held || held.stale) && !this.#loading.has(first) && !missing.includes(first) && (this.total === null || slice * SLICE < Math.max(1, this.total))) missing.push(first);
         }
         return missing;
+    }
+
+    get #compare() {
+        return sorts[this.view.sort].compare;
+    }
+
+    /// Whether the page sorts a slice. Such slices are read together.
+    #isSorted(slice) {
+        return this.#compare !== undefined && slice < SORTED_SLICES;
     }
 
     #schedule(delay, restart = false) {
@@ -224,7 +240,9 @@ export class DownloadList extends Emitter {
         this.#loading.set(slice, controller);
         this.#fetched = Date.now();
         try {
-            const answer = await api.get(`downloads?${query({ ...this.parameters, limit: SLICE, offset: slice * SLICE })}`, { signal: controller.signal });
+            const answer = this.#isSorted(slice)
+                ? await this.#readSorted(controller.signal)
+                : await api.get(`downloads?${query({ ...this.parameters, limit: SLICE, offset: slice * SLICE })}`, { signal: controller.signal });
             if (generation !== this.#generation) return false;
             this.#loading.delete(slice);
             this.failed = false;
@@ -267,14 +285,56 @@ export class DownloadList extends Emitter {
                 if (fields && row.rev < recent.rev) this.#patch(row, fields, recent.rev);
             }
         }
-        this.#slices.delete(slice);
         const stale = this.#outdated.delete(slice);
-        this.#slices.set(slice, { ids: answer.items.map((row) => row.id), stale });
+        this.#fill(slice, answer.items.map((row) => row.id), stale);
         for (const key of this.#slices.keys()) if (key * SLICE >= Math.max(1, this.total)) this.#slices.delete(key);
         this.#evict();
         this.#placeHidden();
         this.emit("structure");
         if (this.#missing().length > 0) this.#schedule(stale ? REFETCH : 0);
+    }
+
+    /// Puts ids at the place of a slice and of those after it.
+    #fill(slice, ids, stale) {
+        for (let at = 0; at === 0 || at < ids.length; at += SLICE) {
+            const each = slice + at / SLICE;
+            this.#slices.delete(each);
+            this.#slices.set(each, { ids: ids.slice(at, at + SLICE), stale });
+        }
+    }
+
+    // MARK: Orders of the page
+
+    async #readSorted(signal) {
+        let answer = null;
+        const items = [];
+        do {
+            const part = await api.get(`downloads?${query({ ...this.parameters, limit: SORT_PART, offset: items.length })}`, { signal });
+            // With the revision of the first part, changes since then are applied to all parts.
+            answer ??= part;
+            items.push(...part.items);
+            if (part.items.length < SORT_PART) break;
+        } while (items.length < SORTED_SLICES * SLICE);
+        // A download that moved meanwhile may be in two parts.
+        return { ...answer, items: [...new Map(items.map((row) => [row.id, row])).values()].sort(this.#compare) };
+    }
+
+    #sortLater() {
+        this.#sorting ??= setTimeout(() => {
+            this.#sorting = null;
+            if (this.#compare && !this.#replacing) this.#sort();
+        }, SORT_EVERY);
+    }
+
+    #sort() {
+        const slices = Array.from({ length: SORTED_SLICES }, (_, slice) => this.#slices.get(slice)).filter(Boolean);
+        const ids = slices.flatMap((slice) => slice.ids);
+        if (ids.length < Math.min(this.total, SORTED_SLICES * SLICE)) return;
+        const sorted = ids.map((id) => this.#rows.get(id)).sort(this.#compare).map((row) => row.id);
+        if (sorted.every((id, at) => id === ids[at])) return;
+        this.#fill(0, sorted, slices.some((slice) => slice.stale));
+        this.#placeHidden();
+        this.emit("structure");
     }
 
     #evict() {
@@ -308,6 +368,7 @@ export class DownloadList extends Emitter {
             if ("endedAt" in fields && sort === "ended" && fields.endedAt !== row.endedAt) structural = true;
             this.#patch(row, fields, at);
             this.#changed.add(id);
+            if (this.#compare) this.#sortLater();
         }
         if (this.#loading.size > 0 || this.#recent.length > 0) {
             const limit = Date.now() - 5000;

@@ -41,8 +41,10 @@ async function show(view, { route = true } = {}) {
     if (!("sort" in view)) next.sort = sortOf(next.list);
     const promise = list.show(next);
     if (route) writeRoute({ list: next.list, group: next.group, text: next.text });
-    setText(byId("list-name"), next.group !== null ? visible(next.group) : t(`list.${next.list}`));
-    byId("sort").replaceChildren(...Object.keys(sorts).filter((name) => name !== "queue" || next.list === "queued").map((name) => el("option", { value: name, text: t(`sort.${name}`), selected: name === next.sort })));
+    const title = next.group !== null ? visible(next.group) : t(`list.${next.list}`);
+    setText(byId("list-name"), title);
+    byId("list-name").title = title;
+    byId("sort").replaceChildren(...Object.keys(sorts).filter((name) => [undefined, next.list].includes(sorts[name].only)).map((name) => el("option", { value: name, text: t(`sort.${name}`), selected: name === next.sort })));
     byId("grid").classList.toggle("is-queue", next.list === "queued" && next.sort === "queue");
     markRail();
     byId("grid").scrollTop = 0;

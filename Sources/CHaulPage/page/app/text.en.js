@@ -38,6 +38,8 @@ export const en = {
     "sort.ended": "Last ended first",
     "sort.name": "By name",
     "sort.size": "Largest first",
+    "sort.speed": "Fastest first",
+    "sort.left": "Least time left first",
     matches: (count) => `${s(count, "download")} found.`,
 
     // Totals

@@ -38,6 +38,8 @@ export const zh = {
     "sort.ended": "最近结束在前",
     "sort.name": "按名称",
     "sort.size": "最大在前",
+    "sort.speed": "最快在前",
+    "sort.left": "剩余时间最短在前",
     matches: (count) => `找到 ${n(count)} 个下载。`,
 
     // Totals
