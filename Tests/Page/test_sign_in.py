@@ -22,6 +22,12 @@ def test_signs_in_with_the_token_and_not_with_another(page):
     until(lambda: page.find("#app").is_displayed(), "app")
 
 
+def test_says_how_to_get_in(page):
+    page.d.get(page.base)
+    until(lambda: page.all("#token"), "form")
+    assert [code.text for code in page.all(".signin-form code")] == ["haul open", "~/.local/state/haul/daemon/token"]
+
+
 def test_signs_in_with_the_link_once_and_removes_the_code(page, own_daemon):
     page.d.get(own_daemon.link)
     until(lambda: page.find("#app").is_displayed(), "app")

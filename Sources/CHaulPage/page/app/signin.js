@@ -3,6 +3,9 @@ import { api } from "./api.js";
 import { byId, el, icon } from "./dom.js";
 import { t } from "./text.js";
 
+/// The file with the token, below the usual state folder.
+const TOKEN_FILE = "~/.local/state/haul/daemon/token";
+
 /// Removes the code from the fragment of the address, and signs in with it. Returns whether a code was refused.
 export async function useCode() {
     const code = new URLSearchParams(location.hash.slice(1)).get("code");
@@ -45,13 +48,15 @@ export function signIn(message) {
             },
             icon("i-mark", "signin-mark"),
             el("h1", { text: t("signInTitle") }),
-            el("p", { class: "muted", text: t("signInHint") }),
             // Password managers want a name to store the password under.
             el("input", { class: "unseen", type: "text", name: "username", autocomplete: "username", value: "haul", tabindex: -1, "aria-hidden": "true", readonly: true }),
             el("label", { for: "token", text: t("token") }),
             token,
             problem,
             send,
+            el("dl", { class: "signin-ways" },
+                el("dt", {}, el("code", { text: "haul open" })), el("dd", { class: "muted", text: t("signInOpen") }),
+                el("dt", {}, el("code", { text: TOKEN_FILE })), el("dd", { class: "muted", text: t("signInFile") })),
         );
         byId("app").hidden = true;
         byId("signin").replaceChildren(form);

@@ -323,12 +323,13 @@ export const zh = {
 
     // Signing in
     signInTitle: "登录 Haul",
-    signInHint: "使用守护进程保存的令牌，或它打印的链接。",
     token: "令牌",
     signIn: "登录",
     wrongToken: "令牌不正确。",
     tooManyTries: (seconds) => `尝试次数过多，请等待 ${seconds} 秒。`,
     codeUsed: "此链接已被使用或已过期。",
+    signInOpen: "在守护进程所在的计算机上运行此命令，会显示一个一次性登录链接。",
+    signInFile: "该计算机上存放令牌的文件（除非守护进程使用其他状态文件夹）。",
 
     // Keys
     keys: "键盘快捷键",
