@@ -80,9 +80,9 @@ def test_a_single_link_may_get_another_name(page, api, source):
     page.keys("n")
     until(lambda: page.all("dialog.add"), "dialog")
     assert not page.find("#add-name").is_displayed()
-    page.find("#add-links").send_keys(small(source, "first%20name.bin"))
+    page.find("#add-links").send_keys(small(source, "first name.bin"))
     until(lambda: page.find("#add-name").is_displayed(), "field")
-    assert page.find("#add-name").get_attribute("placeholder") == "first%20name.bin"
+    assert page.find("#add-name").get_attribute("placeholder") == "first name.bin"
     page.find("#add-links").send_keys(Keys.ENTER + small(source, "other.bin"))
     until(lambda: not page.find("#add-name").is_displayed(), "no name for two links")
     page.find("#add-links").clear()
@@ -97,9 +97,9 @@ def test_the_options_hide_no_link_that_was_looked_at(page, api, source):
     page.open()
     page.keys("n")
     until(lambda: page.all("dialog.add"), "dialog")
-    page.find("#add-links").send_keys("\n".join(small(source, "%d.zip" % n) for n in range(4)))
+    page.find("#add-links").send_keys("\n".join(small(source, "%d.zip" % n) for n in range(8)))
     page.find(".add-links-foot button").click()
-    until(lambda: len(page.all(".chooser tbody tr")) == 4, "four links")
+    until(lambda: len(page.all(".chooser tbody tr")) == 8, "eight links")
     page.find(".add .advanced summary").click()
     page.js("document.querySelector('#add-limit').scrollIntoView({block: 'nearest'})")
     seen = "return arguments[0].every(e => { const r = e.getBoundingClientRect(); return arguments[0].length > 0 && e.contains(document.elementFromPoint(r.x + r.width / 2, r.y + r.height / 2)); })"

@@ -93,7 +93,7 @@ def test_texts_are_chinese_for_a_chinese_browser(daemon, api, source):
 
 def test_a_name_is_one_text(page, api, source):
     name = "Great films, part 1 - Big Bunny7.mp4"
-    api.add({"url": big(source, urllib.parse.quote(name))}, paused=True)
+    api.add({"url": big(source, name)}, paused=True)
     api.add({"url": big(source, "other.bin")}, paused=True)
     page.open()
     row = page.row(name)
