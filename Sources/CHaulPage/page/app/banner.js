@@ -1,5 +1,5 @@
 // The slim banner that says why the data may be old. It disappears with its reason.
-import { byId } from "./dom.js";
+import { byId, setAttribute } from "./dom.js";
 import { visible } from "./format.js";
 import { feed, totals } from "./model.js";
 import { alertText } from "./status.js";
@@ -68,6 +68,8 @@ function show(kind, text, action) {
     const banner = byId("banner");
     banner.dataset.kind = kind;
     byId("banner-text").textContent = text;
+    // What the daemon says of its store is English.
+    setAttribute(byId("banner-text"), "lang", kind === "store" ? "en" : null);
     byId("banner-action").textContent = action;
     banner.hidden = false;
     document.documentElement.classList.toggle("stale", kind === "lost");
