@@ -146,9 +146,9 @@ page-requirements: requirements
 	@test -d $(AXE) || python3 -m pip install --quiet --disable-pip-version-check --no-deps --target $(AXE) axe-playwright-python==0.1.8
 
 bench-requirements:
-	@Scripts/require nginx-light openssl curl aria2 wget wget2 python3 axel
+	@Scripts/require nginx-light openssl curl aria2 wget wget2 python3 python3-pip axel ffmpeg
 
-# The Python packages of aria2's clients are installed below .build by the programs that run them.
+# The Python packages of other programs are installed below .build by the programs that run them.
 acceptance-requirements:
 	@Scripts/require nginx-light openssl aria2 tmux postgresql python3 python3-pip
 

@@ -1,5 +1,6 @@
 """The cases by name, in the order of `Benchmarks/run --only NAME,…`. Each module tests one idea."""
-from cases import adaptive, corrupt, expiring, frozen, interrupted, limit, limited, many, memory, plain, refusing, uneven
+from cases import (adaptive, corrupt, expiring, frozen, interrupted, limit, limited, many, memory, plain, refusing, streams,
+                   uneven)
 
 CASES = {
     "http": plain.http,
@@ -18,4 +19,7 @@ CASES = {
     "expiring": expiring.run,
     "limit": limit.run,
     "memory": memory.run,
+    "segments": streams.small,
+    "film": streams.film,
+    "film-aes": streams.aes,
 }

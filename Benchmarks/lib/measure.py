@@ -57,6 +57,10 @@ class Process:
             self.kill()
             raise
 
+    def seconds(self):
+        """Returns the seconds since the start."""
+        return time.monotonic() - self.began
+
     def kill(self):
         signal.pidfd_send_signal(self.handle, signal.SIGKILL)
 
@@ -64,7 +68,7 @@ class Process:
         if not self.has_ended(LONGEST_SECONDS):
             self.kill()
         _, status, usage = os.wait4(self.pid, 0)
-        wall = time.monotonic() - self.began
+        wall = self.seconds()
         os.close(self.handle)
         self.errors.seek(0)
         errors = self.errors.read().decode(errors="replace").strip()

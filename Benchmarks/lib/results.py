@@ -8,7 +8,8 @@ from datetime import date
 
 VERSIONS = {
     "curl": ["curl", "--version"], "aria2": ["aria2c", "--version"], "wget": ["wget", "--version"],
-    "wget2": ["wget2", "--version"], "axel": ["axel", "--version"], "nginx": ["/usr/sbin/nginx", "-v"],
+    "wget2": ["wget2", "--version"], "axel": ["axel", "--version"], "ffmpeg": ["ffmpeg", "-version"],
+    "nginx": ["/usr/sbin/nginx", "-v"],
 }
 
 

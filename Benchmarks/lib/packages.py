@@ -1,15 +1,15 @@
-"""Installs the clients' Python packages below .build and nowhere else."""
+"""Installs Python packages of other programs below .build and nowhere else."""
 
 import os
 import subprocess
 import sys
 
-from . import BUILD
+BUILD = os.path.realpath(os.path.join(os.path.dirname(__file__), "..", "..", ".build"))
 
 
 def folder_with(name, *requirements):
     """Returns the folder for PYTHONPATH. It is created once per set of requirements and Python version."""
-    folder = os.path.join(BUILD, "aria2-clients", f"{name}-{sys.version_info.major}.{sys.version_info.minor}")
+    folder = os.path.join(BUILD, "python-packages", f"{name}-{sys.version_info.major}.{sys.version_info.minor}")
     mark = os.path.join(folder, ".installed")
     wanted = "\n".join(requirements)
     if not os.path.exists(mark) or open(mark).read() != wanted:
@@ -27,7 +27,7 @@ def folder_with(name, *requirements):
 
 def source_of(name, version):
     """Returns the unpacked source distribution, which has the tests that wheels lack."""
-    parent = os.path.join(BUILD, "aria2-clients", "sources")
+    parent = os.path.join(BUILD, "python-packages", "sources")
     folder = os.path.join(parent, f"{name}-{version}")
     if not os.path.isdir(folder):
         subprocess.run(
