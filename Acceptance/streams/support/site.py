@@ -5,9 +5,12 @@ import time
 from dataclasses import dataclass
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
+from lib.measure import Failed
 from lib.pace import Pace
 
 UNPACED_SLICE = 1 << 16
+LONGEST_SECONDS = 30
+LISTENING, TIME_WAIT = "0A", "06"  # states in /proc/net/tcp
 
 
 @dataclass
@@ -104,11 +107,22 @@ class Site(ThreadingHTTPServer):
             return list(self.requests)
 
     def begin_life(self):
-        """Counts the next run of the client, once the connections of the last one are closed, or after 5 s."""
-        patience = time.monotonic() + 5
-        while self.connections > 0 and time.monotonic() < patience:
+        """Counts the next run of the client, once the connections of the last one are closed.
+
+        Those that wait to be accepted may have a request too, which would count for the next run.
+        """
+        patience = time.monotonic() + LONGEST_SECONDS
+        while self.connections > 0 or self.has_sockets():
+            if time.monotonic() > patience:
+                raise Failed("the connections of a killed run are still open")
             time.sleep(0.005)
         self.life += 1
+
+    def has_sockets(self):
+        with open("/proc/net/tcp") as table:
+            sockets = [line.split()[1:4] for line in table.readlines()[1:]]
+        return any(int(local.split(":")[1], 16) == self.server_address[1] and state not in (LISTENING, TIME_WAIT)
+                   for local, _, state in sockets)
 
     def handle_error(self, *_):
         pass  # clients may disconnect at any time
