@@ -11,7 +11,7 @@ from selenium.webdriver.common.keys import Keys
 
 
 def test_shows_details_with_segments_and_changes_them(page, api, source):
-    api.add({"url": big(source, "detail.bin", rate=400_000), "headers": {"X-Secret": "hidden-value"}}, group="Tests")
+    api.add({"url": big(source, "detail.bin", rate=400_000), "headers": {"X-Secret": "hidden-value"}, "page": source + "page?id=5"}, group="Tests")
     page.open()
     page.until_state("detail.bin", "transferring")
     page.focus()
@@ -22,6 +22,7 @@ def test_shows_details_with_segments_and_changes_them(page, api, source):
     assert page.js("const c=document.querySelector('.segment-map'); return [...c.getContext('2d').getImageData(0,0,c.width,c.height).data].some(v=>v>0)")
     assert "hidden-value" not in page.d.page_source
     assert "X-Secret" in page.find(".facts").text or "x-secret" in page.find(".facts").text
+    assert [a.get_attribute("href") for a in page.all(".facts a[rel=noreferrer]")] == [source + "page?id=5"]
     assert page.all(".log li")
     page.axe("detail")
     page.shot("detail")

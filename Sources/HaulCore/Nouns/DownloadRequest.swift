@@ -6,9 +6,9 @@ public import Foundation
 /// encoded. Absent options get their defaults when a request is decoded: a request without a URL needs the source
 /// provider, and a request without a destination stores its file in the current folder.
 ///
-/// ``url``, ``mirrorURLs``, ``headers`` and the body of ``method`` may hold passwords and tokens. They are printed
-/// masked, and encoded masked unless the encoder has ``Swift/CodingUserInfoKey/keepsSecrets``. A request that was
-/// encoded masked can be decoded, but cannot download anything that needs the secrets.
+/// ``url``, ``mirrorURLs``, ``page``, ``headers`` and the body of ``method`` may hold passwords and tokens. They are
+/// printed masked, and encoded masked unless the encoder has ``Swift/CodingUserInfoKey/keepsSecrets``. A request that
+/// was encoded masked can be decoded, but cannot download anything that needs the secrets.
 public struct DownloadRequest: Sendable, Hashable, Codable {
     // Each option is declared here and read where it acts. The store keeps it without further code if its default is
     // `false`, 0, empty or `nil`: see the end of this file.
@@ -176,6 +176,9 @@ public struct DownloadRequest: Sendable, Hashable, Codable {
     public var owner: String?
     /// The application's own data, stored with the download. Haul does not interpret it. Default: `nil`.
     public var metadata: DownloadRequest.Metadata?
+    /// The web page on which the user found ``url``, and finds a fresh link when this one has expired. Haul never
+    /// requests it. Default: `nil`.
+    public var page: URL?
     /// Higher starts first; downloads of equal priority start in the order of the queue. Default: 0.
     public var priority = 0
     /// Whether a new download begins paused: nothing is requested from its server before it is resumed. A download that
@@ -311,6 +314,10 @@ extension KeyedDecodingContainer {
         try decodeIfPresent(CodedURL.self, forKey: key)?.url ?? DownloadRequest.blank.url
     }
 
+    fileprivate func decodeIfPresent(_ type: URL.Type, forKey key: Key) throws -> URL? {
+        try decodeIfPresent(CodedURL.self, forKey: key)?.url
+    }
+
     fileprivate func decode(_ type: DownloadRequest.Destination.Type, forKey key: Key) throws
         -> DownloadRequest.Destination
     {
@@ -343,6 +350,10 @@ extension KeyedDecodingContainer {
 extension KeyedEncodingContainer {
     fileprivate mutating func encode(_ url: URL, forKey key: Key) throws {
         try encodeIfPresent(url == DownloadRequest.blank.url ? nil : CodedURL(url), forKey: key)
+    }
+
+    fileprivate mutating func encodeIfPresent(_ url: URL?, forKey key: Key) throws {
+        try encodeIfPresent(url.map { CodedURL($0) }, forKey: key)
     }
 
     /// Encodes the two spellings of the URL as `CodedSpelling`, since they may hold secrets, and other texts as they

@@ -126,6 +126,7 @@ extension DownloadRequest {
         group: String? = nil,
         owner: String? = nil,
         metadata: Metadata? = nil,
+        page: URL? = nil,
         priority: Int = 0,
         startsPaused: Bool = false,
         onDuplicate: PresencePolicy = .join
@@ -148,6 +149,7 @@ extension DownloadRequest {
         self.stream = stream
         self.allowsInsecureRedirects = allowsInsecureRedirects
         (self.key, self.group, self.owner, self.metadata) = (key, group, owner, metadata)
+        self.page = page
         (self.priority, self.startsPaused, self.onDuplicate) = (priority, startsPaused, onDuplicate)
     }
 }

@@ -37,7 +37,7 @@ extension DownloadRequest: Masked {
                 "adopts": adopts, "setsModificationTime": option(\.setsModificationTime),
                 "stream": stream, "allowsInsecureRedirects": option(\.allowsInsecureRedirects), "key": key,
                 "group": group,
-                "owner": owner, "metadata": metadata, "priority": option(\.priority),
+                "owner": owner, "metadata": metadata, "page": page, "priority": option(\.priority),
                 "startsPaused": option(\.startsPaused), "onDuplicate": option(\.onDuplicate),
             ]
         )

@@ -180,6 +180,7 @@ extension DownloadRecord {
         request.group = new.group ?? old.group
         request.owner = new.owner ?? old.owner
         request.metadata = new.metadata ?? old.metadata
+        request.page = new.page ?? old.page
         guard isReplaced else { return false }
         link = nil
         linkExpiresAt = LinkExpiry.date(in: new.url)

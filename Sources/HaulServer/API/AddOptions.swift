@@ -91,6 +91,7 @@ struct ItemReader {
         let bytesPerSecond = try item.optional("bytesPerSecond", Int64.self)
         let size = try item.optional("size", Int64.self)
         let stream = try AddOptions.stream(&item)
+        let page = try Self.page(&item)
         try item.finish()
         guard size ?? 0 >= 0, bytesPerSecond ?? 0 >= 0 else {
             throw Problem(
@@ -116,10 +117,24 @@ struct ItemReader {
             request.headers = headers
             request.size = size
             request.stream = stream ?? request.stream
+            request.page = page
             request.bytesPerSecond = bytesPerSecond.flatMap { $0 > 0 ? $0 : nil }
             try refine(&request, checksum, mirrors)
             return .success(request)
         } catch let problem { return .failure(problem) }
+    }
+
+    /// Reads the URL of a page without its user info, which no browser shows or sends as a referrer.
+    private static func page(_ item: inout JSONBody) throws -> URL? {
+        guard let text = try item.text("page", upTo: 8 << 10), !text.isEmpty else { return nil }
+        let problem = Problem(.unprocessableContent, "invalidField", "page of an item is no http or https URL.")
+        // Clients open the page, so a scheme that runs scripts or reads files is refused.
+        guard var parts = URLComponents(string: text), let scheme = parts.scheme?.lowercased(),
+            scheme == "http" || scheme == "https", parts.host?.isEmpty == false
+        else { throw problem }
+        (parts.user, parts.password) = (nil, nil)
+        guard let url = parts.url else { throw problem }
+        return url
     }
 
     private func made(_ url: String, _ folder: String?) throws(Problem) -> DownloadRequest {

@@ -13,6 +13,8 @@ package struct DownloadDetails: Codable, Sendable {
 
     package var requestURL: String
     package var finalURL: String?
+    /// URL of the page that the download came from. Has its query, because clients open it.
+    package var page: String?
     /// Names of the fields, with masked values.
     package var headers: [String: String]
     package var mirrors: [String]
@@ -27,6 +29,7 @@ package struct DownloadDetails: Codable, Sendable {
     init(_ snapshot: DownloadSnapshot, _ request: DownloadRequest, log: [DownloadLogs.Entry], rev: String) {
         requestURL = request.url.masked
         finalURL = snapshot.finalURL?.masked
+        page = request.page?.absoluteString
         // Hides the values, which may be secret; the names show which fields are sent.
         headers = Dictionary(request.headers.map { ($0.name, "***") }, uniquingKeysWith: { first, _ in first })
         mirrors = request.mirrorURLs.map(\.masked)

@@ -20,6 +20,7 @@ extension DownloadRequest {
         (request.failsOnChange, request.resumesUnverified) = (true, true)
         (request.setsModificationTime, request.allowsInsecureRedirects) = (true, true)
         (request.key, request.group, request.owner) = ("k", "g", "o")
+        request.page = link("https://u:p@h.example/page?session=secret")
         request.startsPaused = true
         request.repairs = FileStatus(kind: .file, size: 5, allocated: 8, device: 1, inode: 2, born: 3, modified: 4)
         request.stream = DownloadRequest.Stream()

@@ -32,6 +32,7 @@ struct URLConvertibleTests {
         full.allowsInsecureRedirects = true
         (full.key, full.group, full.owner) = ("k", "g", "o")
         full.metadata = try DownloadRequest.Metadata(["a": 1])
+        full.page = url
         (full.priority, full.startsPaused, full.onDuplicate) = (3, true, .refuse)
         full.mirrorURLs = [url]
         let made = try DownloadRequest(
@@ -54,6 +55,7 @@ struct URLConvertibleTests {
             group: "g",
             owner: "o",
             metadata: full.metadata,
+            page: url,
             priority: 3,
             startsPaused: true,
             onDuplicate: .refuse

@@ -129,6 +129,7 @@ import Testing
         (#"{"items": [{"url": "http://127.0.0.1:9/a"}], "onConflict": "overwrite"}"#, 422, "invalidField"),
         (#"{"items": [{"url": "http://127.0.0.1:9/a"}], "folder": "../x"}"#, 403, "forbiddenFolder"),
         (#"{"items": [{"url": "http://127.0.0.1:9/a", "headers": {"A B": "x"}}]}"#, 422, "invalidField"),
+        (#"{"items": [{"url": "http://127.0.0.1:9/a", "page": "javascript:alert(1)"}]}"#, 422, "invalidField"),
     ])
     func aMistakeIsNamedAndAddsNothing(_ json: String, _ status: Int, _ code: String) async throws {
         try await ServerRig.run { rig, client in
@@ -251,7 +252,8 @@ import Testing
         try await ServerRig.run { rig, client in
             let json = """
                 {"items": [{"url": "http://user:secret@127.0.0.1:9/a?token=hidden", "headers": {"X-Key": "hidden"},
-                "mirrors": ["http://127.0.0.1:8/a?token=hidden"]}], "paused": true}
+                "mirrors": ["http://127.0.0.1:8/a?token=hidden"],
+                "page": "http://user:secret@127.0.0.1:9/page?id=5#files"}], "paused": true}
                 """
             let added = try await client.call(.post, "/api/v1/downloads", rig, json: json).json
             let id = try #require(added["items"]?[0]?["download"]?["id"]?.text)
@@ -261,6 +263,7 @@ import Testing
             #expect(!text.contains("secret") && !text.contains("hidden"))
             #expect(try answer.json["headers"]?["X-Key"] == "***")
             #expect(try answer.json["mirrors"]?.count == 1)
+            #expect(try answer.json["page"]?.text == "http://127.0.0.1:9/page?id=5#files")
             let change = #"{"priority": 5, "bytesPerSecond": 1000, "source": {"url": "http://127.0.0.1:7/b"}}"#
             let changed = try await client.call(.patch, "/api/v1/downloads/\(id)", rig, json: change).json
             #expect(changed["priority"]?.number == 5)

@@ -311,6 +311,7 @@ export class Detail {
         const time = (text) => el("time", { datetime: text, text: moment(text) });
         const facts = [
             ["source", [el("span", { class: "wrap", text: visible(value.url) }), value.state === "completed" || offersLink(value) ? null : button(t("replaceSource"), { class: "link", onclick: () => this.#replaceSource() })]],
+            ["page", value.page ? el("a", { class: "wrap", href: value.page, target: "_blank", rel: "noreferrer", text: visible(value.page) }) : null],
             ["savedTo", value.path ?? value.folder ? [el("span", { class: "wrap", text: visible(value.path ?? `${value.folder}/`) }), button(t("copyPath"), { class: "link", onclick: () => copyText(value.path ?? value.folder) })] : null],
             ["size", value.totalBytes === undefined || value.stream ? null : [`${bytes(value.totalBytes)} `, value.totalBytes < 1000 ? null : el("span", { class: "muted", text: t("exactBytes", count(value.totalBytes)) })]],
             ["group", value.group ? visible(value.group) : null],
@@ -325,7 +326,7 @@ export class Detail {
             ["headers", Object.keys(value.headers ?? {}).length > 0 ? Object.entries(value.headers).map(([name, text]) => el("code", { class: "wrap block", text: visible(`${name}: ${text}`) })) : null],
         ].filter(([, content]) => content !== null);
         // Rebuilds only if something differs, so that a selection of text inside survives the ticks.
-        const key = JSON.stringify([value.url, value.path, value.folder, value.stream ? null : value.totalBytes, value.group, value.proof, value.gaps, value.checksum, value.startedAt, value.endedAt, value.mirrors, value.headers, value.state === "completed", offersLink(value)]);
+        const key = JSON.stringify([value.url, value.path, value.folder, value.stream ? null : value.totalBytes, value.group, value.proof, value.gaps, value.checksum, value.page, value.startedAt, value.endedAt, value.mirrors, value.headers, value.state === "completed", offersLink(value)]);
         if (parts.factsKey === key) return;
         parts.factsKey = key;
         parts.facts.replaceChildren(...facts.map(([name, content]) => el("div", {}, el("dt", { text: t(`fact.${name}`) }), el("dd", {}, ...[content].flat().filter(Boolean)))));

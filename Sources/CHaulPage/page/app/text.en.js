@@ -263,6 +263,7 @@ export const en = {
     previewFailed: "The file cannot be shown here.",
     textCut: (size) => `(Only the first ${size} are shown.)`,
     "fact.source": "Source",
+    "fact.page": "Found on",
     "fact.savedTo": "Saved to",
     "fact.size": "Size",
     "fact.group": "Group",

@@ -263,6 +263,7 @@ export const zh = {
     previewFailed: "无法在此显示该文件。",
     textCut: (size) => `（仅显示前 ${size}。）`,
     "fact.source": "来源",
+    "fact.page": "来源网页",
     "fact.savedTo": "保存到",
     "fact.size": "大小",
     "fact.group": "分组",

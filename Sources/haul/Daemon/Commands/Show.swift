@@ -44,6 +44,8 @@ struct Show: AsyncParsableCommand {
         add("Name", row.name)
         add("URL", details.requestURL)
         add("Redirected", details.finalURL)
+        // Masked like every URL that is printed.
+        add("Page", details.page.flatMap { URL(string: $0)?.masked })
         for mirror in details.mirrors { add("Mirror", mirror) }
         add("Path", row.path ?? row.folder)
         add("State", row.holdReason.map { "\(row.state.rawValue): \($0.rawValue)" } ?? row.state.rawValue)
