@@ -21,6 +21,8 @@ package final class HaulServer: Service {
     private let page = PageAssets()
     private let gate: Gate
     private let codes: OneTimeCodes
+    /// Codes that give a browser extension its key.
+    private let connectingCodes = OneTimeCodes()
     private let token: AccessToken
     private let logger: Logger
     private let onListening: @Sendable (ServerConfiguration.Listener) -> Void
@@ -68,6 +70,7 @@ package final class HaulServer: Service {
             live: services.live,
             token: token,
             sessions: services.sessions,
+            keys: ScopedKeys(stateFolder: configuration.stateFolder, logger: logger),
             cookie: SessionCookie(stateFolder: configuration.stateFolder),
             tries: WrongTries(),
             openPaths: page.openPaths.union(HealthRoutes.open).union([Gate.signInState]),
@@ -78,8 +81,13 @@ package final class HaulServer: Service {
     /// Returns a link that signs in once, within ten minutes. The code is in the fragment, so that no server receives
     /// it and no log contains it.
     package func signInLink(_ listener: ServerConfiguration.Listener) -> String {
+        Self.address(listener) + "#code=" + codes.make()
+    }
+
+    /// Returns the address of the page, for a browser on this machine.
+    private static func address(_ listener: ServerConfiguration.Listener) -> String {
         let host = ["0.0.0.0", "::"].contains(listener.host) ? "127.0.0.1" : listener.host
-        return "http://\(ServerConfiguration.Listener(host: host, port: listener.port))/#code=\(codes.make())"
+        return "http://\(ServerConfiguration.Listener(host: host, port: listener.port))/"
     }
 
     /// Applies the settings that may change while the server runs: ``ServerConfiguration/roots``,
@@ -100,6 +108,9 @@ package final class HaulServer: Service {
         HealthRoutes(services: services).add(to: routes)
         SessionRoutes(gate: gate, codes: codes) { [weak self] in
             self.flatMap { server in server.listener.withLock { $0 }.map(server.signInLink) }
+        }.add(to: routes)
+        KeyRoutes(keys: gate.keys, tries: gate.tries, codes: connectingCodes) { [weak self] in
+            self.flatMap { server in server.listener.withLock { $0 }.map(HaulServer.address) }
         }.add(to: routes)
         DaemonRoute(services: services).add(to: routes)
         ListRoutes(services: services).add(to: routes)

@@ -10,6 +10,7 @@ package struct Gate: RouterMiddleware {
     package let live: LiveConfiguration
     package let token: AccessToken
     let sessions: Sessions
+    let keys: ScopedKeys
     let cookie: SessionCookie
     package let tries: WrongTries
     /// Paths that contain no data of the user. Compared to the raw path of a request.
@@ -17,6 +18,8 @@ package struct Gate: RouterMiddleware {
     let logger: Logger
 
     static let signIn = "/api/v1/session"
+    /// Path at which a browser extension gets a key for a one-time code.
+    static let connecting = "/api/v1/keys"
     /// Path that reports only whether the caller is signed in, so that a page can ask without an error.
     static let signInState = "/api/v1/session/state"
 
@@ -53,9 +56,17 @@ package struct Gate: RouterMiddleware {
         let isReading = head.method == .get || head.method == .head
         if let sent = head.headerFields[.authorization] {
             let words = sent.split(separator: " ", maxSplits: 1)
-            guard words.count == 2, words[0].lowercased() == "bearer", token.isEqual(to: String(words[1])) else {
-                throw tries.problem()
-            }
+            guard words.count == 2, words[0].lowercased() == "bearer" else { throw tries.problem() }
+            let secret = String(words[1])
+            if token.isEqual(to: secret) { return context }
+            guard let key = await keys.key(secret) else { throw tries.problem() }
+            try KeyScope.check(head.method, plain)
+            var context = context
+            context.key = key
+            return context
+        }
+        if head.method == .post, path == Self.connecting {
+            try OriginCheck.checkExtension(head)
             return context
         }
         let isPage = isReading && (plain == "/" || plain == "/index.html")

@@ -33,6 +33,17 @@ struct OriginCheck: Sendable {
         }
     }
 
+    /// Checks a request for a key, which has a code in place of a sign-in: it comes from a program or from a browser
+    /// extension, not from a page of the web.
+    static func checkExtension(_ request: HTTPRequest) throws(Problem) {
+        // Browsers name the origin in each POST. A sandboxed page is the origin `null`.
+        guard let origin = request.headerFields[.origin] else { return }
+        let schemes = ["chrome-extension://", "moz-extension://"]
+        guard schemes.contains(where: { origin.lowercased().hasPrefix($0) }) else {
+            throw refused("Origin: \(HostCheck.printable(origin))")
+        }
+    }
+
     private static func refused(_ field: String) -> Problem {
         Problem(.forbidden, "originNotAllowed", "The request comes from another site (\(field)).")
     }

@@ -10,6 +10,8 @@ package struct ServerContext: RequestContext {
     package let peer: String?
     /// The session of the cookie, set by ``Gate``; `nil` with a token or over the Unix socket.
     package var session: String?
+    /// The key of a browser extension that sent the request, set by ``Gate``; `nil` for every other sender.
+    package var key: ScopedKeys.Key?
 
     package init(source: ApplicationRequestContextSource) {
         coreContext = .init(source: source)

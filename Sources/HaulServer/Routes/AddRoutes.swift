@@ -31,25 +31,28 @@ struct AddRoutes {
     }
 
     func add(to routes: RouteTable) {
-        routes.post("/api/v1/downloads") { request, _ in
+        routes.post("/api/v1/downloads") { request, context in
             var body = try await JSONBody(request)
-            guard let key = request.headers.text("Idempotency-Key") else { return try await add(&body) }
+            let owner = context.key?.owner
+            guard let key = request.headers.text("Idempotency-Key") else { return try await add(&body, owner) }
             guard (1...255).contains(key.utf8.count) else {
                 throw Problem.badRequest("Idempotency-Key must have 1 to 255 characters.")
             }
             let whole = body
-            return try await answers.answer(key, whole.digest) {
+            // Gives no sender the answer to another one.
+            return try await answers.answer(owner.map { "\($0) \(key)" } ?? key, whole.digest) {
                 var body = whole
-                return try await add(&body)
+                return try await add(&body, owner)
             }
         }
-        routes.post("/api/v1/probe") { request, _ in
+        routes.post("/api/v1/probe") { request, context in
             var body = try await JSONBody(request)
-            return try await probe(&body)
+            return try await probe(&body, context.key?.owner)
         }
     }
 
-    private func add(_ body: inout JSONBody) async throws -> Response {
+    /// - Parameter owner: the owner of the downloads; `nil` without a key.
+    private func add(_ body: inout JSONBody, _ owner: String?) async throws -> Response {
         // Refuses the whole request if the store cannot record downloads.
         if let failure = services.downloader.storeFailure { throw Problem(failure) }
         let common = try AddOptions(&body, services.folders)
@@ -75,6 +78,7 @@ struct AddRoutes {
             // A field with a wrong name or type fails the whole request; an unusable URL or folder fails only its item.
             wanted.append(try ItemReader(common, services.folders).request(&item))
         }
+        if let owner { wanted = try await owned(wanted, by: owner) }
         let requests = wanted.compactMap { wanted in
             if case .success(let request) = wanted { request } else { nil }
         }
@@ -99,12 +103,35 @@ struct AddRoutes {
         return JSONBody.response(answer)
     }
 
+    /// Gives the requests of a key to its owner. Refuses those for downloads of others, because joining one would give
+    /// the key the right to change it.
+    private func owned(
+        _ wanted: [Result<DownloadRequest, Problem>],
+        by owner: String
+    ) async throws(Problem) -> [Result<DownloadRequest, Problem>] {
+        var results: [Result<DownloadRequest, Problem>] = []
+        for wanted in wanted {
+            guard case .success(var request) = wanted else {
+                results.append(wanted)
+                continue
+            }
+            let url = request.url
+            let known = try await problems { () throws(DownloadError) in
+                try await services.downloader.find(url: url)?.snapshot
+            }
+            request.owner = owner
+            if let known, known.owner != owner { request.onDuplicate = .refuse }
+            results.append(.success(request))
+        }
+        return results
+    }
+
     /// Whether the download existed before. The store keeps the time of addition to the millisecond.
     private static func existed(_ download: Download, _ start: Date) -> Bool {
         download.snapshot.addedAt < start - 0.001
     }
 
-    private func probe(_ body: inout JSONBody) async throws -> Response {
+    private func probe(_ body: inout JSONBody, _ owner: String?) async throws -> Response {
         let urls = try body.required("urls", [String].self)
         let headers = try AddOptions.headers(&body)
         try body.finish()
@@ -116,7 +143,7 @@ struct AddRoutes {
             for (index, url) in urls.enumerated() {
                 // Runs 8 probes at a time, because each may wait for a slow server.
                 if index >= 8, let (done, probe) = await group.next() { results[done] = probe }
-                group.addTask { (index, await probe(url, headers)) }
+                group.addTask { (index, await probe(url, headers, owner)) }
             }
             for await (done, probe) in group { results[done] = probe }
             return urls.indices.compactMap { results[$0] }
@@ -124,7 +151,7 @@ struct AddRoutes {
         return JSONBody.response(["items": probes])
     }
 
-    private func probe(_ url: String, _ headers: [HeaderField]) async -> Probe {
+    private func probe(_ url: String, _ headers: [HeaderField], _ owner: String?) async -> Probe {
         do throws(DownloadError) {
             var request = try DownloadRequest(url, to: .folder(path: services.folders.fallback))
             request.headers = headers
@@ -137,7 +164,7 @@ struct AddRoutes {
                 contentType: found.contentType,
                 servesRanges: found.servesRanges,
                 stream: found.stream,
-                existing: existing.map { DownloadRow($0) }
+                existing: existing.flatMap { owner == nil || $0.owner == owner ? DownloadRow($0) : nil }
             )
         } catch { return Probe(url: url, error: Problem(error)) }
     }

@@ -54,6 +54,7 @@ struct ControlRoutes {
         let bytesPerSecond = try body.optional("bytesPerSecond", Int64.self)
         let source = try source(&body)
         try body.finish()
+        if context.key != nil, name != nil || priority != nil || bytesPerSecond != nil { throw KeyScope.refusal }
         try await problems { () throws(DownloadError) in
             if let name { try await download.rename(to: name) }
             if let priority { try await download.setPriority(priority) }

@@ -15,7 +15,7 @@ struct ListRoutes {
     }
 
     func add(to routes: RouteTable) {
-        routes.get("/api/v1/downloads") { request, _ in try await list(request) }
+        routes.get("/api/v1/downloads") { request, context in try await list(request, of: context.key?.owner) }
         routes.get("/api/v1/groups") { request, _ in try await groups(request) }
         routes.get("/api/v1/totals") { request, _ in
             let folder = services.folders.fallback
@@ -27,9 +27,10 @@ struct ListRoutes {
         }
     }
 
-    private func list(_ request: Request) async throws -> Response {
+    /// - Parameter owner: the owner of the downloads to list; `nil` for all.
+    private func list(_ request: Request, of owner: String?) async throws -> Response {
         var query = try Query(request)
-        var filter = DownloadFilter()
+        var filter = DownloadFilter(owner: owner)
         try filter.read(&query)
         filter.limit = try query.number("limit", 1...500) ?? 100
         let cursor = try query.text("cursor")

@@ -18,7 +18,9 @@ package struct Services: Sendable {
 
     /// Returns the handle of the download whose id is in the path.
     package func download(_ context: ServerContext) async throws -> Download {
-        guard let text = context.parameters.get("id"), let id = DownloadID(text), let download = try await known(id)
+        // A key of an extension sees the downloads that it added, as if there were no others.
+        guard let text = context.parameters.get("id"), let id = DownloadID(text), let download = try await known(id),
+            context.key.map({ $0.owner == download.snapshot.owner }) ?? true
         else {
             throw Problem(.notFound, "notFound", "There is no download with this id.")
         }

@@ -36,6 +36,7 @@ struct SessionRoutes {
         }
         routes.delete("/api/v1/session") { _, context in
             if let session = context.session { await gate.sessions.end(session) }
+            if let key = context.key { _ = try await gate.keys.revoke(key.id) }
             return Response(status: .noContent, headers: [.setCookie: gate.cookie.removing])
         }
     }

@@ -2,6 +2,7 @@
 import { api } from "./api.js";
 import { openDialog } from "./dialog.js";
 import { button, el } from "./dom.js";
+import { extensionSettings } from "./extensions.js";
 import { failureText, tellFailure } from "./failure.js";
 import { visible } from "./format.js";
 import { hoursControl } from "./hours.js";
@@ -19,7 +20,7 @@ export async function openSettings({ signedOut, showKeys }) {
     const dialog = openDialog({
         title: t("settings"),
         className: "settings",
-        body: el("div", { class: "dialog-body" }, pageSettings(), daemon),
+        body: el("div", { class: "dialog-body" }, pageSettings(), extensionSettings(), daemon),
         footer: el("div", { class: "dialog-foot" }, foot, el("span", { class: "gap" }),
             button(t("keys"), { class: "button", onclick: () => (dialog.close(), showKeys()) }),
             button(t("signOut"), { class: "button", onclick: async () => {

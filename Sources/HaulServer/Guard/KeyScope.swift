@@ -1,0 +1,29 @@
+internal import HTTPTypes
+internal import HaulKit
+
+/// What the key of a browser extension may do: add downloads, list its own, and give its own a fresh link.
+///
+/// A list of what is allowed, so that no later route is open to keys by accident.
+enum KeyScope {
+    private static let routes: Set = [
+        "GET /api/v1/session", "DELETE /api/v1/session", "GET /api/v1/downloads", "POST /api/v1/downloads",
+        "POST /api/v1/probe", "GET /api/v1/downloads/:id", "PATCH /api/v1/downloads/:id",
+        "POST /api/v1/downloads/:id/resume",
+    ]
+
+    /// Checks the route of a request with a key.
+    ///
+    /// - Parameter path: the path as it was sent, without the query.
+    static func check(_ method: HTTPRequest.Method, _ path: String) throws(Problem) {
+        let parts = path.split(separator: "/", omittingEmptySubsequences: false).map { part in
+            DownloadID(String(part)) == nil ? String(part) : ":id"
+        }
+        guard routes.contains(method.rawValue + " " + parts.joined(separator: "/")) else { throw refusal }
+    }
+
+    static let refusal = Problem(
+        .forbidden,
+        "outOfScope",
+        "The key of a browser extension may only add downloads, list those that it added, and renew their links."
+    )
+}
