@@ -17,9 +17,10 @@ MOTO := .build/moto
 SILENT := $(if $(findstring s,$(firstword -$(MAKEFLAGS))),--quiet)
 DOCS := .build/documentation
 AXE := .build/axe
-PAGE_TESTS = HAUL_PAGE_AXE=$(AXE) SE_OFFLINE=true /usr/bin/python3 -B -m pytest -q -p no:cacheprovider Tests/Page
+PYTEST = HAUL_PAGE_AXE=$(AXE) SE_OFFLINE=true /usr/bin/python3 -B -m pytest -q -p no:cacheprovider
+PAGE_TESTS = $(PYTEST) Tests/Page
 
-.PHONY: help get serve fleet fleet-database fleet-requirements test test-fast test-page docs install install-fleet uninstall deb format lint check bench acceptance build requirements test-requirements page-requirements bench-requirements acceptance-requirements deb-requirements clean
+.PHONY: help get serve fleet fleet-database fleet-requirements test test-fast test-page test-extension docs install install-fleet uninstall deb format lint check bench acceptance build requirements test-requirements page-requirements bench-requirements acceptance-requirements deb-requirements clean
 
 help:
 	@echo "make get URL=…   install what is missing, build, download (ARGS=… for more arguments)"
@@ -28,6 +29,7 @@ help:
 	@echo "make fleet-database   start a PostgreSQL for trying haul-fleet, and print its URL"
 	@echo "make test        install what is missing, run every test (FILTER=… for those whose name matches a regular expression)"
 	@echo "make test-page   run the tests of the page, in Chromium"
+	@echo "make test-extension   run the tests of the browser extension, in Chromium"
 	@echo "make test-fast   run the tests of the values (HaulCore), in seconds"
 	@echo "make install     the command, its manual page and completions into PREFIX ($(PREFIX))"
 	@echo "make install-fleet   haul-fleet, its manual page and completions, in the same way"
@@ -69,6 +71,11 @@ test: test-requirements $(if $(FILTER),,page-requirements)
 test-page: page-requirements
 	@swift build --product haul --quiet
 	@$(PAGE_TESTS)
+
+# The browser extension, in the same way.
+test-extension: page-requirements
+	@swift build --product haul --quiet
+	@$(PYTEST) Tests/Extension
 
 # The target has no socket, no file and no store to use, so these tests are the fast ones. Built in a folder of their own, because
 # they need a few of the libraries only.

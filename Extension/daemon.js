@@ -1,7 +1,7 @@
 // The daemon: its address, its key, and the calls of its API that the extension makes.
 export const browser = globalThis.browser ?? globalThis.chrome;
 
-/// What the options change, with its defaults. The key is the daemon's token; see docs/extension.md.
+/// What the options change, with its defaults. `key` is what a one-time code gave, or the daemon's token.
 const DEFAULTS = { address: "http://127.0.0.1:4285/", key: "", asksForCookies: true, takesOver: false, leastMegabytes: 20 };
 
 export const settings = () => browser.storage.local.get(DEFAULTS);
@@ -21,20 +21,21 @@ export function hostPattern(url) {
     return `${protocol}//${hostname}/*`;
 }
 
-/// Calls the API. Sends no cookie, and follows no redirect, so that the key reaches nobody else.
-export async function call(method, path, body, { address, key } = {}, seconds = 30) {
-    if (key === undefined) ({ address, key } = await settings());
-    if (!key) throw new DaemonError("Connect this extension to Haul first.", "unpaired");
+/// Calls the API of the daemon that the options name, or of `daemon`. Sends no cookie, and follows no redirect, so that
+/// the key reaches nobody else.
+export async function call(method, path, body, daemon) {
+    const { address, key } = daemon ?? await settings();
+    if (!daemon && !key) throw new DaemonError("Connect this extension to Haul first.", "unpaired");
     let response;
     try {
         response = await fetch(new URL(`api/v1/${path}`, address), {
             method,
-            headers: { Authorization: `Bearer ${key}`, ...(body && { "Content-Type": "application/json" }) },
+            headers: { ...(key && { Authorization: `Bearer ${key}` }), ...(body && { "Content-Type": "application/json" }) },
             body: body && JSON.stringify(body),
             credentials: "omit",
             cache: "no-store",
             redirect: "error",
-            signal: AbortSignal.timeout(seconds * 1000),
+            signal: AbortSignal.timeout(60_000),
         });
         if (response.ok) return response.status === 204 ? null : await response.json();
     } catch {

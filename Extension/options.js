@@ -11,27 +11,41 @@ const say = (text, isBad) => {
 
 // MARK: Connection
 
+/// The address and the one-time code of a link, or null for a token.
+function link(text) {
+    if (!/^https?:/.test(text)) return null;
+    const { origin, pathname, hash } = new URL(text);
+    return { address: new URL(origin + pathname), code: /^#connect=([\w-]+)$/.exec(hash)?.[1] };
+}
+
+const ownName = () => `${/Firefox|Edg|OPR|Chrom/.exec(navigator.userAgent)?.[0].replace("Edg", "Edge").replace("OPR", "Opera").replace(/^Chrom$/, "Chromium") ?? "Browser"} on ${navigator.platform}`;
+
 byId("connect").addEventListener("submit", async (event) => {
     event.preventDefault();
-    const [address, key] = [new URL("/", byId("address").value), byId("key").value.trim()];
+    const secret = byId("secret").value.trim();
+    const { address, code } = link(secret) ?? { address: new URL(byId("address").value) };
     if (!/^https?:$/.test(address.protocol)) return say("An address begins with http:// or https://.", true);
+    if (link(secret) && !code) return say("That link signs a page in. haul open --extension prints the one for this extension.", true);
     // With the permission for its host the daemon needs no CORS. Browsers allow the question before the first wait only.
     const isAllowed = await browser.permissions.request({ origins: [hostPattern(address.href)] });
     if (!isAllowed) return say("Without the permission for that host this extension cannot reach Haul.", true);
     try {
+        const key = code ? (await call("POST", "keys", { code, name: ownName() }, { address: address.href })).key : secret;
         const { version, hostName } = await call("GET", "session", undefined, { address: address.href, key });
         await change({ address: address.href, key });
-        byId("key").value = "";
+        byId("secret").value = "";
         say(`Connected to Haul ${version} on ${hostName}.`, false);
     } catch (error) {
-        say(error.status === 401 ? "That is not the token of this Haul." : error.message, true);
+        say(error.status === 401 ? (code ? "That link was used before, or is too old." : "That is not the token of this Haul.") : error.message, true);
     }
     return refresh();
 });
 
 byId("forget").addEventListener("click", async () => {
+    // Revokes a key. The token stays valid, and a daemon that is away has the key in its list of keys.
+    await call("DELETE", "session").catch(() => {});
     await browser.storage.local.remove(["key", "pages", "renewal"]);
-    say("The token is forgotten.", false);
+    say("Disconnected.", false);
     await refresh();
 });
 
@@ -52,7 +66,7 @@ async function refresh() {
     const isGranted = await browser.permissions.contains(ALL);
     const { origins = [] } = await browser.permissions.getAll();
     byId("address").value = address;
-    byId("key").placeholder = key ? "A token is kept" : "";
+    byId("secret").placeholder = key ? "Connected" : "";
     byId("forget").hidden = !key;
     Object.assign(byId("takesOver"), { checked: takesOver });
     Object.assign(byId("asksForCookies"), { checked: asksForCookies });

@@ -62,18 +62,40 @@ def test_connects_with_the_token_and_not_with_another(extension, daemon):
     until(lambda: address.get_attribute("value") == "http://127.0.0.1:4285/", "the default address")
     address.clear()
     address.send_keys(daemon.base)
-    extension.d.find_element(By.ID, "key").send_keys("wrong" + Keys.ENTER)
+    extension.d.find_element(By.ID, "secret").send_keys("wrong" + Keys.ENTER)
     until(lambda: "not the token" in extension.d.find_element(By.ID, "answer").text, "refusal")
     assert "key" not in extension.stored()
     axe(extension)
-    extension.d.find_element(By.ID, "key").clear()
-    extension.d.find_element(By.ID, "key").send_keys(daemon.token + Keys.ENTER)
+    extension.d.find_element(By.ID, "secret").clear()
+    extension.d.find_element(By.ID, "secret").send_keys(daemon.token + Keys.ENTER)
     until(lambda: "Connected to Haul" in extension.d.find_element(By.ID, "answer").text, "connected")
     assert extension.stored()["key"] == daemon.token
-    assert extension.d.find_element(By.ID, "key").get_attribute("value") == ""
+    assert extension.d.find_element(By.ID, "secret").get_attribute("value") == ""
     extension.shot("options")
     extension.click("#forget")
     until(lambda: "key" not in extension.stored(), "forgotten")
+
+
+def test_connects_once_with_a_link_and_may_do_little_then(extension, daemon, api, site):
+    extension.reset()
+    link = daemon.base + "#connect=" + api("POST", "keys/codes")["code"]
+    extension.d.get(extension.base + "options.html")
+    extension.d.find_element(By.ID, "secret").send_keys(link + Keys.ENTER)
+    until(lambda: "Connected to Haul" in extension.d.find_element(By.ID, "answer").text, "connected")
+    key = extension.stored()["key"]
+    assert key != daemon.token and extension.stored()["address"] == daemon.base
+    limited = Client(daemon.base, key)
+    api.add(site + "foreign.bin?size=1000")
+    assert limited("GET", "configuration", ok=False) is None and limited.rows() == []
+    extension.page(site, "<p>a")
+    extension.menu("link", linkUrl=site + "own.bin?size=1000")
+    until(lambda: [row["name"] for row in limited.rows()] == ["own.bin"], "its own download")
+    extension.d.get(extension.base + "options.html")
+    extension.d.find_element(By.ID, "secret").send_keys(link + Keys.ENTER)
+    until(lambda: "used before" in extension.d.find_element(By.ID, "answer").text, "once")
+    extension.click("#forget")
+    until(lambda: "Disconnected" in extension.d.find_element(By.ID, "answer").text, "disconnected")
+    assert api("GET", "keys")["items"] == []
 
 
 def test_a_page_has_no_way_to_the_extension(extension, site):
