@@ -87,8 +87,9 @@ async function chooseLinks(tab) {
 /// Runs in the page.
 function linksOfDocument() {
     const links = new Map();
+    const [here] = location.href.split("#");
     const note = (url, text) => {
-        if (/^https?:/.test(url) && links.size < 5000 && !links.has(url)) links.set(url, text.trim().replace(/\s+/g, " ").slice(0, 200));
+        if (/^https?:/.test(url) && url !== here && links.size < 5000 && !links.has(url)) links.set(url, text.trim().replace(/\s+/g, " ").slice(0, 200));
     };
     for (const a of document.querySelectorAll("a[href], area[href]")) note(String(a.href).split("#")[0], a.textContent || a.title || "");
     for (const media of document.querySelectorAll("img, video, audio, source")) note(media.currentSrc || media.src, media.alt || "");

@@ -36,7 +36,8 @@ byId("connect").addEventListener("submit", async (event) => {
         byId("secret").value = "";
         say(`Connected to Haul ${version} on ${hostName}.`, false);
     } catch (error) {
-        say(error.status === 401 ? (code ? "That link was used before, or is too old." : "That is not the token of this Haul.") : error.message, true);
+        // What was typed stays, to be corrected.
+        return say(error.status === 401 ? (code ? "That link was used before, or is too old." : "That is not the token of this Haul.") : error.message, true);
     }
     return refresh();
 });
