@@ -128,7 +128,8 @@ async function offer(download) {
         return;
     }
     await browser.downloads.cancel(download.id).catch(() => {});
-    await browser.downloads.erase({ id: download.id });
+    // A download that was complete before stays the user's.
+    await browser.downloads.erase({ id: download.id, state: "interrupted" });
     await act(async () => []);
 }
 

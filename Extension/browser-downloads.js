@@ -13,7 +13,9 @@ export async function take(item) {
     const { takesOver, leastMegabytes, key } = await settings();
     if (!takesOver || !key || !(item.totalBytes >= leastMegabytes * 1e6)) return false;
     const source = await sameFile(item, item.totalBytes);
-    if (!source) return false;
+    // Firefox may have the whole file by now.
+    const [present] = await browser.downloads.search({ id: item.id });
+    if (!source || present?.state !== "in_progress") return false;
     await add([{ ...source, name: fileName(item), ...(isPage(item.referrer) && { page: item.referrer }) }]);
     return true;
 }

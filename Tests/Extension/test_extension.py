@@ -150,6 +150,7 @@ def test_links_of_a_page_are_chosen_by_type(extension, api, site):
     until(lambda: extension.target("/links.html"), "tab")
     # chromedriver reaches that tab only from its own.
     extension.d.get(extension.base + "links.html")
+    extension.d.execute_cdp_cmd("Page.bringToFront", {})
     until(lambda: len(extension.d.find_elements(By.CSS_SELECTOR, "#list label")) >= 4, "list")
     assert extension.d.find_element(By.ID, "title").text == "Links of Many files"
     assert not [e for e in extension.d.find_elements(By.CSS_SELECTOR, "#list .hint") if "javascript" in e.text]

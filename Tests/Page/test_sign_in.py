@@ -43,3 +43,22 @@ def test_asks_for_the_token_when_the_session_ends(page, api):
     until(lambda: page.all("#token"), "form")
     page.find("#token").send_keys(page.token + Keys.ENTER)
     until(lambda: page.find("#app").is_displayed(), "app")
+
+
+def test_connects_a_browser_extension_and_revokes_its_key(page, api):
+    page.open()
+    page.find("#open-settings").click()
+    until(lambda: page.all(".settings h3"), "settings")
+    button = lambda text: next(b for b in page.all("dialog button") if b.text == text)
+    button("Connect").click()
+    link = until(lambda: page.find("dialog .setting code").text, "link")
+    assert link.startswith(page.base + "#connect=")
+    page.axe("extensions")
+    key = api("POST", "keys", {"code": link.split("=")[1], "name": "<b>Chromium</b>"})["key"]
+    assert Client(page.base, key)("GET", "session")["version"]
+    page.keys(Keys.ESCAPE)
+    page.find("#open-settings").click()
+    until(lambda: "<b>Chromium</b>" in page.find("dialog").text, "listed as text")
+    button("Revoke").click()
+    until(lambda: "<b>Chromium</b>" not in page.find("dialog").text, "revoked")
+    assert Client(page.base, key)("GET", "session", ok=False) is None
