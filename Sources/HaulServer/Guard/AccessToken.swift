@@ -62,6 +62,9 @@ package struct AccessToken: Sendable {
         data.base64EncodedString().replacing("+", with: "-").replacing("/", with: "_").replacing("=", with: "")
     }
 
+    /// Returns the digest of a secret, for files that keep no secret.
+    static func digest(of secret: String) -> String { base64url(Data(SHA256.hash(data: Data(secret.utf8)))) }
+
     /// Compares digests, so that the time of the comparison reveals nothing about the token.
     package func isEqual(to other: String) -> Bool {
         SHA256.hash(data: Data(other.utf8)) == SHA256.hash(data: Data(text.utf8))

@@ -1,4 +1,3 @@
-internal import Crypto
 package import Foundation
 package import Logging
 
@@ -55,7 +54,7 @@ package actor ScopedKeys {
         }
         let secret = AccessToken.random()
         let key = Key(id: String(AccessToken.random().prefix(16)), name: name, addedAt: Date())
-        keys[Self.digest(secret)] = key
+        keys[AccessToken.digest(of: secret)] = key
         do { try save() } catch {
             logger.warning("Keys of extensions cannot be kept over a restart: \(path): \(error)")
         }
@@ -63,7 +62,7 @@ package actor ScopedKeys {
     }
 
     /// Returns the key of a secret; `nil` if there is none.
-    package func key(_ secret: String) -> Key? { keys[Self.digest(secret)] }
+    package func key(_ secret: String) -> Key? { keys[AccessToken.digest(of: secret)] }
 
     /// The keys, the newest last.
     var list: [Key] { keys.values.sorted { ($0.addedAt, $0.id) < ($1.addedAt, $1.id) } }
@@ -83,10 +82,6 @@ package actor ScopedKeys {
             )
         }
         return true
-    }
-
-    private static func digest(_ secret: String) -> String {
-        AccessToken.base64url(Data(SHA256.hash(data: Data(secret.utf8))))
     }
 
     private func save() throws { try SecretFile.replace(path, Array(JSONEncoder().encode(Saved(keys: keys)))) }

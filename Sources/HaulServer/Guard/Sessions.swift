@@ -1,4 +1,3 @@
-internal import Crypto
 internal import Foundation
 package import Logging
 
@@ -35,14 +34,14 @@ package actor Sessions {
     func make() -> String {
         let secret = AccessToken.random()
         if ends.count >= Self.limit, let oldest = ends.min(by: { $0.value < $1.value })?.key { ends[oldest] = nil }
-        ends[Self.digest(secret)] = Date() + Self.lifetime
+        ends[AccessToken.digest(of: secret)] = Date() + Self.lifetime
         save()
         return secret
     }
 
     /// Returns the session of a cookie; `nil` if the cookie is invalid or expired.
     package func session(_ secret: String) -> String? {
-        let digest = Self.digest(secret)
+        let digest = AccessToken.digest(of: secret)
         guard let end = ends[digest], end > Date() else { return nil }
         return digest
     }
@@ -64,10 +63,6 @@ package actor Sessions {
     package func detach(_ session: String, _ stream: Int) {
         streams[session]?[stream] = nil
         if streams[session]?.isEmpty == true { streams[session] = nil }
-    }
-
-    private static func digest(_ secret: String) -> String {
-        AccessToken.base64url(Data(SHA256.hash(data: Data(secret.utf8))))
     }
 
     private func save() {
