@@ -1,5 +1,5 @@
 // Listens to the browser: the menu, downloads, and the messages of the extension's own pages.
-import { add, browser, change, expired, fields, hostPattern, referrer, settings } from "./daemon.js";
+import { add, browser, change, DEFAULTS, expired, fields, hostPattern, referrer, settings } from "./daemon.js";
 import { awaitRenewal, take } from "./browser-downloads.js";
 
 const WEB = ["http://*/*", "https://*/*"];
@@ -49,7 +49,6 @@ browser.alarms.onAlarm.addListener(showExpired);
 browser.contextMenus.onClicked.addListener((info, tab) => {
     if (info.menuItemId === "page") return act(() => chooseLinks(tab));
     const url = info.menuItemId === "link" ? info.linkUrl : info.srcUrl;
-    // Browsers allow the question only before the first wait.
     const asked = askForCookies(url);
     return act(async () => {
         await asked;
@@ -57,18 +56,19 @@ browser.contextMenus.onClicked.addListener((info, tab) => {
     });
 });
 
-let knowsAsking = { asksForCookies: true };
-settings().then((found) => { knowsAsking = found; });
-browser.storage.onChanged.addListener(async () => { knowsAsking = await settings(); });
+let known;
+const learn = async () => { known = await settings(); };
+learn();
+browser.storage.onChanged.addListener(learn);
 
 /// Asks for the host of a link, once. The download begins whatever the answer.
 async function askForCookies(url) {
     const pattern = hostPattern(url);
-    if (!knowsAsking.asksForCookies || knowsAsking.refused?.includes(pattern)) return;
+    // Firefox allows the question only before the first wait, so one that has just started this script asks unseen.
+    const { asksForCookies, refused } = known ?? (browser.runtime.getBrowserInfo ? DEFAULTS : await settings());
+    if (!asksForCookies || refused.includes(pattern)) return;
     const isGranted = await browser.permissions.request({ origins: [pattern] }).catch(() => true);
-    if (isGranted) return;
-    const { refused } = await browser.storage.local.get({ refused: [] });
-    await change({ refused: [...refused, pattern] });
+    if (!isGranted) await change({ refused: [...(await settings()).refused, pattern] });
 }
 
 /// An item of an add request. `from` is the document with the link, `page` what the user opened.

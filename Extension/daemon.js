@@ -2,7 +2,8 @@
 export const browser = globalThis.browser ?? globalThis.chrome;
 
 /// What the options change, with its defaults. `key` is what a one-time code gave, or the daemon's token.
-const DEFAULTS = { address: "http://127.0.0.1:4285/", key: "", asksForCookies: true, takesOver: false, leastMegabytes: 20 };
+/// `refused` has the hosts whose cookies the user keeps.
+export const DEFAULTS = { address: "http://127.0.0.1:4285/", key: "", asksForCookies: true, refused: [], takesOver: false, leastMegabytes: 20 };
 
 export const settings = () => browser.storage.local.get(DEFAULTS);
 export const change = (values) => browser.storage.local.set(values);
