@@ -1,5 +1,5 @@
 """Chromium with the unpacked extension."""
-import base64, json, os, pathlib, shutil, tempfile, time, urllib.parse
+import base64, json, os, pathlib, shutil, tempfile, urllib.parse
 
 import devtools
 from rig import until
@@ -61,7 +61,7 @@ class Extension:
         self.d.execute_cdp_cmd("Emulation.setEmulatedMedia", {"features": [{"name": "prefers-color-scheme", "value": "light"}]})
         # chromedriver lists no tab that the extension opened for a page of its own.
         self.worker.run("chrome.tabs.query({url: chrome.runtime.getURL('*')}).then(tabs => chrome.tabs.remove(tabs.map(tab => tab.id)))")
-        self.worker.run("(async () => { await chrome.storage.local.clear(); await chrome.storage.session.clear(); await chrome.downloads.erase({}); await chrome.action.setBadgeText({text: ''}); await chrome.storage.local.set(%s); })()" % json.dumps(settings))
+        self.worker.run("(async () => { await chrome.storage.local.clear(); await chrome.storage.session.clear(); await chrome.downloads.erase({}); await chrome.storage.local.set(%s); })()" % json.dumps(settings))
 
     def set(self, **settings):
         self.worker.run("chrome.storage.local.set(%s)" % json.dumps(settings))
@@ -71,9 +71,6 @@ class Extension:
 
     def downloads_of_browser(self):
         return self.worker.run("chrome.downloads.search({})")
-
-    def badge(self):
-        return self.worker.run("chrome.action.getBadgeText({})")
 
     def page(self, site, body, title="A page", host="127.0.0.1"):
         """Opens a page with this markup."""
