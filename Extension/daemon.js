@@ -75,9 +75,10 @@ export async function fields(url, said, storeId) {
 
 /// Adds downloads; `items` are those of the API with the page that each came from. Returns the rows.
 ///
-/// Throws the first problem if none was added.
+/// They fail instead of starting over when a fresh link leads to another file. Throws the first problem if none was
+/// added.
 export async function add(items) {
-    const { items: answers } = await post(items);
+    const { items: answers } = await post(items.map((item) => ({ ...item, failsOnChange: true })));
     const rows = answers.flatMap(({ download }) => download ?? []);
     if (rows.length === 0) throw new DaemonError(answers[0].error.detail, answers[0].error.code);
     const { pages } = await browser.storage.local.get({ pages: {} });
@@ -91,13 +92,13 @@ export async function add(items) {
 
 const MOST_PAGES = 500;
 
-/// Daemons before the field `page` refuse it by name.
+/// Daemons that do not know the newer fields refuse them by name.
 async function post(items) {
     try {
         return await call("POST", "downloads", { items });
     } catch (error) {
         if (error.code !== "unknownField") throw error;
-        return call("POST", "downloads", { items: items.map(({ page, ...rest }) => rest) });
+        return call("POST", "downloads", { items: items.map(({ page, failsOnChange, ...rest }) => rest) });
     }
 }
 

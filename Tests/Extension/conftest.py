@@ -33,9 +33,14 @@ def api(daemon):
     return client
 
 
+class Server(ThreadingHTTPServer):
+    def handle_error(self, request, address):
+        """Prints nothing: clients cut connections, as the tests want them to."""
+
+
 @pytest.fixture(scope="session")
 def server():
-    server = ThreadingHTTPServer(("127.0.0.1", 0), Site)
+    server = Server(("127.0.0.1", 0), Site)
     server.daemon_threads = True
     threading.Thread(target=server.serve_forever, daemon=True).start()
     return server

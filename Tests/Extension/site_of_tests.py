@@ -31,10 +31,11 @@ class Site(Source):
             self.file(b"m" * 400_000) if known else self.send(200, b"<p>Sign in", {"Content-Type": "text/html"})
         elif url.path.startswith("/signed/"):
             self.signed(query)
+        elif url.path == "/film/one.ts":
+            # A packet of a transport stream that is to be skipped (ISO 13818-1, PID 0x1FFF).
+            self.file((b"\x47\x1f\xff\x10" + b"\xff" * 184) * 100)
         elif url.path == "/form":
             self.send(405, b"", {})
-        elif "attachment" in query:
-            self.file(b"a" * int(query["size"]))
         else:
             super().do_GET()
 

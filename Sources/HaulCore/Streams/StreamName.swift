@@ -9,12 +9,19 @@ package enum StreamName {
         "m3u8", "m3u", "mp4", "m4v", "m4a", "m4s", "mov", "mkv", "ts", "m2ts", "mp3", "aac", "ism", "isml", "smil",
     ]
 
-    /// Returns the name in the header, else the first name in `urls`, else `stream`, with the ending of the result.
+    /// Returns the name in the header, else the suggested name, else the first name in `urls`, else `stream`, with the
+    /// ending of the result.
     ///
     /// - Parameter ending: `mp4`, `ts`, `mkv`…, without a dot.
-    package static func choose(contentDisposition: String?, urls: [URL], ending: String) -> String {
+    package static func choose(
+        contentDisposition: String?,
+        suggested: String? = nil,
+        urls: [URL],
+        ending: String
+    ) -> String {
         let header = contentDisposition.flatMap(ContentDisposition.fileName).flatMap(FileName.safe).map(withoutEnding)
-        let stem = header ?? urls.lazy.compactMap(stem).first ?? "stream"
+        let title = suggested.flatMap(FileName.safeTitle).map(withoutEnding)
+        let stem = header ?? title ?? urls.lazy.compactMap(stem).first ?? "stream"
         return FileName.safe(stem + "." + ending) ?? "stream." + ending
     }
 

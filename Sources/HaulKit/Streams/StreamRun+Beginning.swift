@@ -67,6 +67,7 @@ extension StreamRun {
     ) -> ResponseHead {
         let name = StreamName.choose(
             contentDisposition: source.head.headers.first(name: "Content-Disposition"),
+            suggested: terms.suggestedName,
             urls: [source.head.requested, source.head.url],
             ending: film.container.ending
         )

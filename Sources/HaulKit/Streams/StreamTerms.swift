@@ -1,6 +1,8 @@
 /// What a request needs to make a film of a playlist.
 struct StreamTerms: Sendable {
     let options: DownloadRequest.Stream
+    /// The name that the user gave the film; `nil` if there is none.
+    let suggestedName: String?
     /// Reads the log that is there, from an offset; `nil` if there is none.
     let log: StreamLogReader.Read?
     let progress: StreamProgress

@@ -18,6 +18,8 @@ extension DownloadTask {
         let log = isLog ? part.map(Self.reader(of:)) : nil
         return StreamTerms(
             options: options,
+            // A numbered name is that of the playlist, which says less than the folder of a generic name.
+            suggestedName: record.request.isNameNumbered ? nil : record.request.suggestedName,
             log: log,
             progress: connections.beginFilm(isContinued: isLog),
             slots: slots,

@@ -92,6 +92,7 @@ struct ItemReader {
         let size = try item.optional("size", Int64.self)
         let stream = try AddOptions.stream(&item)
         let page = try Self.page(&item)
+        let failsOnChange = try item.optional("failsOnChange", Bool.self) ?? false
         try item.finish()
         guard size ?? 0 >= 0, bytesPerSecond ?? 0 >= 0 else {
             throw Problem(
@@ -118,6 +119,7 @@ struct ItemReader {
             request.size = size
             request.stream = stream ?? request.stream
             request.page = page
+            request.failsOnChange = failsOnChange
             request.bytesPerSecond = bytesPerSecond.flatMap { $0 > 0 ? $0 : nil }
             try refine(&request, checksum, mirrors)
             return .success(request)

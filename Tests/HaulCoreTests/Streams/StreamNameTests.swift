@@ -25,6 +25,16 @@ struct StreamNameTests {
         #expect(StreamName.choose(contentDisposition: "attachment", urls: [url], ending: "ts") == "talk.ts")
     }
 
+    @Test func prefersTheNameOfTheUserToThatOfTheURL() throws {
+        let url = try #require(URL(string: "https://h/talk/master.m3u8"))
+        func name(_ header: String?, _ suggested: String) -> String {
+            StreamName.choose(contentDisposition: header, suggested: suggested, urls: [url], ending: "mp4")
+        }
+        #expect(name(nil, "Waves 1.2 / Part 1.m3u8") == "Waves 1.2 _ Part 1.mp4")
+        #expect(name("attachment; filename=served.ts", "Waves") == "served.mp4")
+        #expect(name(nil, "") == "talk.mp4")
+    }
+
     @Test func keepsItsEndingWhenTheNameIsLong() throws {
         let url = try #require(URL(string: "https://h/\(String(repeating: "x", count: 300)).m3u8"))
         let name = StreamName.choose(contentDisposition: nil, urls: [url], ending: "mp4")
