@@ -1,5 +1,5 @@
 // Listens to the browser: the menu, downloads, and the messages of the extension's own pages.
-import { add, browser, change, DEFAULTS, expired, fields, hostPattern, referrer, settings } from "./daemon.js";
+import { add, browser, change, DEFAULTS, expired, fields, hostPattern, isPage, referrer, settings } from "./daemon.js";
 import { awaitRenewal, take } from "./browser-downloads.js";
 
 const WEB = ["http://*/*", "https://*/*"];
@@ -74,7 +74,7 @@ async function askForCookies(url) {
 /// An item of an add request. `from` is the document with the link, `page` what the user opened.
 async function item(link, from, page, storeId) {
     const headers = await fields(link.url, referrer(from, link.url), storeId);
-    return { ...link, headers, ...(/^https?:/.test(page ?? "") && { page: page.slice(0, 8192) }) };
+    return { ...link, headers, ...(isPage(page) && { page }) };
 }
 
 /// Shows the links of a page in a tab of their own.

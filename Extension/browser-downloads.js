@@ -1,11 +1,11 @@
 // Downloads that the browser begins: Haul takes them over, or takes their links for downloads whose links expired.
-import { add, browser, call, change, DaemonError, fields, settings } from "./daemon.js";
+import { add, browser, call, change, DaemonError, fields, isPage, settings } from "./daemon.js";
 
 const MINUTES_OF_A_RENEWAL = 30;
 
 /// Takes a download of the browser, if Haul is to have it. Returns whether it did: then the browser may end its own.
 ///
-/// Nothing is ended before Haul has it, so a daemon that is away, or that is refused by the server, costs nothing.
+/// Nothing is ended before Haul has it, so nothing is lost if the daemon is away or the server refuses it.
 export async function take(item) {
     if (!/^https?:/.test(item.url) || item.byExtensionId || item.incognito) return false;
     const { renewal } = await browser.storage.local.get("renewal");
@@ -20,7 +20,6 @@ export async function take(item) {
     return true;
 }
 
-const isPage = (url) => /^https?:/.test(url ?? "");
 const fileName = (item) => item.filename.split(/[/\\]/).pop();
 
 /// The link of the browser's download with the fields that Haul needs for the same file, or null. `bytes` is -1 if

@@ -73,6 +73,9 @@ export async function fields(url, said, storeId) {
 
 // MARK: Downloads
 
+/// Whether a URL can be the page of a download: the API takes 8 KiB.
+export const isPage = (url) => /^https?:/.test(url ?? "") && url.length <= 8192;
+
 /// Adds downloads; `items` are those of the API with the page that each came from. Returns the rows.
 ///
 /// They fail instead of starting over when a fresh link leads to another file. Throws the first problem if none was

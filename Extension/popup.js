@@ -94,7 +94,7 @@ function film({ url, probed }, tab) {
         el("div", {}, el("div", { class: "name", text: tab.title }), el("div", { class: "hint muted", text: hint })),
         button("Download", { class: "button", disabled: Boolean(probed.stream?.protection), onclick: async ({ currentTarget }) => {
             currentTarget.disabled = true;
-            await send({ do: "add", links: [{ url, name: tab.title.replaceAll(/[/\\]/g, "_").slice(0, 200) }], page: tab.url, storeId: tab.cookieStoreId });
+            await send({ do: "add", links: [{ url, name: tab.title.replaceAll(/[\p{Cc}\p{Zl}\p{Zp}/\\]/gu, "_").slice(0, 200) }], page: tab.url, storeId: tab.cookieStoreId });
             await refresh();
         } }),
     );
