@@ -44,7 +44,7 @@ extension PosixDisk {
             defer { SystemCalls.close(folder) }
             for part in parts {
                 place = FilePaths.join(place, part)
-                let next = try SystemCalls.openFolder(part, in: folder, making: making ? 0o755 : nil)
+                let next = try SystemCalls.openFolder(part, in: folder, making: making ? 0o777 : nil)
                 SystemCalls.close(folder)
                 folder = next
             }

@@ -1,6 +1,6 @@
 internal import Foundation
 
-/// The real file system.
+/// The real file system. New files and folders get the permissions that the umask leaves.
 struct PosixDisk: Disk {
     let bootID = SystemCalls.bootID()
     private let smallFileSync = SmallFileSync()
@@ -10,7 +10,7 @@ struct PosixDisk: Disk {
     init(makesFolders: Bool = true) { self.makesFolders = makesFolders }
 
     func create(_ path: String) throws(DiskError) -> any DiskFile {
-        try PosixFile(path, flags: O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW)
+        try PosixFile(path, flags: O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW, mode: 0o666)
     }
 
     func open(_ path: String) throws(DiskError) -> any DiskFile {
@@ -57,7 +57,7 @@ struct PosixDisk: Disk {
 
     func createFolder(_ path: String) throws(DiskError) {
         if !makesFolders, try status(path) == nil { throw DiskError(.notFound, call: "open", path: path) }
-        try createFolder(path, mode: 0o755)
+        try createFolder(path, mode: 0o777)
     }
 
     func createFolder(_ path: String, mode: mode_t) throws(DiskError) {
