@@ -1,4 +1,5 @@
 package import Foundation
+internal import HTTPTypes
 package import Logging
 
 /// The keys of connected browser extensions. A file of mode 0600 keeps the digest of each key, so that no file has a key.

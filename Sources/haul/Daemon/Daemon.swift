@@ -22,6 +22,7 @@ struct Daemon {
     }
 
     func run() async throws {
+        if let mask = settings.umask { umask(mode_t(mask)) }
         var server = settings.server
         let lock = try DaemonLock(folder: server.stateFolder)
         let logger = logger()

@@ -82,6 +82,9 @@ struct ServeOptions: ParsableArguments {
     @Option(help: ServeSetting.logFormat.argumentHelp)
     var logFormat: String?
 
+    @Option(help: ServeSetting.umask.argumentHelp)
+    var umask: String?
+
     @Option(help: ServeSetting.maxStreams.argumentHelp)
     var maxStreams: Int?
 

@@ -20,7 +20,7 @@ extension ServeSetting {
 
     private static let listeners: [ServeSetting] = [listen, socket]
     private static let limits: [ServeSetting] = [
-        root, allowHost, trustProxy, denyAddress, allowLinkLocal, jobs, maxStreams, logLevel, logFormat,
+        root, allowHost, trustProxy, denyAddress, allowLinkLocal, jobs, maxStreams, logLevel, logFormat, umask,
     ]
     private static let aria2: [ServeSetting] = [
         aria2RPC, aria2Secret, aria2SecretFile, aria2AllowOrigin, aria2NotifyAll,
@@ -180,6 +180,25 @@ extension ServeSetting {
                 throw Complaint("--log-format must be text or json, not \(text).", .usage)
             }
             settings.logFormat = format
+        }
+    )
+
+    static let umask: ServeSetting = .text(
+        "umask",
+        standard: { _ in "" },
+        change: .restart { $0.umask },
+        """
+        Permissions that new files and folders of downloads do not get, as an octal number: 002 lets the group write, 077 \
+        excludes everybody else (default: those that the process inherits).
+        """,
+        { $0.umask },
+        apply: { text, settings in
+            guard !text.isEmpty else { return }
+            // A mask with permissions of the owner would make the daemon's own files useless to it.
+            guard let mask = UInt32(text, radix: 8), mask <= 0o077 else {
+                throw Complaint("--umask must be an octal number from 000 to 077, such as 002, not \(text).", .usage)
+            }
+            settings.umask = mask
         }
     )
 

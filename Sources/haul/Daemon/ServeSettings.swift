@@ -26,6 +26,8 @@ struct ServeSettings {
     var hooks = HookValues()
     var logLevel = Logger.Level.info
     var logFormat = DaemonLog.Format.text
+    /// Permissions that new files and folders do not get; `nil` for those that the process inherits.
+    var umask: UInt32?
 
     private typealias Source = (name: String, reader: ConfigReader)
 

@@ -97,6 +97,29 @@ struct DaemonProcessTests {
         #expect(!FileManager.default.fileExists(atPath: rig.socket))
     }
 
+    @Test(arguments: [(mask: "002", file: 0o664, folder: 0o775), (mask: "077", file: 0o600, folder: 0o700)])
+    func theUmaskIsForFilesAndFoldersOfDownloads(_ mask: String, _ file: Int, _ folder: Int) async throws {
+        let content = TestContent(seed: 64, count: 3_000_000)
+        let server = try await TestServer.start { request in
+            FileResource(content: content, etag: "\"v1\"").reply(to: request)
+        }
+        let daemon = try await rig.start(["--umask", mask])
+        let added = try await rig.run(
+            "add",
+            "--watch",
+            "--directory",
+            rig.downloads + "/group",
+            server.url("/file.bin")
+        )
+        #expect(added.status == 0, "\(added.errors)")
+        #expect(try rig.haul.folder.permissions(of: "Downloads/group/file.bin") == file)
+        #expect(try rig.haul.folder.permissions(of: "Downloads/group") == folder)
+        #expect(try rig.haul.state.permissions(of: "daemon/token") == 0o600)
+        #expect(try rig.haul.state.permissions(of: "daemon.sqlite") == 0o600)
+        await rig.stop(daemon)
+        await server.stop()
+    }
+
     @Test func itEndsInOrderInTheMiddleOfADownloadAndGoesOnLater() async throws {
         let content = TestContent(seed: 62, count: 4_000_000)
         let hold = BodyHold(after: 1_000_000)
