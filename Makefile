@@ -20,7 +20,7 @@ AXE := .build/axe
 PYTEST = HAUL_PAGE_AXE=$(AXE) SE_OFFLINE=true /usr/bin/python3 -B -m pytest -q -p no:cacheprovider
 PAGE_TESTS = $(PYTEST) Tests/Page
 
-.PHONY: help get serve fleet fleet-database fleet-requirements test test-fast test-page test-extension docs install install-fleet uninstall deb format lint check bench acceptance build requirements test-requirements page-requirements bench-requirements acceptance-requirements deb-requirements clean
+.PHONY: help get serve fleet fleet-database fleet-requirements test test-fast test-page test-extension docs install install-fleet uninstall deb image format lint check bench acceptance build requirements test-requirements page-requirements bench-requirements acceptance-requirements deb-requirements image-requirements clean
 
 help:
 	@echo "make get URL=…   install what is missing, build, download (ARGS=… for more arguments)"
@@ -34,6 +34,7 @@ help:
 	@echo "make install     the command, its manual page and completions into PREFIX ($(PREFIX))"
 	@echo "make install-fleet   haul-fleet, its manual page and completions, in the same way"
 	@echo "make deb         a Debian package in .build"
+	@echo "make image       a container image in .build, for docker load and podman load"
 	@echo "make bench       measure against curl, aria2c and wget"
 	@echo "make acceptance  run the built programs through kills, damage, aria2's clients and hostile requests (ARGS='kills aria2/shapes' or ARGS=--full)"
 	@echo "make docs        render the documentation of the library"
@@ -112,6 +113,10 @@ uninstall:
 deb: build deb-requirements
 	@Packaging/build-deb $(BINARY) .build
 
+# Of the binary, the C library and certificate authorities: docs/container.md.
+image: build image-requirements
+	@Packaging/build-image $(BINARY) .build
+
 format:
 	swift format --in-place --recursive --configuration .swift-format $(SOURCES)
 
@@ -156,11 +161,14 @@ bench-requirements:
 	@Scripts/require nginx-light openssl curl aria2 wget wget2 python3 python3-pip axel ffmpeg
 
 # The Python packages of other programs are installed below .build by the programs that run them.
-acceptance-requirements:
-	@Scripts/require nginx-light openssl aria2 tmux postgresql python3 python3-pip
+acceptance-requirements: image-requirements
+	@Scripts/require nginx-light openssl aria2 tmux postgresql python3 python3-pip crun iproute2
 
 deb-requirements:
 	@Scripts/require dpkg-dev xz-utils
+
+image-requirements:
+	@Scripts/require buildah binutils ca-certificates
 
 clean:
 	swift package clean
