@@ -366,6 +366,7 @@ export const de = {
     "error.invalidMetalink": "Das Metalink-Dokument ist nicht lesbar.",
     "error.invalidChecksum": "Die Prüfsumme ist unverständlich.",
     "error.invalidHeader": "Ein Anfrage-Header ist ungültig.",
+    "error.invalidTimetable": "Der Zeitplan kann nicht gelesen werden.",
     "error.invalidDestination": "Dieser Dateiname ist nicht verwendbar.",
     "error.nameNotResolved": "Die Adresse des Servers wurde nicht gefunden.",
     "error.connectionFailed": "Der Server ist nicht erreichbar.",

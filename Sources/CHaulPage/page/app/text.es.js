@@ -366,6 +366,7 @@ export const es = {
     "error.invalidMetalink": "El documento Metalink no se puede leer.",
     "error.invalidChecksum": "La suma de comprobación no se entiende.",
     "error.invalidHeader": "Una cabecera de la petición no es válida.",
+    "error.invalidTimetable": "No se puede leer el horario.",
     "error.invalidDestination": "Este nombre de archivo no se puede usar.",
     "error.nameNotResolved": "No se encuentra la dirección del servidor.",
     "error.connectionFailed": "No se puede conectar con el servidor.",

@@ -367,6 +367,7 @@ export const fr = {
     "error.invalidMetalink": "Le document Metalink est illisible.",
     "error.invalidChecksum": "La somme de contrôle est incompréhensible.",
     "error.invalidHeader": "Un en-tête de requête n’est pas valide.",
+    "error.invalidTimetable": "L’horaire ne peut pas être lu.",
     "error.invalidDestination": "Ce nom de fichier n’est pas utilisable.",
     "error.nameNotResolved": "L’adresse du serveur est introuvable.",
     "error.connectionFailed": "Impossible de se connecter au serveur.",

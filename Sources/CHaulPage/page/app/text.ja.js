@@ -364,6 +364,7 @@ export const ja = {
     "error.invalidMetalink": "Metalink 文書を読み取れません。",
     "error.invalidChecksum": "チェックサムを解釈できません。",
     "error.invalidHeader": "リクエストヘッダーが正しくありません。",
+    "error.invalidTimetable": "時間割を読み取れません。",
     "error.invalidDestination": "このファイル名は使えません。",
     "error.nameNotResolved": "サーバーのアドレスが見つかりません。",
     "error.connectionFailed": "サーバーに接続できません。",
