@@ -31,7 +31,8 @@ struct DownloadTable {
     static func size(_ row: DownloadRow) -> String {
         guard row.state != .completed else { return Format.bytes(row.totalBytes ?? row.receivedBytes) }
         guard let total = row.totalBytes else { return row.receivedBytes > 0 ? Format.bytes(row.receivedBytes) : "" }
-        return "\(percent(row) ?? 0)% of \(Format.bytes(total))"
+        // The length of a film is an estimate.
+        return "\(percent(row) ?? 0)% of \(row.stream == nil ? "" : "~")\(Format.bytes(total))"
     }
 
     static func percent(_ row: DownloadRow) -> Int? {

@@ -49,7 +49,14 @@ struct Show: AsyncParsableCommand {
         for mirror in details.mirrors { add("Mirror", mirror) }
         add("Path", row.path ?? row.folder)
         add("State", row.holdReason.map { "\(row.state.rawValue): \($0.rawValue)" } ?? row.state.rawValue)
-        add("Size", row.totalBytes.map { "\(Format.bytes(row.receivedBytes, of: $0)) (\($0) bytes)" })
+        let isEstimate = row.stream != nil
+        add(
+            "Size",
+            row.totalBytes.map {
+                Format.bytes(row.receivedBytes, of: $0, isEstimate: isEstimate)
+                    + (isEstimate ? " (estimate)" : " (\($0) bytes)")
+            }
+        )
         if row.totalBytes == nil { add("Received", Format.bytes(row.receivedBytes)) }
         add("Speed", DownloadTable.speed(row))
         add("Time left", row.secondsLeft.map { Format.time(.seconds($0)) })

@@ -83,6 +83,7 @@ struct WatchView {
                 row.totalBytes.map { $0 == 0 ? 0 : max(0, min(1, Double(row.receivedBytes) / Double($0))) },
                 received: row.receivedBytes,
                 total: row.totalBytes,
+                isEstimate: row.stream != nil,
                 speed: Double(row.bytesPerSecond),
                 left: row.secondsLeft.map { .seconds($0) },
                 columns: width
