@@ -20,6 +20,12 @@ package enum MediaError: Error, Sendable, Hashable {
     case timeGoesBack(track: UInt32)
     /// A rendition has no fragment at all.
     case noFragments(rendition: Int)
+    /// A transport stream has a byte other than 0x47 where a packet begins.
+    case lostSync(packet: Int64)
+    /// A transport stream ends inside a packet.
+    case partialPacket
+    /// A transport stream has no program table, so that nothing can play it.
+    case noProgram
 
     /// One sentence that says what is wrong.
     package var sentence: String {
@@ -34,6 +40,9 @@ package enum MediaError: Error, Sendable, Hashable {
         case .changedInitSection: "The stream changes its format on the way, which takes ffmpeg to put together."
         case .timeGoesBack(let track): "The time of track \(track) goes back, which takes ffmpeg to put together."
         case .noFragments(let rendition): "Rendition \(rendition + 1) of the stream has no samples."
+        case .lostSync(let packet): "The transport stream has no packet where packet \(packet) has to begin."
+        case .partialPacket: "The transport stream ends inside a packet."
+        case .noProgram: "The transport stream has no program table (PAT and PMT)."
         }
     }
 }
