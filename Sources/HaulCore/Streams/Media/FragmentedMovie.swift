@@ -103,6 +103,17 @@ extension FragmentedMovie {
             self.defaults = own
         }
 
+        /// The first description of samples; `nil` if there is none.
+        var sampleEntry: Box? {
+            // The initializer has read the same boxes.
+            guard let media = try? boxes.first("mdia").map({ try Box.all(in: $0.content) }),
+                let information = try? media.first("minf").map({ try Box.all(in: $0.content) }),
+                let table = try? information.first("stbl").map({ try Box.all(in: $0.content) }),
+                let descriptions = table.first("stsd")
+            else { return nil }
+            return try? Box.all(in: descriptions.content.dropFirst(8), limit: 256).first
+        }
+
         /// Refuses encrypted samples, and samples outside of fragments: the init section has no data for them.
         private static func check(sampleTable minf: Box) throws(MediaError) {
             let table = try Box.all(in: try Box.all(in: minf.content).required("stbl", in: "minf").content)

@@ -7,6 +7,8 @@ struct ProgramTables: Sendable {
     private static let maximumSection = 1024
 
     private(set) var streams: [UInt16: TransportStream.Stream] = [:]
+    /// Packet numbers of the streams, in the order of the tables.
+    private(set) var order: [UInt16] = []
     private var maps: Set<UInt16> = []
     /// Sections that are not whole yet, by packet number.
     private var sections: [UInt16: [UInt8]] = [:]
@@ -74,6 +76,7 @@ struct ProgramTables: Sendable {
             guard end <= body.count else { return }
             if streams[number] != nil || streams.count < Self.maximumStreams {
                 let kind = Self.kind(of: type, descriptors: body[(at + 5)..<end])
+                if streams[number] == nil { order.append(number) }
                 streams[number] = TransportStream.Stream(packetID: number, type: type, kind: kind)
             }
             at = end

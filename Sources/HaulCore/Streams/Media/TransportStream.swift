@@ -17,6 +17,10 @@ package struct TransportStream: Sendable {
         package let kind: Kind
         /// First and last presentation time in ticks of 90,000 a second, counted on where the 33 bits start over.
         package internal(set) var times: ClosedRange<Int64>?
+        /// Number of packets with a presentation time.
+        package internal(set) var timedPackets = 0
+        /// First bytes of the first of these packets, behind its head.
+        package internal(set) var front: [UInt8] = []
         /// Whether the segment has data of the stream.
         package internal(set) var hasData = false
     }
@@ -41,8 +45,15 @@ package struct TransportStream: Sendable {
             var stream = entry
             stream.hasData = times[stream.packetID] != nil
             stream.times = times[stream.packetID]?.range
+            stream.timedPackets = times[stream.packetID]?.count ?? 0
+            stream.front = times[stream.packetID]?.front ?? []
             return stream
         }.sorted { $0.packetID < $1.packetID }
+    }
+
+    /// The streams in the order in which the tables name them.
+    package var streamsOfTables: [Stream] {
+        tables.order.compactMap { number in streams.first { $0.packetID == number } }
     }
 
     /// Whether the tables name a sound stream and the segment has data of one.
@@ -137,9 +148,11 @@ package struct TransportStream: Sendable {
     }
 }
 
-/// The first and last presentation time of a stream.
+/// The first and last presentation time of a stream, and their number.
 private struct PresentationTimes: Sendable {
     private(set) var range: ClosedRange<Int64>?
+    private(set) var count = 0
+    private(set) var front: [UInt8] = []
     private var last: Int64 = 0
 
     /// Reads the time of a PES packet that has one (§2.4.3.7).
@@ -150,6 +163,8 @@ private struct PresentationTimes: Sendable {
         let middle = (Int64(head[10]) << 7 | Int64(head[11] >> 1)) << 15
         let low = Int64(head[12]) << 7 | Int64(head[13] >> 1)
         let raw = high | middle | low
+        count += 1
+        if count == 1 { front = Array(payload.dropFirst(9 + Int(head[8])).prefix(4)) }
         guard let range else {
             last = raw
             self.range = raw...raw
