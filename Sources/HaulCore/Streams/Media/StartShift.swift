@@ -1,10 +1,9 @@
 /// The time that is taken from all tracks of a film that begins late, such as one cut from a live stream.
 ///
-/// A film that begins within the first second keeps its times. Players show the time from 0 to the end as the duration,
-/// with nothing to see before the first sample. The same time is taken from all tracks, so that sound and picture stay
-/// together. The time is rounded down to one that all clocks can express, so that no timestamp is rounded: less than
-/// one unit stays at the start (10 ms with clocks of 1,000, 44,100 and 90,000 ticks). A start that stands in an edit
-/// list as an empty edit is taken from there.
+/// Players show the time from 0 to the end as the duration, with nothing to see before the first sample. The same time is
+/// taken from all tracks, so that sound and picture stay together. The time is rounded down to one that all clocks can
+/// express, so that no timestamp is rounded: less than one unit stays at the start (10 ms with clocks of 1,000, 44,100
+/// and 90,000 ticks). A start that stands in an edit list as an empty edit is taken from there.
 struct StartShift: Sendable, Hashable {
     /// The start of one track.
     struct Start: Sendable {
@@ -30,13 +29,12 @@ struct StartShift: Sendable, Hashable {
     init(_ starts: [Start], movieTimescale: UInt32) {
         let unit = starts.reduce(movieTimescale) { $0.commonDivisor($1.timescale) }
         let inEdits = starts.map { MediaTime(ticks: $0.empty, scale: movieTimescale).ticks(of: unit) }
-        let first =
+        let common =
             zip(starts, inEdits).compactMap { start, empty -> Int64? in
                 guard let time = start.decodeTime else { return nil }
                 let shown = MediaTime(ticks: max(0, time.addingClamped(-start.mediaTime)), scale: start.timescale)
                 return empty.addingClamped(shown.ticks(of: unit))
             }.min() ?? 0
-        let common = first < Int64(unit) ? 0 : first
         cuts = zip(starts, inEdits).map { start, empty in
             let ofEdit = min(common, empty)
             return Cut(

@@ -24,8 +24,8 @@ struct FilmStartTests {
         #expect(try film([(picture, 20_050), (sound, 201)]).samples.map(\.time) == [50, 1])
     }
 
-    @Test func keepsAStartWithinTheFirstSecond() throws {
-        #expect(try film([(.picture, 900), (.sound, 480)]).samples.map(\.time) == [900, 480])
+    @Test func takesAStartWithinTheFirstSecond() throws {
+        #expect(try film([(.picture, 900), (.sound, 480)]).samples.map(\.time) == [0, 30])
     }
 
     @Test func takesTheTimeFromAnEmptyEdit() throws {
@@ -51,7 +51,7 @@ struct FilmStartTests {
         let sound = TestMovie(timescale: 1000, tracks: [TestMovie.Track(edits: [(50, -1), (0, 0)])])
         let film = try film([(picture, 0), (sound, 0)])
         #expect(film.movie.timescale == 3000)
-        #expect(film.movie.tracks.map { $0.edits.map(\.duration) } == [[300, 0], [150, 0]])
+        #expect(film.movie.tracks.map { $0.edits.map(\.duration) } == [[150, 0], [0]])
     }
 
     @Test func comparesTimesOfDifferentClocksExactly() {

@@ -107,7 +107,7 @@ struct MovieMergeTests {
 
     @Test func takesFragmentsWithoutATimeAsGoingOn() throws {
         let segments = [TestFragment(at: 50, [[1]]).bytes, TestFragment(at: nil, [[2]]).bytes]
-        #expect(try TestFilm([rendition(.picture)], [segments]).samples.map(\.time) == [50, 150])
+        #expect(try TestFilm([rendition(.picture)], [segments]).samples.map(\.time) == [0, 100])
     }
 
     @Test func refusesATimeThatGoesBack() throws {
