@@ -35,7 +35,9 @@ enum FFmpeg {
                 "ffmpeg cannot read a file in a folder whose name has a line break."
             )
         }
-        let lists = try Lists(assembly)
+        let lists = try await services.runBlocking { () throws(DownloadError) in
+            try Lists(assembly, assembly.timeline())
+        }
         let work = Task.detached {
             try await ProgramOutput.of(
                 program,
@@ -57,7 +59,7 @@ enum FFmpeg {
         }
         withExtendedLifetime(lists) {}
         if flag.isSet { return false }
-        guard output.status == 0 else {
+        guard output.status == 0, !lists.areNamed(in: output.complaint) else {
             throw DownloadError(
                 .invalidStream,
                 "ffmpeg could not put this film together. What was received is kept.",
@@ -74,16 +76,18 @@ enum FFmpeg {
         for (index, track) in assembly.tracks.enumerated() {
             arguments += ["-protocol_whitelist", "file,subfile,concatf,fd,pipe"] + lists.input(of: index)
             switch track.description.role {
-            case .main: maps += ["-map", hasSeparateSound ? "\(index):v" : "\(index)"]
+            // Metadata and the like have no place in most containers.
+            case .main: maps += ["-map", "\(index):v?"] + (hasSeparateSound ? [] : ["-map", "\(index):a?"])
             case .audio: maps += ["-map", "\(index):a"]
             case .subtitles: maps += ["-map", "\(index):s"]
             }
         }
-        arguments += maps + ["-c", "copy", "-copyts", "-avoid_negative_ts", "make_zero"]
+        // The times of the lists are those of the film. Pictures that are decoded before 0 are shown at 0.
+        arguments += maps + ["-c", "copy", "-copyts"]
         for (kind, role) in [("a", StreamFilm.Track.Role.audio), ("s", .subtitles)] {
             for (number, track) in assembly.tracks.filter({ $0.description.role == role }).enumerated() {
                 guard let language = track.description.language else { continue }
-                arguments += ["-metadata:s:\(kind):\(number)", "language=\(language)"]
+                arguments += ["-metadata:s:\(kind):\(number)", "language=\(LanguageCode.letters(language))"]
             }
         }
         let format =
@@ -97,12 +101,13 @@ enum FFmpeg {
         return arguments + ["-f", format, path]
     }
 
-    /// Lists of the log's ranges, which ffmpeg reads as if each part were a file. They have no name on the disk.
+    /// Lists of the log's ranges, which ffmpeg reads as if each part were a file, with the times of the parts in the film.
+    /// They have no name on the disk.
     private final class Lists: Sendable {
         private let inputs: [[String]]
         private let files: [FileHandle]
 
-        init(_ assembly: StreamAssembly) throws(DownloadError) {
+        init(_ assembly: StreamAssembly, _ timeline: StreamTimeline) throws(DownloadError) {
             var (inputs, files) = ([[String]](), [FileHandle]())
             func list(_ text: String) throws(DownloadError) -> String {
                 do {
@@ -111,14 +116,14 @@ enum FFmpeg {
                     let handle = try FileHandle(forReadingFrom: url)
                     try FileManager.default.removeItem(at: url)
                     files.append(handle)
-                    return "/proc/\(ProcessInfo.processInfo.processIdentifier)/fd/\(handle.fileDescriptor)"
+                    return Self.folder + "\(handle.fileDescriptor)"
                 } catch {
                     throw DownloadError(.diskFailed, "A list for ffmpeg could not be written.", cause: "\(error)")
                 }
             }
-            for track in assembly.tracks {
+            for (track, begins) in zip(assembly.tracks, timeline.begins) {
                 if track.description.role == .subtitles {
-                    inputs.append(["-f", "webvtt", "-i", try list(try WebVTT.text(track, of: assembly))])
+                    inputs.append(["-f", "webvtt", "-i", try list(try WebVTT.text(track, of: assembly, on: timeline))])
                     continue
                 }
                 let parts = try track.parts.map { part throws(DownloadError) in
@@ -129,16 +134,29 @@ enum FFmpeg {
                             }.joined()
                         ))
                 }
-                if parts.count == 1 {
-                    inputs.append(["-i", parts[0]])
-                } else {
-                    let entries = parts.map { "file '\($0)'\n" }.joined()
-                    inputs.append(["-f", "concat", "-safe", "0", "-i", try list("ffconcat version 1.0\n" + entries)])
+                // ffmpeg lets each part begin where the one before it ended, the first at 0.
+                var entries = "ffconcat version 1.0\n"
+                for (number, part) in parts.enumerated() {
+                    entries += "file '\(part)'\n"
+                    guard number + 1 < parts.count else { continue }
+                    entries += "duration \(Self.text(max(0, begins[number + 1] - begins[number])))\n"
                 }
+                inputs.append([
+                    "-itsoffset", Self.text(begins.first ?? 0), "-f", "concat", "-safe", "0", "-i", try list(entries),
+                ])
             }
             self.inputs = inputs
             self.files = files
         }
+
+        private static func text(_ seconds: Double) -> String { String(format: "%.6f", seconds) }
+
+        /// Whether ffmpeg complains of an input that it could not read to its end. It ends with status 0 all the same.
+        func areNamed(in complaint: String) -> Bool {
+            complaint.contains(Self.folder) || complaint.contains("Error during demuxing")
+        }
+
+        private static let folder = "/proc/\(ProcessInfo.processInfo.processIdentifier)/fd/"
 
         func input(of track: Int) -> [String] { inputs[track] }
     }

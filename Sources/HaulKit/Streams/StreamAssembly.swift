@@ -10,6 +10,8 @@ struct StreamAssembly: Sendable {
         let section: Range<Int64>?
         /// Ranges of the log: one element a segment.
         var segments: [[Range<Int64>]] = []
+        /// Duration in seconds, from the playlist.
+        var seconds = 0.0
 
         /// All ranges, those of the initialization section first.
         var ranges: [Range<Int64>] { (section.map { [$0] } ?? []) + segments.flatMap(\.self) }
@@ -56,6 +58,7 @@ struct StreamAssembly: Sendable {
                     track.parts.append(Part(discontinuity: segment.end.discontinuity, section: section))
                 }
                 track.parts[track.parts.count - 1].segments.append(segment.ranges)
+                track.parts[track.parts.count - 1].seconds += segment.end.seconds
                 track.seconds += segment.end.seconds
                 length += segment.end.length
             }
@@ -77,6 +80,9 @@ struct StreamAssembly: Sendable {
             ? gaps.prefix(Self.mostGaps) + ["\(gaps.count - Self.mostGaps) more"] : gaps
     }
 
+    /// Whether ffmpeg puts the film together. A live stream may get seams after its container was chosen.
+    private var needsProgram: Bool { film.container.isByProgram || tracks.contains { $0.parts.count > 1 } }
+
     /// Writes and syncs the film.
     ///
     /// - Parameters:
@@ -90,22 +96,13 @@ struct StreamAssembly: Sendable {
         isolation: isolated (any Actor)? = #isolation
     ) async throws(DownloadError) -> (any DiskFile)? {
         let disk = services.disk
-        if film.container.isByProgram {
+        if needsProgram {
             guard try await FFmpeg.write(self, to: path, services, unless: flag) else { return nil }
-            let (file, written) = try await services.onDisk { () throws(DiskError) in
+            return try await services.onDisk { () throws(DiskError) in
                 let file = try disk.open(path)
                 try file.sync()
-                return (file, try file.size())
+                return file
             }
-            // Another container takes less than the packets of a transport stream, but never half as much. ffmpeg also
-            // ends with status 0 after some errors of reading.
-            guard written >= length / 2 else {
-                throw DownloadError(
-                    .invalidStream,
-                    "ffmpeg put only a part of this film together. What was received is kept."
-                )
-            }
-            return file
         }
         return try await services.runBlocking { () throws(DownloadError) in
             let file = try write(to: path, on: disk, unless: flag)
@@ -194,7 +191,7 @@ struct StreamAssembly: Sendable {
 
 extension [Range<Int64>] {
     /// Returns the ranges of the log that hold a range of the segment which these ranges are, one behind another.
-    fileprivate func parts(_ wanted: Range<Int64>) -> [Range<Int64>] {
+    func parts(_ wanted: Range<Int64>) -> [Range<Int64>] {
         var (parts, start) = ([Range<Int64>](), Int64(0))
         for range in self {
             let lower = Swift.max(wanted.lowerBound - start, 0)

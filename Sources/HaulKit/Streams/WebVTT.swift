@@ -3,17 +3,22 @@ internal import Foundation
 /// Joins the WebVTT segments of a subtitles track to one text.
 enum WebVTT {
     /// Returns the cues of all segments, each once, with the times of the film.
-    static func text(_ track: StreamAssembly.Track, of assembly: StreamAssembly) throws(DownloadError) -> String {
+    static func text(
+        _ track: StreamAssembly.Track,
+        of assembly: StreamAssembly,
+        on timeline: StreamTimeline
+    ) throws(DownloadError) -> String {
         var seen: Set<String> = []
         var text = "WEBVTT\n\n"
-        for ranges in track.parts.flatMap(\.segments) {
+        for (number, ranges) in track.parts.flatMap({ part in part.segments.map { (part.discontinuity, $0) } }) {
             var bytes: [UInt8] = []
             do throws(DiskError) {
                 for range in ranges {
                     bytes += try assembly.part.file.read(at: range.lowerBound, count: min(Int(range.count), mostBytes))
                 }
             } catch { throw DownloadError(error) }
-            for cue in cues(String(decoding: bytes, as: UTF8.self)) where seen.insert(cue).inserted {
+            let cues = cues(String(decoding: bytes, as: UTF8.self)) { timeline.film($0, in: number) }
+            for cue in cues where seen.insert(cue).inserted {
                 text += cue + "\n\n"
             }
         }
@@ -23,7 +28,9 @@ enum WebVTT {
     private static let mostBytes = 16 << 20
 
     /// Returns the cues of a segment: its blocks with a line of times. A cue that spans segments is in each of them.
-    private static func cues(_ text: String) -> [String] {
+    ///
+    /// - Parameter film: returns the film's seconds for a time of the segment's clock.
+    private static func cues(_ text: String, film: (Double) -> Double) -> [String] {
         let lines = text.replacingOccurrences(of: "\r\n", with: "\n").replacingOccurrences(of: "\r", with: "\n")
         let shift = shift(lines)
         return lines.components(separatedBy: "\n\n").compactMap { block in
@@ -36,7 +43,8 @@ enum WebVTT {
             )
             guard let first = rest.first, let end = seconds(first) else { return nil }
             let settings = rest.count > 1 ? " " + rest[1] : ""
-            block[index] = "\(time(start + shift)) --> \(time(end + shift))\(settings)"
+            let begin = film(start + shift)
+            block[index] = "\(time(begin)) --> \(time(begin + end - start))\(settings)"
             return block[index...].joined(separator: "\n")
         }
     }

@@ -1,12 +1,14 @@
 /// The language of a track in `mdhd`: three letters of ISO 639-2/T in 15 bits (ISO/IEC 14496-12 §8.4.2).
-enum LanguageCode {
-    /// Code of a BCP 47 tag such as `de`, `pt-BR` or `deu`. `und` for a tag that has none.
-    static func packed(_ tag: String) -> UInt16 {
+package enum LanguageCode {
+    /// Three letters for a BCP 47 tag such as `de`, `pt-BR` or `deu`; `und` for a tag that has none.
+    package static func letters(_ tag: String) -> String {
         let primary = tag.prefix { $0 != "-" && $0 != "_" }.lowercased()
         let letters = primary.utf8.count == 3 ? primary : threeLetters[primary] ?? "und"
-        guard letters.utf8.allSatisfy({ (0x61...0x7a).contains($0) }) else { return packed("und") }
-        return letters.utf8.reduce(0) { $0 << 5 | UInt16($1 - 0x60) }
+        return letters.utf8.allSatisfy { (0x61...0x7a).contains($0) } ? letters : "und"
     }
+
+    /// The letters of a tag in 15 bits.
+    static func packed(_ tag: String) -> UInt16 { letters(tag).utf8.reduce(0) { $0 << 5 | UInt16($1 - 0x60) } }
 
     private static let threeLetters: [String: String] = {
         let words = table.split(separator: " ")
