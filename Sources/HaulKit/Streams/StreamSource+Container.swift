@@ -1,7 +1,11 @@
 /// Chooses the container of a film.
 extension StreamSource {
-    /// Whether the segments are fragments of MP4.
-    private var isFragmented: Bool { tracks.first?.playlist.segments.contains { $0.map != nil } == true }
+    /// Whether the segments of pictures and sound are fragments of MP4.
+    private var isFragmented: Bool {
+        tracks.allSatisfy { track in
+            track.description.role == .subtitles || track.playlist.segments.contains { $0.map != nil }
+        }
+    }
 
     /// Whether a track goes on with other parameters somewhere.
     private var hasSeams: Bool {
@@ -19,6 +23,15 @@ extension StreamSource {
     func container(_ options: DownloadRequest.Stream, ffmpeg: String?) throws(SegmentFailure) -> StreamFilm.Container {
         let isPlain = tracks.count == 1 && !hasSeams
         let wanted = options.container
+        guard wanted != .transportStream || !hasSubtitles else {
+            throw SegmentFailure(
+                DownloadError(
+                    .invalidStream,
+                    "An MPEG transport stream (ts) takes no subtitles. Choose mp4 or mkv, or leave the subtitles out."
+                ),
+                isWorthRetrying: false
+            )
+        }
         // Whether Haul puts the file together itself.
         let isOwn =
             switch wanted {
