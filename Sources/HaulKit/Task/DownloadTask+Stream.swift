@@ -175,7 +175,7 @@ extension DownloadTask {
         record.part = status
         do throws(DownloadError) {
             try await services.store.commit(record, persisted, durably: true)
-            try await replaceLog(at: part.path, with: status)
+            try await replaceLog(part.file, at: part.path, with: status)
         } catch {
             if try await !stands(status, at: part.path) {
                 // The log is in its place, so the record names it again.
@@ -213,21 +213,29 @@ extension DownloadTask {
     /// Puts a film that the record names in the place of its log, unless it is there.
     func finishSwap(isolation: isolated (any Actor)? = #isolation) async throws(DownloadError) {
         guard record.resource?.stream == .film, let path = record.partPath, let part = record.part else { return }
-        try await replaceLog(at: path, with: part)
+        try await replaceLog(nil, at: path, with: part)
     }
 
     private func replaceLog(
         at path: String,
         with status: FileStatus,
+    /// Renames the film to the path of the log.
+    ///
+    /// - Parameter log: the open log; `nil` after a crash, when its identity is not known any more.
+    /// - Throws: ``DownloadError`` if another file is at the path of the log.
         isolation: isolated (any Actor)? = #isolation
+        _ log: (any DiskFile)?,
     ) async throws(DownloadError) {
-        let disk = services.disk
+        let (disk, placement) = (services.disk, services.placement)
         try await services.onDisk { () throws(DiskError) in
             let film = Self.filmPath(path)
             guard let found = try disk.status(film), status.isSameFile(as: found) else { return }
             try disk.rename(film, to: path, replacing: true)
             try disk.syncFolder(FilePaths.folder(of: path))
         }
+            if let log, try !placement.stands(log, at: path) {
+                throw DiskError(.replaced, call: "lstat", path: path)
+            }
     }
 
     /// Removes a film that was not finished.
