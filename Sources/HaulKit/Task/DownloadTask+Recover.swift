@@ -14,6 +14,7 @@ extension DownloadTask {
             try await adopt()
             if let ending = try await taken() { return ending }
             let (file, stored) = try await reopenLatest()
+            try await discardFilm(of: stored?.record)
             // While this process waited for the partial file, another one may have been killed right after the rename.
             if file == nil, stored?.record.status == .publishing, let ending = try await published() { return ending }
             if let record = stored?.record, record.status == .completed, let path = record.finalPath,

@@ -38,7 +38,7 @@ extension DownloadTask {
                 var held = part?.file
                 // The file is deleted only if no other process has it and it is still the same file.
                 if held == nil { held = try await reopenPart(path) }
-                if held != nil { try await discardFilm() }
+                if held != nil { try await discardFilm(of: record) }
                 if let held, record.isRepair, record.damagedFile == nil, let name = record.finalPath {
                     // The file belonged to the user before the download.
                     try await giveBack(held, as: name)

@@ -123,7 +123,10 @@ extension DownloadTask {
     {
         let disk = services.disk
         try await services.onDisk { () throws(DiskError) in
-            if try disk.status(target) != nil { try disk.remove(target) }
+            guard try disk.status(target) != nil else { return }
+            try disk.remove(target)
+            // The record may forget that the path is this download's own, and a power cut must not bring the film back.
+            try disk.syncFolder(FilePaths.folder(of: target))
         }
     }
 
@@ -216,31 +219,35 @@ extension DownloadTask {
         try await replaceLog(nil, at: path, with: part)
     }
 
-    private func replaceLog(
-        at path: String,
-        with status: FileStatus,
     /// Renames the film to the path of the log.
     ///
     /// - Parameter log: the open log; `nil` after a crash, when its identity is not known any more.
     /// - Throws: ``DownloadError`` if another file is at the path of the log.
-        isolation: isolated (any Actor)? = #isolation
+    private func replaceLog(
         _ log: (any DiskFile)?,
+        at path: String,
+        with status: FileStatus,
+        isolation: isolated (any Actor)? = #isolation
     ) async throws(DownloadError) {
         let (disk, placement) = (services.disk, services.placement)
         try await services.onDisk { () throws(DiskError) in
             let film = Self.filmPath(path)
             guard let found = try disk.status(film), status.isSameFile(as: found) else { return }
-            try disk.rename(film, to: path, replacing: true)
-            try disk.syncFolder(FilePaths.folder(of: path))
-        }
             if let log, try !placement.stands(log, at: path) {
                 throw DiskError(.replaced, call: "lstat", path: path)
             }
+            try disk.rename(film, to: path, replacing: true)
+            try disk.syncFolder(FilePaths.folder(of: path))
+        }
     }
 
-    /// Removes a film that was not finished.
-    func discardFilm(isolation: isolated (any Actor)? = #isolation) async throws(DownloadError) {
-        guard record.resource?.stream == .assembling, let path = record.partPath else { return }
+    /// Removes a film that an ended run has not finished: this run may start over or end, and then nobody would own it.
+    ///
+    /// - Parameter stored: the newest record of this download.
+    func discardFilm(of stored: DownloadRecord?, isolation: isolated (any Actor)? = #isolation)
+        async throws(DownloadError)
+    {
+        guard let stored, stored.resource?.stream == .assembling, let path = stored.partPath else { return }
         try await deleteFilm(Self.filmPath(path))
     }
 }
