@@ -42,4 +42,10 @@ extension DownloadRecord {
         self.resource = resource
         if isAssembling { self.resource?.stream = .assembling }
     }
+
+    /// Whether the partial file is a film by now, and was something else when `earlier` was read. The log may still be at
+    /// its path, and the claimed ranges are those of the film.
+    func hasBecomeFilm(since earlier: DownloadRecord) -> Bool {
+        resource?.stream == .film && earlier.resource?.stream != .film
+    }
 }
