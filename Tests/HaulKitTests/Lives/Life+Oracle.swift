@@ -33,7 +33,7 @@ extension Life {
     /// Checks that each final name holds a complete version of a server's file or a file of the user, and that all
     /// files of the user exist.
     func checkNames() {
-        for path in disk.paths where !path.hasSuffix(".haulpart") && foreign[path] == nil && !path.contains(".moved") {
+        for path in disk.paths where !isPartial(path) && foreign[path] == nil && !path.contains(".moved") {
             check(path)
         }
         for (path, bytes) in foreign where disk.content(path) != bytes {
@@ -47,9 +47,12 @@ extension Life {
 
     func published(_ path: String) {
         // The rename moved a file that was in the way.
-        if path.hasSuffix(".haulpart") || foreign[path] != nil && plan.policy != .overwrite { return }
+        if isPartial(path) || foreign[path] != nil && plan.policy != .overwrite { return }
         check(path)
     }
+
+    /// Returns whether a path is one of a partial file, or of a film that is put together beside it.
+    private func isPartial(_ path: String) -> Bool { path.hasSuffix(".haulpart") || path.hasSuffix(".haulpart.film") }
 
     /// Returns whether the bytes are those of a site's file. Without a digest, the file of its mirror counts as well.
     private func has(_ site: Int, _ bytes: [UInt8]) -> Bool {
@@ -79,12 +82,15 @@ extension Life {
                 let identity = one.record.part, let bytes = disk.content(path),
                 let existingFile = try? disk.status(path), existingFile.isSameFile(as: identity)
             else { continue }
+            let site = sites.first { $0.url == one.record.request.url }
             let isOfThisBoot = progress.bootID == disk.bootID
             let claimed = ByteSet(text: isAfterPowerCut || !isOfThisBoot ? progress.synced : progress.written).ranges
                 .map(\.self)
             guard !claimed.isEmpty else { continue }
             if Int64(bytes.count) < claimed.last?.upperBound ?? 0 {
                 blame("\(path) has \(bytes.count) bytes, and the store says \(claimed)")
+            } else if let film = site?.film, one.record.resource?.stream?.isLog == true {
+                check(log: bytes, claimed, of: film, path)
             } else if !plan.wantsDigest, !servers.contains(where: { $0.had(claimed, of: bytes) }) {
                 // With a digest, versions that nothing else can tell apart may be mixed until the digest is checked.
                 blame("\(path) does not have the bytes of one version at \(claimed)")
@@ -96,14 +102,18 @@ extension Life {
     /// need not be sent again.
     func checkLoss(
         _ saved: [DownloadStore.Saved],
-        _ delivered: [(at: Int64, site: Int, range: Range<Int64>)],
+        _ transport: LifeTransport,
         _ died: Int64
     ) {
         for (number, site) in sites.enumerated() {
+            if site.film != nil {
+                checkLoss(of: site, saved, transport.segments, died - Self.quarter)
+                continue
+            }
             guard let one = saved.first(where: { $0.record.request.url == site.url }) else { continue }
             if one.record.status == .completed || one.record.status == .publishing { continue }
             var before = ByteSet()
-            for piece in delivered where piece.site == number && piece.at < died - Self.quarter {
+            for piece in transport.delivered where piece.site == number && piece.at < died - Self.quarter {
                 before.formUnion(ByteSet(piece.range))
             }
             let claimed = one.progress.map { ByteSet(text: $0.written) } ?? ByteSet()
@@ -124,7 +134,7 @@ extension Life {
         // partial file the user replaced, or that a power cut left with two names, or damage gave a download another
         // URL.
         case .failed(let error)?:
-            error.code == .fileExists
+            error.code == .fileExists && !error.message.contains(".haulpart.film")
                 || error.code == .inUse && plan.policy == .fail
                     && (wasDamaged || sites.count > 1 && (foreignCount > 0 || plan.cutsPower))
         default: false
@@ -139,7 +149,8 @@ extension Life {
         let unfinished =
             hadTwoAtOnce
             ? try stores[0].saved().filter { $0.record.status != .completed }.compactMap(\.record.partPath) : []
-        for path in disk.paths where path.hasSuffix(".haulpart") && foreign[path] == nil && !unfinished.contains(path) {
+        for path in disk.paths
+        where isPartial(path) && foreign[path] == nil && !unfinished.contains(where: { path.hasPrefix($0) }) {
             blame("\(path) was left behind")
         }
         checkNoneTwice()

@@ -23,8 +23,20 @@ final class Life: @unchecked Sendable {
         var mirrors: Mirrors?
         /// Whether two processes get the same list at once.
         var sharesList = false
+        /// Whether some of the files are films.
+        var hasFilms = false
+        /// Whether the disk is full for a time.
+        var fillsDisk = false
     }
     enum Mirrors { case ofRequest, ofServer }
+
+    enum Kind: Sendable {
+        /// The seed decides whether the life has films.
+        case any
+        case withFilms
+        /// One film, from an honest server. The process is killed before an operation on the disk, or the power is cut.
+        case filmCut(before: Int, isPowerCut: Bool)
+    }
 
     let seed: UInt64
     let world: World
@@ -49,15 +61,23 @@ final class Life: @unchecked Sendable {
     private(set) var wasDamaged = false
     /// Chooses the damage, independently of `world.random`, so that a life without damage does not depend on it.
     private var damages: SplitMix64
+    /// Chooses what only lives with films have, independently of `world.random`, so that a life without films does not
+    /// depend on it.
+    private var films: SplitMix64
+    private let kind: Kind
+    /// Whether a process was killed before ``Kind/filmCut(before:isPowerCut:)``.
+    private(set) var wasCut = false
     /// The episodes after which a store is damaged.
     private var damagedEpisodes: [Int] = []
     private(set) var isOver = false
     let folder = "/data"
 
-    init(seed: UInt64, stores: [LifeStore], isTraced: Bool = false) {
+    init(seed: UInt64, stores: [LifeStore], _ kind: Kind = .any, isTraced: Bool = false) {
         self.seed = seed
         self.stores = stores
+        self.kind = kind
         damages = SplitMix64(seed: seed ^ 0xDA3A_6E00)
+        films = SplitMix64(seed: seed ^ 0xF113_5000)
         world = World(seed: seed, isTraced: isTraced)
         disk = SimulatedDisk(seed: seed &+ 1)
     }
@@ -99,11 +119,20 @@ final class Life: @unchecked Sendable {
         plan.sharesList = !plan.isClean && !plan.hasTwoStores && world.once(in: 6)
         if plan.sharesList { plan.isNamedFile = false }
         if !plan.isClean, world.once(in: 5) { plan.mirrors = world.once(in: 2) ? .ofRequest : .ofServer }
+        planFilms()
         let count =
-            plan.isNamedFile
+            isFilmCut || plan.isNamedFile
             ? 1 : plan.sharesList ? world.chance(2...8) : world.once(in: 4) ? world.chance(2...4) : 1
         sites = (0..<count).map { number in
-            LifeSite(
+            if plan.hasFilms, number == 0 || films.next(upperBound: 2 as UInt64) == 0 {
+                return LifeSite(
+                    filmIn: world,
+                    number: number,
+                    name: plan.policy == .overwrite ? "\(number)" : world.once(in: 2) ? "a" : "b",
+                    isClean: plan.isClean
+                )
+            }
+            return LifeSite(
                 world,
                 number: number,
                 // With the policy `overwrite`, two files with the same name would overwrite each other.
@@ -135,12 +164,36 @@ final class Life: @unchecked Sendable {
                     + "\(site.framing), \(site.rhythm), parts \(site.partNaming), ranges \(site.hasRanges), conditions \(site.hasConditions), lies \(site.lies)"
             )
         }
+        if isFilmCut { return }
+        if plan.fillsDisk {
+            let bytes = sites.reduce(0) { $0 + $1.current.bytes.count }
+            disk.setCapacity(Int64(bytes * world.chance(3...22) / 10))
+        }
         if world.once(in: 6) { putForeign() }
+    }
+
+    private var isFilmCut: Bool { if case .filmCut = kind { true } else { false } }
+
+    /// Decides about films, after all else that concerns every life.
+    private func planFilms() {
+        let isChosen = films.next(upperBound: 10 as UInt64) == 0
+        switch kind {
+        case .any: plan.hasFilms = isChosen
+        case .withFilms: plan.hasFilms = true
+        case .filmCut(_, let isPowerCut):
+            var alone = Plan()
+            (alone.isClean, alone.cutsPower, alone.hasFilms) = (true, isPowerCut, true)
+            (alone.isNamedFile, alone.connections) = (plan.isNamedFile, plan.connections)
+            plan = alone
+        }
+        guard plan.hasFilms else { return }
+        plan.mirrors = nil
+        plan.fillsDisk = !plan.isClean && films.next(upperBound: 8 as UInt64) == 0
     }
 
     /// Puts a file of the user at the path of the download or of its partial file.
     func putForeign() {
-        let name = sites[0].url.lastPathComponent
+        let name = sites[0].fileName
         let path = folder + "/" + (plan.isNamedFile ? "named.bin" : name) + (world.once(in: 2) ? "" : ".haulpart")
         // An earlier file of the user is moved aside, and another file by chance.
         let bytes = Array("the user's own \(foreignCount), \(world.random.next())".utf8)
@@ -166,6 +219,12 @@ final class Life: @unchecked Sendable {
             )
             request.onConflict = plan.policy
             if plan.wantsDigest { request.checksum = site.digest }
+            if site.film != nil {
+                var stream = DownloadRequest.Stream()
+                // The segments one behind another, without ffmpeg.
+                stream.container = .transportStream
+                request.stream = stream
+            }
             if plan.mirrors == .ofRequest { request.mirrors = [Metalink.Source(mirrors[site.number].url)] }
             return request
         }
@@ -202,6 +261,9 @@ final class Life: @unchecked Sendable {
 
     private func live() async throws {
         try begin()
+        if case .filmCut(let operation, let isPowerCut) = kind {
+            return try await liveThroughCut(operation, isPowerCut)
+        }
         for episode in 0..<world.chance(1...3) {
             try await self.episode(episode)
             checkNames()
@@ -216,7 +278,61 @@ final class Life: @unchecked Sendable {
         for mirror in mirrors { mirror.isHonest = true }
         world.trace("everything is in order from here on")
         disk.succeed()
+        if plan.fillsDisk { disk.setCapacity(Self.muchSpace) }
         try await finish()
+    }
+
+    /// Runs a process that is killed before an operation on the disk, and a process that completes.
+    private func liveThroughCut(_ operation: Int, _ isPowerCut: Bool) async throws {
+        let process = process(stores[0])
+        process.disk.onRename = { [self] in published($0) }
+        process.disk.endsBefore = { [unowned process] number, _ in
+            guard number == operation else { return false }
+            process.kill()
+            return true
+        }
+        try await process.start(configuration(), requests())
+        await process.ended()
+        wasCut = process.isDead
+        if wasCut {
+            let saved = try process.store.saved()
+            if !isPowerCut { checkClaims(saved, isAfterPowerCut: false) }
+            if !isPowerCut, let at = process.diedAt { checkLoss(saved, process.transport, at) }
+        }
+        if !wasCut { check(process, isAlone: true) }
+        await process.shutDown()
+        if wasCut, isPowerCut { try cutPower() }
+        checkNames()
+        if !violations.isEmpty { return }
+        for site in sites { site.isHonest = true }
+        try await finish()
+        // The one file, and nothing beside it.
+        if violations.isEmpty, disk.paths.count != 1 { blame("these are left: \(disk.paths)") }
+    }
+
+    private func cutPower() throws {
+        world.trace("the power goes")
+        disk.restart()
+        foreign = foreign.filter { disk.content($0.key) == $0.value }
+        for store in stores {
+            try store.cutPower(world)
+            if !plan.hasTwoStores { checkClaims(try store.saved(), isAfterPowerCut: true) }
+        }
+    }
+
+    /// Returns the point at which a process ends: before an operation, or in lives with films also at one of the
+    /// operations around the assembly of a film.
+    private func cutPoint() -> (_ operation: Int, _ path: String) -> Bool {
+        let cut = world.chance(1...40)
+        guard plan.hasFilms, films.next(upperBound: 2 as UInt64) == 0 else {
+            return { operation, _ in operation == cut }
+        }
+        let further = Int(films.next(upperBound: 14 as UInt64))
+        var first: Int?
+        return { operation, path in
+            if first == nil, path.hasSuffix(".film") { first = operation }
+            return first.map { operation == $0 + further } ?? false
+        }
     }
 
     /// Runs one process, or two at once, until they end.
@@ -231,17 +347,17 @@ final class Life: @unchecked Sendable {
         var cutsPower = false
         if plan.cutsPower, world.once(in: 2) {
             cutsPower = true
-            let cut = world.chance(1...40)
-            process.disk.endsBefore = { [unowned process, weak other] in
-                guard $0 == cut else { return false }
+            let isCut = cutPoint()
+            process.disk.endsBefore = { [unowned process, weak other] operation, path in
+                guard isCut(operation, path) else { return false }
                 process.kill()
                 other?.kill()
                 return true
             }
         } else if world.once(in: 3) {
-            let cut = world.chance(1...40)
-            process.disk.endsBefore = { [unowned process] in
-                guard $0 == cut else { return false }
+            let isCut = cutPoint()
+            process.disk.endsBefore = { [unowned process] operation, path in
+                guard isCut(operation, path) else { return false }
                 process.kill()
                 return true
             }
@@ -255,34 +371,41 @@ final class Life: @unchecked Sendable {
         }
         let configuration = configuration()
         let requests = requests()
+        let known = try wholeSegments()
         try await process.start(configuration, requests)
         if let other {
             try await sleep(world.chance(plan.sharesList ? 60 : 1500))
             try await other.start(configuration, world.once(in: 2) ? requests : requests.reversed())
         }
         let timer = disturb(process, other)
+        let emptied = plan.fillsDisk ? emptyDisk() : nil
         await process.ended()
         await other?.ended()
         world.cancelTimer(timer)
+        if let emptied { world.cancelTimer(emptied) }
+        checkNoneAgain(process, known)
         let wasKilled = process.isDead
         if !process.isDead { check(process, isAlone: other == nil) }
         if let other, !other.isDead { check(other, isAlone: false) }
-        let took = process.transport.delivered
         let claims = wasKilled && !cutsPower ? try process.store.saved() : nil
         if let claims, other == nil { checkClaims(claims, isAfterPowerCut: false) }
-        if let claims, plan.isClean, let at = process.diedAt { checkLoss(claims, took, at) }
+        if let claims, plan.isClean, let at = process.diedAt { checkLoss(claims, process.transport, at) }
         await process.shutDown()
         await other?.shutDown()
         if cutsPower, process.isDead, wasKilled {
-            world.trace("the power goes")
-            disk.restart()
-            foreign = foreign.filter { disk.content($0.key) == $0.value }
-            for store in stores {
-                try store.cutPower(world)
-                if !plan.hasTwoStores { checkClaims(try store.saved(), isAfterPowerCut: true) }
-            }
+            try cutPower()
         }
     }
+
+    /// Starts a timer that ends the lack of space, and returns its number.
+    private func emptyDisk() -> Int {
+        world.timer(in: Int64(world.chance(200...9000)) * 1_000_000) { [self] in
+            world.trace("the disk has space")
+            disk.setCapacity(Self.muchSpace)
+        }
+    }
+
+    private static let muchSpace: Int64 = 1 << 40
 
     /// Starts a timer for a disturbance during the episode, and returns its number.
     private func disturb(_ process: LifeProcess, _ other: LifeProcess?) -> Int {
@@ -325,8 +448,10 @@ final class Life: @unchecked Sendable {
         for attempt in 0..<5 {
             let process = process(stores[0])
             process.disk.onRename = { [self] in published($0) }
+            let known = try wholeSegments()
             try await process.start(configuration(), requests())
             await process.ended()
+            checkNoneAgain(process, known)
             check(process, isAlone: true)
             last = process.runs
             await process.shutDown()

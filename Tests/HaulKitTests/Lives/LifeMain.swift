@@ -3,7 +3,11 @@
     import Foundation
     import Synchronization
 
-    /// `HaulSimulation LIVES SEED JOBS FAILURES`, or `HaulSimulation --life SEED`: see `Scripts/simulate`.
+    /// `HaulSimulation LIVES SEED JOBS FAILURES`, or `HaulSimulation --life SEED`: see `Scripts/simulate`. With `--films`,
+    /// each life has films.
+    ///
+    /// `HaulSimulation --cuts SEED COUNT` kills a process and cuts the power at every operation of `COUNT` films.
+    /// `--kill SEED OPERATION` and `--power-cut SEED OPERATION` tell of one of these lives.
     ///
     /// Each chunk of lives runs in a process of its own, so that a trap of the engine is found and the other lives go
     /// on.
@@ -20,19 +24,48 @@
         }
 
         static func main() throws {
-            let arguments = CommandLine.arguments.dropFirst().map { UInt64($0) ?? 0 }
-            switch (CommandLine.arguments.dropFirst().first, arguments.count) {
-            case ("--life", 2):
-                let life = try LifeRunner.replay(arguments[1])
-                say(life.world.traces.joined(separator: "\n"))
-                say("life \(life.seed): \(life.world.steps) steps, fingerprint \(life.world.fingerprint)")
-                exit(life.violations.isEmpty ? 0 : 1)
+            let words = CommandLine.arguments.dropFirst().filter { $0 != filmsOption }
+            let arguments = words.map { UInt64($0) ?? 0 }
+            switch (words.first, arguments.count) {
+            case ("--life", 2): try tell(arguments[1], kind)
+            case ("--cuts", 3): try cut(arguments[1], arguments[2])
+            case ("--kill", 3), ("--power-cut", 3):
+                let isPowerCut = words.first == "--power-cut"
+                try tell(arguments[1], .filmCut(before: Int(arguments[2]), isPowerCut: isPowerCut))
             case ("--chunk", 3): live(arguments[1], arguments[2])
             case (_, 4): run(arguments[0], from: arguments[1], jobs: Int(arguments[2]), mostFailures: Int(arguments[3]))
             default:
-                say("usage: HaulSimulation LIVES SEED JOBS FAILURES | --life SEED")
+                say(
+                    "usage: HaulSimulation [--films] LIVES SEED JOBS FAILURES | [--films] --life SEED | --cuts SEED COUNT"
+                )
                 exit(64)
             }
+        }
+
+        private static let filmsOption = "--films"
+        private static var kind: Life.Kind { CommandLine.arguments.contains(filmsOption) ? .withFilms : .any }
+
+        private static func tell(_ seed: UInt64, _ kind: Life.Kind) throws {
+            let life = try LifeRunner.replay(seed, kind)
+            say(life.world.traces.joined(separator: "\n"))
+            say("life \(life.seed): \(life.world.steps) steps, fingerprint \(life.world.fingerprint)")
+            exit(life.violations.isEmpty ? 0 : 1)
+        }
+
+        private static func cut(_ first: UInt64, _ count: UInt64) throws {
+            var (kills, powerCuts, failures) = (0, 0, 0)
+            for seed in first..<first + count {
+                for isPowerCut in [false, true] {
+                    let (cuts, failure) = try LifeRunner.cutEverywhere(seed, isPowerCut: isPowerCut)
+                    if isPowerCut { powerCuts += cuts } else { kills += cuts }
+                    guard let failure else { continue }
+                    failures += 1
+                    let what = isPowerCut ? "power-cut" : "kill"
+                    say("--\(what) \(seed) \(failure.seed): \(failure.violations.joined(separator: "; "))")
+                }
+            }
+            say("\(kills) kills, \(powerCuts) power cuts: \(failures) failures")
+            exit(failures == 0 ? 0 : 1)
         }
 
         private static func run(_ lives: UInt64, from first: UInt64, jobs: Int, mostFailures: Int) {
@@ -67,7 +100,8 @@
         private static func chunk(_ from: UInt64, _ count: UInt64) -> (steps: UInt64, failures: Int) {
             let process = Process()
             process.executableURL = URL(fileURLWithPath: CommandLine.arguments[0])
-            process.arguments = ["--chunk", "\(from)", "\(count)"]
+            let films = CommandLine.arguments.contains(filmsOption) ? [filmsOption] : []
+            process.arguments = ["--chunk", "\(from)", "\(count)"] + films
             let output = Pipe()
             process.standardOutput = output
             process.standardError = FileHandle.nullDevice
@@ -92,7 +126,7 @@
 
         private static func live(_ from: UInt64, _ count: UInt64) {
             haul_memory_keep()
-            let runner = LifeRunner(Int(count), from: from, mostFailures: .max) { failure in
+            let runner = LifeRunner(Int(count), from: from, kind, mostFailures: .max) { failure in
                 say("life \(failure.seed): \(failure.violations.joined(separator: "; "))")
             }
             _ = runner.run()

@@ -13,6 +13,7 @@ final class LifeRunner: Sendable {
 
     private let count: Int
     private let first: UInt64
+    private let kind: Life.Kind
     private let mostFailures: Int
     private let onFailure: @Sendable (Failure) -> Void
     private let begun = Atomic<Int>(0)
@@ -23,11 +24,13 @@ final class LifeRunner: Sendable {
     init(
         _ count: Int,
         from first: UInt64,
+        _ kind: Life.Kind = .any,
         mostFailures: Int = 20,
         onFailure: @escaping @Sendable (Failure) -> Void = { _ in }
     ) {
         self.count = count
         self.first = first
+        self.kind = kind
         self.mostFailures = mostFailures
         self.onFailure = onFailure
     }
@@ -68,7 +71,7 @@ final class LifeRunner: Sendable {
             while true {
                 let number = begun.add(1, ordering: .relaxed).oldValue
                 guard number < count, failures.withLock({ $0.count }) < mostFailures else { return }
-                let life = Life(seed: first &+ UInt64(number), stores: stores)
+                let life = Life(seed: first &+ UInt64(number), stores: stores, kind)
                 life.run()
                 steps.add(life.world.steps, ordering: .relaxed)
                 guard !life.violations.isEmpty else { continue }
@@ -82,9 +85,27 @@ final class LifeRunner: Sendable {
     }
 
     /// Runs one life again with a trace.
-    static func replay(_ seed: UInt64) throws -> Life {
-        let life = Life(seed: seed, stores: [try LifeStore(), try LifeStore()], isTraced: true)
+    static func replay(_ seed: UInt64, _ kind: Life.Kind = .any) throws -> Life {
+        let life = Life(seed: seed, stores: [try LifeStore(), try LifeStore()], kind, isTraced: true)
         life.run()
         return life
+    }
+
+    /// Lives through one film again and again, and kills the process or cuts the power one operation on the disk later
+    /// each time, until a life ends before the cut.
+    ///
+    /// - Returns: the number of cuts, and the first failure with its operation as the seed.
+    static func cutEverywhere(_ seed: UInt64, isPowerCut: Bool) throws -> (cuts: Int, failure: Failure?) {
+        let stores = [try LifeStore(), try LifeStore()]
+        var operation = 1
+        while true {
+            let life = Life(seed: seed, stores: stores, .filmCut(before: operation, isPowerCut: isPowerCut))
+            life.run()
+            if !life.violations.isEmpty {
+                return (operation - 1, Failure(seed: UInt64(operation), violations: life.violations))
+            }
+            if !life.wasCut { return (operation - 1, nil) }
+            operation += 1
+        }
     }
 }

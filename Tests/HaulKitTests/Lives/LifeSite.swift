@@ -4,7 +4,7 @@ import NIOCore
 @testable import HaulCore
 @testable import HaulKit
 
-/// A server of one file that lies by chance until it becomes honest.
+/// A server of one file, or of the playlist of one film, that lies by chance until it becomes honest.
 ///
 /// `@unchecked Sendable` for the same reason as `World`.
 final class LifeSite: @unchecked Sendable {
@@ -42,12 +42,14 @@ final class LifeSite: @unchecked Sendable {
     private let malformation: Malformation
     /// The number in the site's tags. A mirror has the number of its first server.
     private let tagNumber: Int
+    /// The film whose playlist is at `url`; `nil` for a file.
+    let film: LifeFilm?
     /// The `Link` fields that name mirrors.
     var links: [(String, String)] = []
     let partNaming: PartNaming
     let framing: Framing
     let rhythm: Rhythm
-    /// All versions so far; the last one is the present one.
+    /// All versions so far; the last one is the present one. Those of a film are the segments one behind another.
     private(set) var versions: [Version] = []
     /// Bodies that ended early without a sign of it. A client cannot tell them from complete versions.
     private(set) var cutBodies: [[UInt8]] = []
@@ -81,6 +83,7 @@ final class LifeSite: @unchecked Sendable {
         malformation = Malformation.allCases[world.chance(Malformation.allCases.count)]
         tagNumber = number
         agrees = naming.isStrong && world.chance(4) > 0
+        film = nil
         if !isClean, world.once(in: 2) { changesAt = world.chance(2...4) }
         let size =
             isSmall
@@ -96,10 +99,35 @@ final class LifeSite: @unchecked Sendable {
         url = URL(string: "http://mirror.test/\(number)/\(site.url.lastPathComponent)") ?? site.url
         (naming, malformation, tagNumber) = (site.naming, site.malformation, site.tagNumber)
         (partNaming, framing, rhythm, lies) = (site.partNaming, site.framing, site.rhythm, site.lies)
-        (hasRanges, hasConditions, agrees) = (site.hasRanges, site.hasConditions, false)
+        (hasRanges, hasConditions, agrees, film) = (site.hasRanges, site.hasConditions, false, nil)
         var bytes = site.current.bytes
         if !hasSameBytes { bytes.disguise(0..<bytes.count, by: 0x55) }
         versions = [Version(bytes: bytes, name: 0)]
+    }
+
+    /// A film. Its playlist has no validator.
+    init(filmIn world: World, number: Int, name: String, isClean: Bool) {
+        self.world = world
+        self.number = number
+        url = URL(string: "http://server.test/\(number)/\(name).m3u8") ?? URL(fileURLWithPath: "/")
+        (naming, malformation, tagNumber, partNaming) = (.none, .noQuotes, number, .full)
+        (hasConditions, agrees) = (false, false)
+        framing = isClean || world.chance(3) > 0 ? .length : Framing.allCases[world.chance(3)]
+        rhythm = Rhythm.allCases[world.chance(4)]
+        lies = isClean ? 0 : [3, 5, 9, 30][world.chance(4)]
+        hasRanges = isClean || world.chance(8) > 0
+        let film = LifeFilm(world, number: number, isClean: isClean)
+        self.film = film
+        if !isClean, world.once(in: 2) { changesAt = world.chance(2...20) }
+        versions = [Version(bytes: film.current.bytes, name: 0)]
+    }
+
+    /// Returns whether the site answers requests for a URL.
+    func serves(_ url: URL) -> Bool { self.url == url || film?.has(url) == true }
+
+    /// The name of the file that a download into a folder gets.
+    var fileName: String {
+        film == nil ? url.lastPathComponent : url.deletingPathExtension().lastPathComponent + ".ts"
     }
 
     var current: Version { versions[versions.count - 1] }
@@ -121,6 +149,10 @@ final class LifeSite: @unchecked Sendable {
 
     /// Replaces the present version by another one.
     func change() {
+        if let film {
+            film.change()
+            return take(film)
+        }
         let old = current.bytes
         var new = old
         if agrees, !old.isEmpty {
@@ -151,7 +183,13 @@ final class LifeSite: @unchecked Sendable {
     /// Restores the first version, which the digest proves.
     func restore() {
         guard !current.bytes.isSame(as: versions[0].bytes) else { return }
+        film?.restore()
         versions.append(Version(bytes: versions[0].bytes, name: current.name + 1))
+    }
+
+    private func take(_ film: LifeFilm) {
+        versions.append(Version(bytes: film.current.bytes, name: current.name + 1))
+        world.trace("site \(number) lists another film: \(film.current.segments.count) segments, name \(current.name)")
     }
 
     /// Returns whether the bytes are those of a version, or of a body that a client cannot tell from one.
@@ -227,7 +265,7 @@ final class LifeSite: @unchecked Sendable {
         answers += 1
         if answers == changesAt, !isHonest { change() }
         let isLie = !isHonest && lies > 0 && world.once(in: lies)
-        var answer = isLie ? lie(request) : truth(request)
+        var answer = film?.answer(request, of: self, isLie: isLie) ?? (isLie ? lie(request) : truth(request))
         if isHonest {
             answer.latency = 1_000_000
             answer.rhythm = [(64 << 10, 1_000_000)]
@@ -236,7 +274,7 @@ final class LifeSite: @unchecked Sendable {
             answer.rhythm = pace(answer.body.count)
         }
         world.trace(
-            "site \(number) asked for \(request.firstByte)-\(request.end.map { "\($0)" } ?? "") \(request.condition): "
+            "site \(number) asked for \(film == nil ? "" : request.url.path + " ")\(request.firstByte)-\(request.end.map { "\($0)" } ?? "") \(request.condition): "
                 + "\(answer.head.map { "\($0.status) \($0.headers.lines.map { "\($0.name): \($0.value)" })" } ?? "no answer"), "
                 + "\(answer.body.count) bytes, then \(answer.failure.map { "\($0.kind)" } ?? "a good end")"
         )

@@ -16,6 +16,10 @@ final class LifeTransport: SourceReading, @unchecked Sendable {
     private var count = 0
     /// Bytes that a receiver has taken, with time and site.
     private(set) var delivered: [(at: Int64, site: Int, range: Range<Int64>)] = []
+    /// Segments of films that a receiver has taken whole, with the time of the last byte.
+    private(set) var segments: [(at: Int64, site: Int, place: LifeFilm.Place)] = []
+    /// Segments of films that were asked for.
+    private(set) var askedSegments: [(site: Int, place: LifeFilm.Place)] = []
     /// The ranges requested from each site, with the numbers of the connections.
     private var asked: [Int: [(connection: Int, range: Range<Int64>)]] = [:]
 
@@ -36,7 +40,7 @@ final class LifeTransport: SourceReading, @unchecked Sendable {
         let exchange = LifeExchange(count, world, receiver) { [weak self] in self?.exchanges[ObjectIdentifier($0)] = nil
         }
         exchanges[ObjectIdentifier(exchange)] = exchange
-        guard !isDead, let site = sites.first(where: { $0.url == request.url }) else {
+        guard !isDead, let site = sites.first(where: { $0.serves(request.url) }) else {
             exchange.end(TransportError(.connectionFailed))
             return exchange
         }
@@ -44,8 +48,19 @@ final class LifeTransport: SourceReading, @unchecked Sendable {
         asked[site.number, default: []].append((count, range))
         let answer = site.answer(request)
         world.trace("    by connection \(count)")
+        guard site.film == nil else {
+            askedSegments.append((site.number, LifeFilm.Place(path: request.url.path, first: Int(request.firstByte))))
+            exchange.play(answer, to: request) { [weak self] range, _ in self?.note(range, of: answer, site.number) }
+            return exchange
+        }
         exchange.play(answer, to: request) { [weak self, count] in self?.note($0, site.number, $1 ? count : nil) }
         return exchange
+    }
+
+    /// Notes a segment of a film whose last byte is delivered.
+    private func note(_ range: Range<Int64>, of answer: LifeAnswer, _ site: Int) {
+        guard let place = answer.place, range.upperBound == answer.offset + Int64(answer.body.count) else { return }
+        segments.append((world.now, site, place))
     }
 
     /// Notes delivered bytes. The last piece of a body may extend beyond the end that the receiver wanted. The bytes
@@ -159,6 +174,8 @@ struct LifeAnswer: Sendable {
     var body: [UInt8] = []
     /// The offset of the body in the file.
     var offset: Int64 = 0
+    /// The segment of a film that the body is, whole; `nil` for anything else.
+    var place: LifeFilm.Place?
     /// The error that ends the body; `nil` if the client sees a complete body.
     var failure: TransportError?
     var latency: Int64 = 0

@@ -13,8 +13,8 @@ final class ProcessDisk: Disk, @unchecked Sendable {
     private var files: [ObjectIdentifier: WeakFile] = [:]
     private(set) var isDead = false
     private(set) var operations = 0
-    /// Called before each modifying operation with its number; `true` ends the process there.
-    var endsBefore: (Int) -> Bool = { _ in false }
+    /// Called before each modifying operation with its number and path; `true` ends the process there.
+    var endsBefore: (_ operation: Int, _ path: String) -> Bool = { _, _ in false }
     /// Called with the new name of each renamed file.
     var onRename: (_ target: String) -> Void = { _ in }
 
@@ -37,7 +37,7 @@ final class ProcessDisk: Disk, @unchecked Sendable {
     {
         try look(path)
         operations += 1
-        if endsBefore(operations) { end() }
+        if endsBefore(operations, path) { end() }
         try look(path)
         world.note(Int64(operations))
         do throws(DiskError) {
