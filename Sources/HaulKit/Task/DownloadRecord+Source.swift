@@ -43,9 +43,12 @@ extension DownloadRecord {
         if isAssembling { self.resource?.stream = .assembling }
     }
 
-    /// Whether the partial file is a film by now, and was something else when `earlier` was read. The log may still be at
-    /// its path, and the claimed ranges are those of the film.
-    func hasBecomeFilm(since earlier: DownloadRecord) -> Bool {
-        resource?.stream == .film && earlier.resource?.stream != .film
+    /// Whether the partial file is another one than that of `earlier`, also at the same path. The log of a film may still
+    /// be at the path of the film, and the claimed ranges are those of the film.
+    func hasOtherPart(than earlier: DownloadRecord) -> Bool {
+        guard partPath == earlier.partPath, let part, let before = earlier.part else {
+            return partPath != earlier.partPath
+        }
+        return !part.isSameFile(as: before)
     }
 }

@@ -92,6 +92,10 @@ extension DownloadTask {
             case .hasPart: break
             }
             let other = try await services.store.find(partPath: part, besides: record.id)
+            if let other, Self.isSame(other, record), other.ownerNumber.map(services.store.owner.isAlive) != true {
+                // The file is known by the record of its ended owner, which names a film before it is in its place.
+                try await finishSwap(of: other)
+            }
             let claim: FilePlacement.Claim =
                 other.map {
                     Self.isSame($0, record) ? .sameDownload(owner: $0.ownerPID, part: $0.part) : .anotherDownload
@@ -111,6 +115,7 @@ extension DownloadTask {
                     file.unlock()
                     continue
                 }
+                try await discardFilm(of: other)
                 let new = try await services.runBlocking { () throws(DownloadError) in try placement.replace(file) }
                 guard let new else { continue }
                 // The bytes of the other download are gone and must not be claimed any more.
@@ -144,7 +149,7 @@ extension DownloadTask {
         while isWanted: (DownloadTask) -> Bool = { _ in true },
         isolation: isolated (any Actor)? = #isolation
     ) async throws(DownloadError) -> (any DiskFile)? {
-        try await finishSwap()
+        try await finishSwap(of: record)
         let (placement, record, began) = (services.placement, record, services.time.now())
         while true {
             do throws(DownloadError) {

@@ -66,7 +66,7 @@ extension DownloadTask {
             let file = try await reopenWhenFree()
             let stored = try await services.store.find(id: record.id)
             guard environment.configuration.storage.restoration == .onRequest, let found = stored?.record,
-                found.status != .completed, found.partPath != record.partPath || found.hasBecomeFilm(since: record)
+                found.status != .completed, found.hasOtherPart(than: record)
             else { return (file, stored) }
             file?.unlock()
             record.takePart(of: found)

@@ -65,7 +65,7 @@ extension DownloadTask {
     /// Puts the film together from the log, and puts it in the place of the log.
     ///
     /// The record names the film before it takes the place of the log, so that a crash between both loses neither: see
-    /// ``finishSwap()``.
+    /// ``finishSwap(of:isolation:)``.
     func assemble(isolation: isolated (any Actor)? = #isolation) async -> DownloadMachine.Event? {
         // A pause before this step found nothing to cancel.
         guard machine.state == .verifying else { return nil }
@@ -213,8 +213,10 @@ extension DownloadTask {
         }
     }
 
-    /// Puts a film that the record names in the place of its log, unless it is there.
-    func finishSwap(isolation: isolated (any Actor)? = #isolation) async throws(DownloadError) {
+    /// Puts a film that a record names in the place of its log, unless it is there.
+    func finishSwap(of record: DownloadRecord, isolation: isolated (any Actor)? = #isolation)
+        async throws(DownloadError)
+    {
         guard record.resource?.stream == .film, let path = record.partPath, let part = record.part else { return }
         try await replaceLog(nil, at: path, with: part)
     }
