@@ -73,6 +73,11 @@ void haul_keep_freed_memory(void) {
 #endif
 }
 
+int haul_open_memory(void) {
+    // By number, because an older C library has no wrapper. 1 is MFD_CLOEXEC.
+    return (int)syscall(SYS_memfd_create, "haul", 1U);
+}
+
 void haul_start_writing(int fd) { sync_file_range(fd, 0, 0, SYNC_FILE_RANGE_WRITE); }
 
 int haul_sync_file_system(int fd) {
@@ -184,6 +189,11 @@ int64_t haul_copy(int from, int64_t from_offset, int to, int64_t to_offset, uint
 }
 
 void haul_keep_freed_memory(void) {}
+
+int haul_open_memory(void) {
+    errno = ENOSYS;
+    return -1;
+}
 
 void haul_start_writing(int fd) { (void)fd; }
 

@@ -41,6 +41,11 @@ public actor Downloader {
     ///   ``DownloadError/Code/invalidDestination``: the path of the default state folder is not UTF-8.
     ///   ``DownloadError/Code/internalFault``: a library such as libfaketime has set the monotonic clock below zero.
     public init(_ configuration: Configuration = Configuration()) async throws(DownloadError) {
+        try await self.init(configuration, ffmpeg: FFmpeg.Terms())
+    }
+
+    /// Opens a downloader over this system and network.
+    init(_ configuration: Configuration, ffmpeg: FFmpeg.Terms) async throws(DownloadError) {
         // Event loops of SwiftNIO end the process if the monotonic clock is negative, or if no file descriptor is left.
         try SystemCalls.checkClock()
         try configuration.storage.checkFolder()
@@ -61,6 +66,7 @@ public actor Downloader {
             store: store,
             time: EngineClock(ContinuousClock()),
             descriptors: DescriptorBudget(for: configuration),
+            ffmpeg: ffmpeg,
             seed: UInt64.random(in: .min ... .max)
         )
     }
@@ -83,6 +89,7 @@ public actor Downloader {
         time: EngineClock,
         executor: BlockingExecutor = .system,
         descriptors: DescriptorBudget = .unlimited,
+        ffmpeg: FFmpeg.Terms = FFmpeg.Terms(),
         seed: UInt64
     ) async throws(DownloadError) {
         var configuration = configuration
@@ -104,7 +111,8 @@ public actor Downloader {
                 configuration.network.cookies,
                 isCollecting: configuration.network.collectsCookies
             ),
-            logger: configuration.telemetry.logger
+            logger: configuration.telemetry.logger,
+            ffmpeg: ffmpeg
         )
         let (hubs, broadcast, spawner) = (HubRegistry(), Broadcast(), ActorSpawner())
         let hooks = HookRunner(configuration, poster: readers.webhookPoster, time: time, seed: ~seed)

@@ -19,6 +19,8 @@ int haul_rename_noreplace_at(int from_folder, const char *from, int to_folder, c
 // Makes the allocator of this process keep freed memory. A list of small files allocates and frees the same few
 // megabytes thousands of times, and each system call for that costs as much as a file. For programs, not for libraries.
 void haul_keep_freed_memory(void);
+// Opens a file without a name in memory. It does not survive exec. Fails with ENOSYS where there is no such call.
+int haul_open_memory(void);
 // Starts to write a file's cached pages to the disk, without waiting.
 void haul_start_writing(int fd);
 // Calls syncfs(2). Fails with ENOTSUP unless the kernel reports write errors (Linux 5.8) and the sync of the file
@@ -56,6 +58,9 @@ int haul_open_at(int folder, const char *name, int flags, unsigned int mode);
 // an output with a negative descriptor. `arguments` and `environment` end with a null pointer. Returns 0 or an errno.
 int haul_spawn(const char *path, char *const arguments[], char *const environment[], const int32_t outputs[2],
                int32_t *process);
+// Does the same, and lets the program open as many files as the hard limit allows.
+int haul_spawn_with_most_files(const char *path, char *const arguments[], char *const environment[],
+                               const int32_t outputs[2], int32_t *process);
 // Waits until a child has ended, without reaping it. No other process gets its number before haul_reap.
 int haul_await_end(int32_t process);
 // Returns the exit status of a child that has ended, or 256 plus the signal that ended it. Returns -1 if the child has

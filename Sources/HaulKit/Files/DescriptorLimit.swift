@@ -10,6 +10,12 @@ package enum DescriptorLimit {
         return haul_descriptor_limits(&soft, &hard) == 0 ? Int(clamping: soft) : .max
     }
 
+    /// Hard limit, up to which a program may raise its own; `Int.max` if unknown.
+    static var most: Int {
+        var (soft, hard): (Int64, Int64) = (0, 0)
+        return haul_descriptor_limits(&soft, &hard) == 0 ? Int(clamping: hard) : .max
+    }
+
     /// Number of descriptors that the process may still open; an estimate above a limit of 4096.
     package static var free: Int {
         let limit = now

@@ -79,6 +79,12 @@ extension Disk {
         }
     }
 
+    /// Creates a file in place of the one that is there. Programs that have the removed one open change nothing of it.
+    func createAnew(_ path: String) throws(DiskError) -> any DiskFile {
+        if try status(path) != nil { try remove(path) }
+        return try create(path)
+    }
+
     func sync(_ files: [any DiskFile]) -> [DiskError?] {
         files.map { file in
             do throws(DiskError) { try file.sync() } catch { return error }

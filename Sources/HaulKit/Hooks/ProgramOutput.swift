@@ -17,12 +17,14 @@ package struct ProgramOutput: Sendable {
     ///
     /// - Parameters:
     ///   - environment: the environment of the program, in place of that of this process.
+    ///   - opensManyFiles: whether the program may open as many files as the hard limit allows.
     ///   - startThread: starts each of the three threads that wait for the program and read its output.
     /// - Throws: ``DownloadError`` when the program cannot be started or prints too much; `CancellationError`.
     package static func of(
         _ path: String,
         _ arguments: [String] = [],
         environment: [String: String],
+        opensManyFiles: Bool = false,
         startThread: DetachedThread.Starter = DetachedThread.start
     ) async throws -> Self {
         try Task.checkCancellation()
@@ -34,6 +36,7 @@ package struct ProgramOutput: Sendable {
                 arguments,
                 environment: environment,
                 outputs: (output.writeEnd, complaint.writeEnd),
+                opensManyFiles: opensManyFiles,
                 startThread: startThread
             )
         } catch { throw cannotRun(path, error.code) }

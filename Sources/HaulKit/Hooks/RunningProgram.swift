@@ -26,6 +26,7 @@ final class RunningProgram: Sendable {
     ///
     /// - Parameters:
     ///   - outputs: descriptors for standard output and standard error. Output to a negative descriptor is discarded.
+    ///   - opensManyFiles: whether the program may open as many files as the hard limit allows.
     ///   - startThread: starts the thread that waits for the end of the program.
     /// - Throws: the errno if the program cannot be started.
     init(
@@ -33,6 +34,7 @@ final class RunningProgram: Sendable {
         _ arguments: [String],
         environment: [String: String],
         outputs: (Int32, Int32) = (-1, -1),
+        opensManyFiles: Bool = false,
         startThread: DetachedThread.Starter = DetachedThread.start
     ) throws(SystemCalls.Errno) {
         // Each program has a thread of its own, because waiting for a process blocks the thread. There are only a few
@@ -48,7 +50,9 @@ final class RunningProgram: Sendable {
         let words = [path] + arguments
         let code = CStrings.withPointers(words) { words in
             CStrings.withPointers(environment.map { "\($0)=\($1)" }) {
-                haul_spawn(path, words, $0, outputs, &process)
+                opensManyFiles
+                    ? haul_spawn_with_most_files(path, words, $0, outputs, &process)
+                    : haul_spawn(path, words, $0, outputs, &process)
             }
         }
         if code == 0 { state.withLock { $0.process = process } }

@@ -6,6 +6,13 @@ internal import Foundation
 /// Runs as a process of its own on local files, because it parses bytes from outside: without the network, without a
 /// shell, and it ends with the download.
 enum FFmpeg {
+    struct Terms: Sendable {
+        /// Returns the path of the program; `nil` if there is none.
+        var find: @Sendable () -> String? = { FFmpeg.find() }
+        /// How long the program may write nothing before it is ended.
+        var patience = Duration.seconds(300)
+    }
+
     /// Returns the path of the program in a folder of `PATH`; `nil` if there is none.
     static func find() -> String? {
         let folders = (ProcessInfo.processInfo.environment["PATH"] ?? "").split(separator: ":")
@@ -15,66 +22,103 @@ enum FFmpeg {
 
     /// Writes the film.
     ///
-    /// - Returns: `false` if `flag` was set.
+    /// The program outlives a killed Haul, because posix_spawn cannot bind it to the life of its parent. Each run
+    /// therefore creates a file, and names it to the program by the descriptor of this process. A program that was left
+    /// over has another file open and finds none by that name.
+    ///
+    /// - Parameter path: where the film is written; a file there is removed.
+    /// - Returns: `nil` if `flag` was set.
     static func write(
         _ assembly: StreamAssembly,
         to path: String,
         _ services: EngineServices,
         unless flag: CancelFlag,
         isolation: isolated (any Actor)? = #isolation
-    ) async throws(DownloadError) -> Bool {
-        guard let program = find() else {
+    ) async throws(DownloadError) -> (any DiskFile)? {
+        guard let program = services.ffmpeg.find() else {
             throw DownloadError(
                 .programMissing,
                 "This film needs ffmpeg. Install the package ffmpeg, and resume the download."
             )
         }
-        guard !assembly.part.path.contains("\n") else {
-            throw DownloadError(
-                .invalidDestination,
-                "ffmpeg cannot read a file in a folder whose name has a line break."
-            )
-        }
         let lists = try await services.runBlocking { () throws(DownloadError) in
-            try Lists(assembly, assembly.timeline())
+            try FFmpegLists(assembly, assembly.timeline())
         }
+        let (disk, patience) = (services.disk, services.ffmpeg.patience)
+        let file = try await services.onDisk { () throws(DiskError) in try disk.createAnew(path) }
+        let target = (file as? PosixFile).map { OpenFilePath.of($0.descriptor) } ?? "file:" + path
         let work = Task.detached {
             try await ProgramOutput.of(
                 program,
-                arguments(assembly, lists, path),
+                arguments(assembly, lists, target),
                 // Nothing of our environment concerns the program, and some of it may be secret.
-                environment: ["PATH": "/usr/bin:/bin", "LC_ALL": "C.UTF-8"]
+                environment: ["PATH": "/usr/bin:/bin", "LC_ALL": "C.UTF-8"],
+                // It opens each range of the log as a file of its own.
+                opensManyFiles: true
             )
         }
+        let isStuck = CancelFlag()
         let watch = Task.detached {
-            while !flag.isSet, !Task.isCancelled { try? await Task.sleep(for: .milliseconds(100)) }
-            if flag.isSet { work.cancel() }
+            var (size, moved) = (Int64(-1), SuspendingClock.now)
+            while !flag.isSet, !isStuck.isSet, !Task.isCancelled {
+                // A cancelled sleep ends the loop.
+                try? await Task.sleep(for: .milliseconds(100))
+                // A size that cannot be read counts as one that has not grown.
+                let now = (try? file.size()) ?? size
+                if now != size { (size, moved) = (now, SuspendingClock.now) }
+                if SuspendingClock.now - moved > patience { isStuck.set() }
+            }
+            if flag.isSet || isStuck.isSet { work.cancel() }
         }
         defer { watch.cancel() }
         let output: ProgramOutput
         do { output = try await work.value } catch {
-            if flag.isSet { return false }
+            if flag.isSet { return nil }
+            if isStuck.isSet {
+                throw DownloadError(
+                    .invalidStream,
+                    "ffmpeg wrote nothing for \(patience.components.seconds) seconds and was ended. What was received is kept."
+                )
+            }
             throw error as? DownloadError
                 ?? DownloadError(.programMissing, "ffmpeg could not be run.", cause: "\(error)")
         }
         withExtendedLifetime(lists) {}
-        if flag.isSet { return false }
-        guard output.status == 0, !lists.areNamed(in: output.complaint) else {
+        if flag.isSet { return nil }
+        try check(output)
+        guard try await services.status(of: file).size > 0 else {
             throw DownloadError(
                 .invalidStream,
-                "ffmpeg could not put this film together. What was received is kept.",
-                cause: String(output.complaint.suffix(500))
+                "ffmpeg reported no error and wrote nothing. What was received is kept. Check the program at \(program)."
             )
         }
-        return true
+        return file
     }
 
-    private static func arguments(_ assembly: StreamAssembly, _ lists: Lists, _ path: String) -> [String] {
+    private static func check(_ output: ProgramOutput) throws(DownloadError) {
+        // ffmpeg ends with status 0 if it could not read an input to its end, and says so.
+        let isOfFiles =
+            output.complaint.contains(OpenFilePath.folder) || output.complaint.contains("Error during demuxing")
+        guard output.status != 0 || isOfFiles else { return }
+        guard !output.complaint.contains("Too many open files") else {
+            throw DownloadError(
+                .invalidStream,
+                "This film has more pieces than ffmpeg may open files (\(DescriptorLimit.most)). What was received is kept. Raise the hard limit of open files (ulimit -n, or LimitNOFILE of a service), and resume the download."
+            )
+        }
+        throw DownloadError(
+            .invalidStream,
+            "ffmpeg could not put this film together. What was received is kept.",
+            cause: String(output.complaint.suffix(500))
+        )
+    }
+
+    private static func arguments(_ assembly: StreamAssembly, _ lists: FFmpegLists, _ path: String) -> [String] {
         var arguments = ["-nostdin", "-hide_banner", "-loglevel", "error", "-y", "-max_alloc", "\(1 << 30)"]
         var maps: [String] = []
         let hasSeparateSound = assembly.tracks.contains { $0.description.role == .audio }
         for (index, track) in assembly.tracks.enumerated() {
-            arguments += ["-protocol_whitelist", "file,subfile,concatf,fd,pipe"] + lists.input(of: index)
+            arguments += ["-protocol_whitelist", "file,subfile,concatf,fd,pipe"] + lists.inputs[index]
             switch track.description.role {
             // Metadata and the like have no place in most containers.
             case .main: maps += ["-map", "\(index):v?"] + (hasSeparateSound ? [] : ["-map", "\(index):a?"])
@@ -97,67 +141,6 @@ enum FFmpeg {
             case .mp4, .mp4ByProgram: "mp4"
             }
         if format == "mp4" { arguments += ["-c:s", "mov_text"] }
-        // A leading slash keeps the path from being read as a protocol.
         return arguments + ["-f", format, path]
-    }
-
-    /// Lists of the log's ranges, which ffmpeg reads as if each part were a file, with the times of the parts in the film.
-    /// They have no name on the disk.
-    private final class Lists: Sendable {
-        private let inputs: [[String]]
-        private let files: [FileHandle]
-
-        init(_ assembly: StreamAssembly, _ timeline: StreamTimeline) throws(DownloadError) {
-            var (inputs, files) = ([[String]](), [FileHandle]())
-            func list(_ text: String) throws(DownloadError) -> String {
-                do {
-                    let url = FileManager.default.temporaryDirectory.appending(path: "haul-\(UUID().uuidString)")
-                    try Data(text.utf8).write(to: url, options: .withoutOverwriting)
-                    let handle = try FileHandle(forReadingFrom: url)
-                    try FileManager.default.removeItem(at: url)
-                    files.append(handle)
-                    return Self.folder + "\(handle.fileDescriptor)"
-                } catch {
-                    throw DownloadError(.diskFailed, "A list for ffmpeg could not be written.", cause: "\(error)")
-                }
-            }
-            for (track, begins) in zip(assembly.tracks, timeline.begins) {
-                if track.description.role == .subtitles {
-                    inputs.append(["-f", "webvtt", "-i", try list(try WebVTT.text(track, of: assembly, on: timeline))])
-                    continue
-                }
-                let parts = try track.parts.map { part throws(DownloadError) in
-                    "concatf:"
-                        + (try list(
-                            part.ranges.map {
-                                "subfile,,start,\($0.lowerBound),end,\($0.upperBound),,:\(assembly.part.path)\n"
-                            }.joined()
-                        ))
-                }
-                // ffmpeg lets each part begin where the one before it ended, the first at 0.
-                var entries = "ffconcat version 1.0\n"
-                for (number, part) in parts.enumerated() {
-                    entries += "file '\(part)'\n"
-                    guard number + 1 < parts.count else { continue }
-                    entries += "duration \(Self.text(max(0, begins[number + 1] - begins[number])))\n"
-                }
-                inputs.append([
-                    "-itsoffset", Self.text(begins.first ?? 0), "-f", "concat", "-safe", "0", "-i", try list(entries),
-                ])
-            }
-            self.inputs = inputs
-            self.files = files
-        }
-
-        private static func text(_ seconds: Double) -> String { String(format: "%.6f", seconds) }
-
-        /// Whether ffmpeg complains of an input that it could not read to its end. It ends with status 0 all the same.
-        func areNamed(in complaint: String) -> Bool {
-            complaint.contains(Self.folder) || complaint.contains("Error during demuxing")
-        }
-
-        private static let folder = "/proc/\(ProcessInfo.processInfo.processIdentifier)/fd/"
-
-        func input(of track: Int) -> [String] { inputs[track] }
     }
 }

@@ -97,12 +97,9 @@ struct StreamAssembly: Sendable {
     ) async throws(DownloadError) -> (any DiskFile)? {
         let disk = services.disk
         if needsProgram {
-            guard try await FFmpeg.write(self, to: path, services, unless: flag) else { return nil }
-            return try await services.onDisk { () throws(DiskError) in
-                let file = try disk.open(path)
-                try file.sync()
-                return file
-            }
+            guard let file = try await FFmpeg.write(self, to: path, services, unless: flag) else { return nil }
+            try await services.onDisk { () throws(DiskError) in try file.sync() }
+            return file
         }
         return try await services.runBlocking { () throws(DownloadError) in
             let file = try write(to: path, on: disk, unless: flag)
@@ -115,10 +112,7 @@ struct StreamAssembly: Sendable {
         -> (any DiskFile)?
     {
         let file: any DiskFile
-        do throws(DiskError) {
-            if try disk.status(path) != nil { try disk.remove(path) }
-            file = try disk.create(path)
-        } catch { throw DownloadError(error) }
+        do throws(DiskError) { file = try disk.createAnew(path) } catch { throw DownloadError(error) }
         var writer = Writer(file, log: part.file, flag)
         do throws(MediaError) {
             if film.container == .mp4 {
@@ -129,7 +123,7 @@ struct StreamAssembly: Sendable {
         } catch {
             // Bytes that the disk did not give are no media either. The writer has the failure.
             guard writer.isOver else {
-                throw DownloadError(.invalidStream, "The segments of this stream cannot be one file: \(error).")
+                throw DownloadError(.invalidStream, "The segments of this stream cannot be one file. \(error.sentence)")
             }
         }
         do throws(DiskError) { return try writer.finish() ? file : nil } catch { throw DownloadError(error) }

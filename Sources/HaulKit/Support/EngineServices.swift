@@ -11,4 +11,5 @@ struct EngineServices: Sendable {
     let placement: FilePlacement
     let cookieCollection: CookieCollection
     let logger: Logger
+    let ffmpeg: FFmpeg.Terms
 }

@@ -25,7 +25,7 @@ extension DownloadTask {
             slots: slots,
             mostConnections: min(machine.settings.effectiveLimits.connections, Self.mostSegmentsAtOnce),
             time: services.time,
-            ffmpeg: { FFmpeg.find() }
+            ffmpeg: services.ffmpeg.find
         )
     }
 
