@@ -36,9 +36,10 @@ enum FFmpeg {
         isolation: isolated (any Actor)? = #isolation
     ) async throws(DownloadError) -> (any DiskFile)? {
         guard let program = services.ffmpeg.find() else {
+            let other = assembly.isPlain ? ", or choose the container ts" : ""
             throw DownloadError(
                 .programMissing,
-                "This film needs ffmpeg. Install the package ffmpeg, and resume the download."
+                "This film needs ffmpeg. Install the package ffmpeg\(other), and resume the download."
             )
         }
         let lists = try await services.runBlocking { () throws(DownloadError) in

@@ -33,12 +33,16 @@ struct StreamAssembly: Sendable {
 
     private static let mostGaps = 20
 
-    /// - Parameter part: the file of the log.
+    /// - Parameters:
+    ///   - part: the file of the log.
+    ///   - wanted: the container of the present request. The log states that of the request which began it.
     /// - Returns: `nil` for a log without a film, and for one that does not account for each segment of the film.
-    /// - Throws: ``DownloadError`` with code ``DownloadError/Code/incompleteStream`` for a log without a segment.
-    init?(_ log: StreamLog, of part: PartFile) throws(DownloadError) {
-        guard let film = log.film else { return nil }
-        self.film = film
+    /// - Throws: ``DownloadError`` with code ``DownloadError/Code/incompleteStream`` for a log without a segment, with code
+    ///   ``DownloadError/Code/invalidStream`` for a container that cannot have the tracks.
+    init?(_ log: StreamLog, of part: PartFile, as wanted: DownloadRequest.Stream.Container = .automatic)
+        throws(DownloadError)
+    {
+        guard var film = log.film else { return nil }
         self.part = part
         var tracks: [Track] = []
         var length: Int64 = 0
@@ -73,11 +77,39 @@ struct StreamAssembly: Sendable {
             }
             tracks.append(track)
         }
+        film.container = try Self.container(wanted, of: tracks) ?? film.container
+        self.film = film
         self.tracks = tracks
         self.length = length
         self.gaps =
             gaps.count > Self.mostGaps
             ? gaps.prefix(Self.mostGaps) + ["\(gaps.count - Self.mostGaps) more"] : gaps
+    }
+
+    /// Returns the container that a request asks for; `nil` if it asks for none.
+    private static func container(_ wanted: DownloadRequest.Stream.Container, of tracks: [Track])
+        throws(DownloadError) -> StreamFilm.Container?
+    {
+        let hasSubtitles = tracks.contains { $0.description.role == .subtitles }
+        let hasSeams = tracks.contains { $0.parts.count > 1 }
+        let isFragmented = tracks.allSatisfy { track in
+            track.description.role == .subtitles || track.parts.contains { $0.section != nil }
+        }
+        switch wanted {
+        case .automatic: return nil
+        case .matroska: return .matroska
+        case .mp4: return isFragmented && !hasSeams && !hasSubtitles ? .mp4 : .mp4ByProgram
+        case .transportStream:
+            if hasSubtitles { throw StreamSource.noSubtitlesInTransportStream }
+            return isPlain(tracks) ? .transportStream : .transportStreamByProgram
+        }
+    }
+
+    /// Whether the segments one behind another are a film too, in a transport stream.
+    var isPlain: Bool { Self.isPlain(tracks) }
+
+    private static func isPlain(_ tracks: [Track]) -> Bool {
+        tracks.count == 1 && tracks[0].parts.count == 1 && tracks[0].parts[0].section == nil
     }
 
     /// Whether ffmpeg puts the film together. A live stream may get seams after its container was chosen.

@@ -24,13 +24,7 @@ extension StreamSource {
         let isPlain = tracks.count == 1 && !hasSeams
         let wanted = options.container
         guard wanted != .transportStream || !hasSubtitles else {
-            throw SegmentFailure(
-                DownloadError(
-                    .invalidStream,
-                    "An MPEG transport stream (ts) takes no subtitles. Choose mp4 or mkv, or leave the subtitles out."
-                ),
-                isWorthRetrying: false
-            )
+            throw SegmentFailure(Self.noSubtitlesInTransportStream, isWorthRetrying: false)
         }
         // Whether Haul puts the file together itself.
         let isOwn =
@@ -58,6 +52,11 @@ extension StreamSource {
         case .transportStream: .transportStreamByProgram
         }
     }
+
+    static let noSubtitlesInTransportStream = DownloadError(
+        .invalidStream,
+        "An MPEG transport stream (ts) takes no subtitles. Choose mp4 or mkv, or leave the subtitles out."
+    )
 
     private var hasSubtitles: Bool { tracks.contains { $0.description.role == .subtitles } }
 

@@ -22,6 +22,8 @@ extension DownloadTask {
                 if let ending = try await moveToDisk() { return ending }
             }
             guard let part else { return nil }
+            // Says it before hours of fetching and not after them.
+            if preparation.resource.stream == .log { try await checkFilmPath(of: part.path) }
             if preparation.startsOver {
                 pieces.removeAll()
                 // The file no longer has the contents that were about to get the final name.

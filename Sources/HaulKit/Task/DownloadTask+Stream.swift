@@ -83,7 +83,7 @@ extension DownloadTask {
                 throw reason == .diskFull ? error : DownloadError(.diskFailed, error.message, cause: error.cause)
             }
             let target = Self.filmPath(part.path)
-            try await claim(target)
+            try await claimFilmPath(of: part.path)
             guard let film = try await write(assembly, to: target, unless: flag) else { return nil }
             return try await swap(film, with: assembly.gaps, for: part, resource)
         } catch {
@@ -141,7 +141,8 @@ extension DownloadTask {
         do throws(DiskError) {
             found = try await StreamLogReader.read(length, with: Self.reader(of: part))
         } catch { throw DownloadError(error) }
-        guard let found, let assembly = try StreamAssembly(found.log, of: part) else {
+        let wanted = record.request.stream?.container ?? .automatic
+        guard let found, let assembly = try StreamAssembly(found.log, of: part, as: wanted) else {
             throw DownloadError(
                 .incompleteStream,
                 "The received part of the stream cannot be read. Remove the download and add it again."
@@ -150,12 +151,27 @@ extension DownloadTask {
         return assembly
     }
 
-    /// Makes the path of the film this download's own, durably. A file that is there before belongs to somebody else.
-    private func claim(_ target: String, isolation: isolated (any Actor)? = #isolation) async throws(DownloadError) {
-        let disk = services.disk
-        guard record.resource?.stream != .assembling else { return }
+    /// Refuses a film whose path has a file already, which belongs to somebody else.
+    ///
+    /// - Parameter part: path of the partial file.
+    func checkFilmPath(of part: String, isolation: isolated (any Actor)? = #isolation) async throws(DownloadError) {
+        let (disk, target) = (services.disk, Self.filmPath(part))
         let isTaken = try await services.onDisk { () throws(DiskError) in try disk.status(target) != nil }
-        if isTaken { throw FilePlacement.exists(target) }
+        guard isTaken else { return }
+        throw DownloadError(
+            .invalidDestination,
+            "\(target) is in the way: this film is put together there. Move it away, and resume the download."
+        )
+    }
+
+    /// Makes the path of the film this download's own, durably.
+    ///
+    /// - Parameter part: path of the partial file.
+    private func claimFilmPath(of part: String, isolation: isolated (any Actor)? = #isolation)
+        async throws(DownloadError)
+    {
+        guard record.resource?.stream != .assembling else { return }
+        try await checkFilmPath(of: part)
         record.resource?.stream = .assembling
         try await services.store.commit(record, machine.persisted, durably: true)
     }

@@ -106,6 +106,47 @@ struct StreamProgramTests {
         }
     }
 
+    // MARK: A later request
+
+    /// The first run has all segments, and its program fails.
+    private func failed(
+        _ container: DownloadRequest.Stream.Container,
+        then program: String? = nil,
+        _ test: (DownloaderRig, Downloader) async throws -> Void
+    ) async throws {
+        let script = try HookScript("exit 1")
+        try await StreamSite(film).run { rig in
+            let path = script.path
+            try await rig.opened(FFmpeg.Terms(find: { path })) { downloader in
+                await #expect(throws: DownloadError.self) {
+                    _ = try await downloader.add(try rig.film { $0.container = container }).result()
+                }
+            }
+            try await rig.opened(FFmpeg.Terms(find: { program })) { downloader in try await test(rig, downloader) }
+        }
+        withExtendedLifetime(script) {}
+    }
+
+    @Test(arguments: [DownloadRequest.Stream.Container.automatic, .mp4, .matroska])
+    func makesTheContainerOfTheLaterRequest(_ earlier: DownloadRequest.Stream.Container) async throws {
+        try await failed(earlier) { rig, downloader in
+            let asked = rig.paths().count
+            _ = try await downloader.add(try rig.film { $0.container = .transportStream }).result()
+            #expect(try rig.holdsOnly(film.content))
+            #expect(rig.paths().count == asked)
+        }
+    }
+
+    @Test func namesTheContainerThatNeedsNoProgram() async throws {
+        try await failed(.automatic) { rig, downloader in
+            let error = try await #require(throws: DownloadError.self) {
+                _ = try await downloader.add(try rig.film { $0.container = .automatic }).result()
+            }
+            #expect(error.code == .programMissing)
+            #expect(error.message.contains("or choose the container ts"))
+        }
+    }
+
     // MARK: The real program
 
     private func pictures(_ seconds: Int) throws -> [UInt8] {

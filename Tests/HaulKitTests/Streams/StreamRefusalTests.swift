@@ -128,4 +128,45 @@ struct StreamRefusalTests {
             #expect(rig.server.requests.allSatisfy { $0["X-Api-Key"] == "secret" && $0["Authorization"] != nil })
         }
     }
+
+    /// The last segment never comes, so the film is not refused after its end.
+    @Test func saysAtOnceThatAFileIsInTheWay() async throws {
+        let site = StreamSite(film)
+        site.answer("/talk/3.ts") { _ in TestReply([.stall]) }
+        try await site.run { rig in
+            let other = rig.path + ".haulpart.film"
+            try Data("mine".utf8).write(to: URL(fileURLWithPath: other))
+            let failure = try await rig.failure(of: try rig.film())
+            #expect(failure.code == .invalidDestination)
+            #expect(failure.message.contains("Move it away"))
+            #expect(try String(contentsOfFile: other, encoding: .utf8) == "mine")
+            try FileManager.default.removeItem(atPath: other)
+            site.answer("/talk/3.ts", nil)
+            try await rig.another { second async throws in
+                _ = try await second.add(try rig.film()).result()
+            }
+            #expect(try rig.holdsOnly(film.content))
+        }
+    }
+
+    @Test func saysInASentenceWhyFragmentsAreNoFilm() async throws {
+        let site = StreamSite()
+        site.put(TestMovie.picture.initSection, at: "/talk/init.mp4")
+        for (number, time) in [400, 0].enumerated() {
+            let fragment = TestFragment(at: UInt32(time), [[UInt8(number), 1], [UInt8(number), 2]])
+            site.put(fragment.bytes, at: "/talk/\(number).m4s")
+        }
+        site.put(
+            TestStream.playlist(
+                ["#EXT-X-MAP:URI=\"init.mp4\""] + (0..<2).map { TestStream.entry("\($0).m4s") }
+            ),
+            at: StreamSite.list
+        )
+        try await site.run { rig in
+            let failure = try await rig.failure(of: try rig.film { $0.container = .automatic })
+            #expect(failure.code == .invalidStream)
+            #expect(failure.message.contains("The time of track"))
+            #expect(!failure.message.contains("timeGoesBack"))
+        }
+    }
 }
