@@ -86,7 +86,7 @@ enum FFmpeg {
         }
         withExtendedLifetime(lists) {}
         if flag.isSet { return nil }
-        try check(output)
+        try check(output, lists)
         guard try await services.status(of: file).size > 0 else {
             throw DownloadError(
                 .invalidStream,
@@ -96,15 +96,16 @@ enum FFmpeg {
         return file
     }
 
-    private static func check(_ output: ProgramOutput) throws(DownloadError) {
+    private static func check(_ output: ProgramOutput, _ lists: FFmpegLists) throws(DownloadError) {
         // ffmpeg ends with status 0 if it could not read an input to its end, and says so.
         let isOfFiles =
             output.complaint.contains(OpenFilePath.folder) || output.complaint.contains("Error during demuxing")
         guard output.status != 0 || isOfFiles else { return }
-        guard !output.complaint.contains("Too many open files") else {
+        // The text differs between C libraries.
+        guard lists.openFiles < DescriptorLimit.most, !output.complaint.contains("Too many open files") else {
             throw DownloadError(
                 .invalidStream,
-                "This film has more pieces than ffmpeg may open files (\(DescriptorLimit.most)). What was received is kept. Raise the hard limit of open files (ulimit -n, or LimitNOFILE of a service), and resume the download."
+                "ffmpeg has to open \(lists.openFiles) pieces of this film at once, and may open \(DescriptorLimit.most) files. What was received is kept. Raise the hard limit of open files (ulimit -n, or LimitNOFILE of a service), and resume the download."
             )
         }
         throw DownloadError(

@@ -7,6 +7,8 @@ internal import Foundation
 final class FFmpegLists: Sendable {
     /// The arguments with which ffmpeg reads each track.
     let inputs: [[String]]
+    /// Number of files that ffmpeg has open at once to read the parts, each range as a file of its own.
+    let openFiles: Int
     private let text: MemoryText
     private let log: PosixFile
 
@@ -46,6 +48,8 @@ final class FFmpegLists: Sendable {
             ])
         }
         self.inputs = inputs
+        // One part of each track is open at a time.
+        openFiles = assembly.tracks.reduce(0) { $0 + ($1.parts.map(\.ranges.count).max() ?? 0) }
     }
 
     /// Lists one behind another in a file.

@@ -22,8 +22,6 @@ extension DownloadTask {
                 if let ending = try await moveToDisk() { return ending }
             }
             guard let part else { return nil }
-            // Says it before hours of fetching and not after them.
-            if preparation.resource.stream == .log { try await checkFilmPath(of: part.path) }
             if preparation.startsOver {
                 pieces.removeAll()
                 // The file no longer has the contents that were about to get the final name.
@@ -37,6 +35,8 @@ extension DownloadTask {
                 try await removeControlFile(of: adopted)
                 do throws(DiskError) { try await part.startOver() } catch { throw DownloadError(error) }
             }
+            // Refuses before hours of fetching, not after them.
+            if preparation.resource.stream == .log { try await checkFilmPath(of: part.path) }
             if let refusal = try await environment.space.preallocate(preparation.resource.total, part, self) {
                 return refusal
             }
