@@ -87,13 +87,34 @@ enum FFmpeg {
         withExtendedLifetime(lists) {}
         if flag.isSet { return nil }
         try check(output, lists)
-        guard try await services.status(of: file).size > 0 else {
+        let fault = try await services.onDisk { () throws(DiskError) in try findFault(of: file, assembly) }
+        if let fault {
             throw DownloadError(
                 .invalidStream,
-                "ffmpeg reported no error and wrote nothing. What was received is kept. Check the program at \(program)."
+                "\(fault) What was received is kept. Check the program at \(program)."
             )
         }
         return file
+    }
+
+    /// Returns how a film lacks what the log has, as a sentence; `nil` for a film that is whole.
+    ///
+    /// Neither bytes nor seconds prove a lack alone: segments may consist of stuffing for the most part, and a clock that
+    /// starts over makes a film shorter.
+    private static func findFault(of file: any DiskFile, _ assembly: StreamAssembly) throws(DiskError) -> String? {
+        let size = try file.size()
+        guard size > 0 else { return "ffmpeg reported no error and wrote nothing." }
+        guard size < assembly.length / 2, assembly.film.container.ending == "mp4" else { return nil }
+        let seconds = try MovieDuration.seconds(length: size) { range throws(DiskError) in
+            try file.read(at: range.lowerBound, count: range.count)
+        }
+        let wanted = assembly.tracks.first?.seconds ?? 0
+        guard (seconds ?? 0) < wanted - max(2, wanted / 20) else { return nil }
+        return String(
+            format: "ffmpeg reported no error and wrote %.0f of %.0f seconds of this film.",
+            seconds ?? 0,
+            wanted
+        )
     }
 
     private static func check(_ output: ProgramOutput, _ lists: FFmpegLists) throws(DownloadError) {

@@ -53,6 +53,17 @@ struct StreamProgramTests {
         }
     }
 
+    @Test func refusesAFilmThatIsShortInBytesAndSeconds() async throws {
+        try await scripted("printf film > \"$target\"") { rig, downloader in
+            let error = try await #require(throws: DownloadError.self) {
+                _ = try await downloader.add(try rig.film { $0.container = .mp4 }).result()
+            }
+            #expect(error.code == .invalidStream)
+            #expect(error.message.contains("0 of 32 seconds"))
+            #expect(try rig.holdsOnlyPart())
+        }
+    }
+
     @Test func endsAProgramThatWritesNothingMore() async throws {
         try await scripted("printf film > \"$target\"; sleep 100000", patience: .milliseconds(200)) { rig, downloader in
             let error = try await failure(rig, downloader)
@@ -149,22 +160,13 @@ struct StreamProgramTests {
 
     // MARK: The real program
 
-    private func pictures(_ seconds: Int) throws -> [UInt8] {
+    private func pictures(_ seconds: Int, _ options: [String] = []) throws -> [UInt8] {
         let folder = try TemporaryFolder()
         defer { withExtendedLifetime(folder) {} }
+        let program = try #require(FFmpeg.find())
         try SystemCommand.run(
-            try #require(FFmpeg.find()),
-            "-v",
-            "error",
-            "-f",
-            "lavfi",
-            "-i",
-            "testsrc=s=64x64:d=\(seconds)",
-            "-c:v",
-            "mpeg2video",
-            "-f",
-            "mpegts",
-            folder("film.ts")
+            [program, "-v", "error", "-f", "lavfi", "-i", "testsrc=s=64x64:d=\(seconds)", "-c:v", "mpeg2video"]
+                + options + ["-f", "mpegts", folder("film.ts")]
         )
         return Array(try Data(contentsOf: URL(fileURLWithPath: folder("film.ts"))))
     }
@@ -194,6 +196,18 @@ struct StreamProgramTests {
             let completed = try await rig.download(try request(rig))
             // One part alone is smaller than its segment.
             #expect(completed.bytes > (site.bytes(at: "/talk/0.ts")?.count ?? 0) * 10)
+        }
+    }
+
+    /// The film is a small part of its segments, which consist of stuffing.
+    @Test(.enabled(if: FFmpeg.find() != nil)) func takesAWholeFilmOfFewBytes() async throws {
+        let site = StreamSite()
+        let segment = try pictures(4, ["-muxrate", "4000000"])
+        site.put(segment, at: "/talk/0.ts")
+        site.put(TestStream.playlist([TestStream.entry("0.ts")]), at: StreamSite.list)
+        try await site.run { rig in
+            let completed = try await rig.download(try rig.film { $0.container = .mp4 })
+            #expect(completed.bytes < segment.count / 2)
         }
     }
 }
