@@ -37,7 +37,7 @@ struct StreamAssembly: Sendable {
     ///   - part: the file of the log.
     ///   - wanted: the container of the present request. The log states that of the request which began it.
     /// - Returns: `nil` for a log without a film, and for one that does not account for each segment of the film.
-    /// - Throws: ``DownloadError`` with code ``DownloadError/Code/incompleteStream`` for a log without a segment, with code
+    /// - Throws: ``DownloadError``: ``DownloadError/Code/incompleteStream`` for a log without a segment,
     ///   ``DownloadError/Code/invalidStream`` for a container that cannot have the tracks.
     init?(_ log: StreamLog, of part: PartFile, as wanted: DownloadRequest.Stream.Container = .automatic)
         throws(DownloadError)
