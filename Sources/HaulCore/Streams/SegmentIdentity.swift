@@ -1,6 +1,7 @@
 /// The marks by which a resource of a film is the same after the playlist was read again.
 ///
-/// Hosts and queries do not count: a playlist names another server or carries new signatures each time.
+/// Hosts and queries do not count: a playlist names another server or carries new signatures each time. Only where
+/// resources of a whole list share a path, ``StreamPlan/version`` also has their queries.
 package struct SegmentIdentity: Sendable, Hashable, Codable {
     /// The sequence number; `nil` for an initialization section.
     package let number: Int64?
@@ -26,6 +27,12 @@ package struct SegmentIdentity: Sendable, Hashable, Codable {
         self.range = range
         keyPath = key.map { Self.path($0.url) }
         vector = key?.statedVector?.hexadecimal
+    }
+
+    /// Returns the query of a URL, as it is requested; `nil` if there is none.
+    static func query(_ url: HTTPURL) -> String? {
+        let target = url.target
+        return target.utf8.firstIndex(of: UInt8(ascii: "?")).map { String(target[$0...].dropFirst()) }
     }
 
     private static func path(_ url: HTTPURL) -> String {

@@ -11,7 +11,39 @@ extension TrackPlan {
     /// the server that could forge one also chooses the segments.
     fileprivate var digest: String {
         var hash = PlanHash()
-        for resource in resources { hash.add(resource.identity) }
+        let shared = sharedPlaces
+        for resource in resources {
+            hash.add(resource.identity)
+            if shared.contains(SharedPlace(resource)) { hash.add(SegmentIdentity.query(resource.url)) }
+        }
+        return hash.text
+    }
+
+    /// The places that several resources have, so that only queries tell these resources apart.
+    private var sharedPlaces: Set<SharedPlace> {
+        guard resources.contains(where: { SegmentIdentity.query($0.url) != nil }) else { return [] }
+        var seen: Set<SharedPlace> = []
+        return Set(resources.map { SharedPlace($0) }.filter { !seen.insert($0).inserted })
+    }
+}
+
+/// Path and range of a resource.
+private struct SharedPlace: Hashable {
+    let path: String
+    let range: ByteRange?
+
+    init(_ resource: StreamResource) { (path, range) = (resource.identity.path, resource.identity.range) }
+}
+
+extension StreamVariant {
+    /// Hash of resolution, bandwidth and codecs in 32 hexadecimal digits. Two variants of a film may have the same
+    /// segments by all other marks.
+    package var mark: String {
+        var hash = PlanHash()
+        hash.add(number: Int64(resolution?.width ?? -1))
+        hash.add(number: Int64(resolution?.height ?? -1))
+        hash.add(number: bandwidth)
+        for codec in codecs { hash.add(codec) }
         return hash.text
     }
 }
@@ -41,12 +73,12 @@ private struct PlanHash {
         add(identity.vector)
     }
 
-    private mutating func add(_ text: String?) {
+    mutating func add(_ text: String?) {
         add(number: Int64(text?.utf8.count ?? -1))
         for byte in (text ?? "").utf8 { add(byte) }
     }
 
-    private mutating func add(number: Int64) {
+    mutating func add(number: Int64) {
         for shift in stride(from: 0, to: 64, by: 8) { add(UInt8(truncatingIfNeeded: number >> shift)) }
     }
 

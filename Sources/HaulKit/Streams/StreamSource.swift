@@ -45,7 +45,8 @@ struct StreamSource: Sendable {
     }
 
     private static func tracks(of selection: StreamSelection) -> [(StreamTrack, StreamFilm.Track, HTTPURL)] {
-        var tracks = [(StreamTrack.main, StreamFilm.Track(.main), selection.variant.url)]
+        let main = StreamFilm.Track(.main, variant: selection.variant.mark)
+        var tracks = [(StreamTrack.main, main, selection.variant.url)]
         for (index, rendition) in selection.separateAudio.enumerated() {
             guard let url = rendition.url else { continue }
             let description = StreamFilm.Track(.audio, language: rendition.language, name: rendition.name)

@@ -106,6 +106,44 @@ struct StreamPlanTests {
         #expect(try plan(text, "#EXT-X-ENDLIST").version != before, "\(new) is taken for the same film")
     }
 
+    /// Only the queries tell the segments of this list apart.
+    @Test func knowsAnotherFilmByTheQueriesOfOnePath() throws {
+        let list = { (episode: Int) in
+            (0..<3).map { "#EXTINF:1,\nsegment?episode=\(episode)&number=\($0)" }.joined(separator: "\n")
+        }
+        let first = try plan(list(1), "#EXT-X-ENDLIST").version
+        #expect(try plan(list(1), "#EXT-X-ENDLIST", url: "https://cdn/d/l.m3u8?t=9").version == first)
+        #expect(try plan(list(2), "#EXT-X-ENDLIST").version != first)
+        // A path of one segment names it, whatever its query is.
+        let alone = "#EXTINF:1,\nother?s=1\n"
+        let both = try plan(alone + list(1), "#EXT-X-ENDLIST").version
+        let renewed = alone.replacingOccurrences(of: "s=1", with: "s=2")
+        #expect(try plan(renewed + list(1), "#EXT-X-ENDLIST").version == both)
+        #expect(try plan(alone + list(2), "#EXT-X-ENDLIST").version != both)
+    }
+
+    @Test(arguments: ["BANDWIDTH=11,RESOLUTION=64x36", "BANDWIDTH=10,RESOLUTION=64x48", "BANDWIDTH=10"])
+    func tellsVariantsApart(_ other: String) throws {
+        func mark(_ attributes: String) throws -> String {
+            let list = try PlaylistText.multivariant("#EXT-X-STREAM-INF:\(attributes)", "v.m3u8?q=1")
+            return try #require(list.variants.first).mark
+        }
+        let first = "BANDWIDTH=10,RESOLUTION=64x36"
+        #expect(try mark(first) == mark(first + ",FRAME-RATE=25"))
+        #expect(try mark(first) != mark(other))
+        #expect(try mark(first) != mark(first + ",CODECS=\"avc1.64001f\""))
+        let film = { (mark: String) in
+            StreamFilm(
+                tracks: [.init(.main, variant: mark)],
+                version: "1",
+                isLive: false,
+                container: .mp4,
+                allowsGaps: false
+            )
+        }
+        #expect(film("1").entityTag != film("2").entityTag)
+    }
+
     @Test func tellsTracksApart() throws {
         let playlist = try PlaylistText.media(PlaylistText.segments(0, 3))
         let one = try StreamPlan(playlist)

@@ -106,6 +106,37 @@ struct StreamMissingTests {
         }
     }
 
+    /// The segments of both variants have the same paths.
+    @Test func startsOverForAnotherVariant() async throws {
+        let site = StreamSite()
+        let other = TestStream(8, seed: 9)
+        let master = { (names: [String]) in
+            "#EXTM3U\n"
+                + names.map { "#EXT-X-STREAM-INF:BANDWIDTH=\($0 == "high" ? 20 : 10)\nlist.m3u8?\($0)\n" }.joined()
+        }
+        let isLacking = CallCounter()
+        site.put(master(["low", "high"]), at: "/talk/master.m3u8")
+        site.answer(StreamSite.list) { request in
+            let query = request.target.hasSuffix("high") ? "high" : "low"
+            return .text(TestStream.playlist((0..<8).map { TestStream.entry("\($0).ts?\(query)") }))
+        }
+        for number in film.segments.indices {
+            let (high, low) = (film.segments[number], other.segments[number])
+            site.answer("/talk/\(number).ts") { request in
+                if number == 6, isLacking.next() == 1 { return .empty(404, "Not Found") }
+                return TestContent(request.target.hasSuffix("high") ? high : low).resource(etag: nil).reply(to: request)
+            }
+        }
+        try await site.run { rig in
+            _ = try await rig.failure(of: try rig.film("/talk/master.m3u8"))
+            #expect(rig.server.requests.map(\.target).contains("/talk/0.ts?high"))
+            try await rig.another { second async throws in
+                _ = try await second.add(try rig.film("/talk/master.m3u8") { $0.variant = "smallest" }).result()
+            }
+            #expect(try rig.holdsOnly(other.content))
+        }
+    }
+
     /// Another server behind the redirect of each run.
     @Test func goesOnIfAnotherServerHasThePlaylist() async throws {
         let site = StreamSite(film)

@@ -15,9 +15,11 @@ package struct StreamFilm: Sendable, Hashable, Codable {
         /// Language tag (RFC 5646); `nil` if the playlist names none.
         package var language: String?
         package var name: String?
+        /// ``StreamVariant/mark`` of the chosen variant; `nil` for a rendition and for a playlist without variants.
+        package var variant: String?
 
-        package init(_ role: Role, language: String? = nil, name: String? = nil) {
-            (self.role, self.language, self.name) = (role, language, name)
+        package init(_ role: Role, language: String? = nil, name: String? = nil, variant: String? = nil) {
+            (self.role, self.language, self.name, self.variant) = (role, language, name, variant)
         }
     }
 
@@ -61,7 +63,10 @@ package struct StreamFilm: Sendable, Hashable, Codable {
     }
 
     /// The entity tag of the film for the validator ladder.
-    package var entityTag: String { "\"haul-stream-\(version)\"" }
+    package var entityTag: String {
+        let variant = tracks.first?.variant.map { "-" + $0 } ?? ""
+        return "\"haul-stream-\(version)\(variant)\""
+    }
 }
 
 extension StreamFilm {
