@@ -7,12 +7,13 @@ extension DownloadTask {
 
     /// Returns the terms for a request; `nil` if its answer is only a file.
     ///
-    /// The answer to a first request may be a playlist. Later requests read the playlist again if the partial file is
-    /// the log of a stream, and no playlist otherwise.
+    /// The answer to a first request may be a playlist, also that of a mirror. Later requests read the playlist again if
+    /// the partial file is the log of a stream, and no playlist otherwise. A log is continued only from the source that
+    /// began it: a request to another one has no condition, so its answer is a log from the first byte on.
     func streamTerms(for request: RangeRequest, _ call: TransportRequest) -> StreamTerms? {
         let options = record.request.stream ?? DownloadRequest.Stream()
         let isLog = machine.resource?.stream?.isLog == true
-        guard !options.keepsPlaylist, request.source == 0, call.method == .get, isLog || !call.isForRange,
+        guard !options.keepsPlaylist, call.method == .get, isLog || !call.isForRange,
             let slots = environment.delegate?.segmentSlots
         else { return nil }
         let log = isLog ? part.map(Self.reader(of:)) : nil

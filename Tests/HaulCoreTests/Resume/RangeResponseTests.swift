@@ -53,6 +53,16 @@ struct RangeResponseTests {
         #expect(RangeResponse.judge(head, to: .whole) == .accept(Resource(whole: head), at: 0, compare: 0))
     }
 
+    /// A film has no length before its end, so that of another source is told apart by where its answer begins.
+    @Test(arguments: [true, false]) func beginsALogAnewWithoutDoubtingRanges(_ isFromOtherSource: Bool) {
+        var head = ResponseHead.answer(200, ["Transfer-Encoding": "chunked", "ETag": "\"film\""])
+        head.isStreamLog = true
+        var log = known(tag: "\"film\"", total: nil)
+        log.stream = .log
+        let answer = RangeResponse.judge(head, to: ask(log, isReplaced: isFromOtherSource))
+        #expect(answer == .restart(Resource(whole: head), nil))
+    }
+
     @Test func neverWritesAWholeAnswerInTheMiddle() {
         let wholes: [KeyValuePairs<String, String>] = [
             ["Content-Length": "100000", "ETag": "\"a\""], ["Content-Length": "100000"], ["ETag": "\"b\""], [:],
