@@ -21,6 +21,9 @@ package struct MediaPlaylist: Sendable, Hashable {
     package internal(set) var discontinuitySequence: Int64 = 0
     /// Whether no segment will be added.
     package internal(set) var isEnded = false
+    /// Whether the playlist has its end mark. Without one, a playlist of a fixed list (``Kind/vod``) is ended too, but
+    /// nothing in it shows that it arrived whole.
+    package internal(set) var hasEndMark = false
     /// `nil` if segments may disappear from the front.
     package internal(set) var kind: Kind?
     package internal(set) var isIFramesOnly = false

@@ -46,7 +46,7 @@ struct MediaPlaylistReader {
         case .start: playlist.start = start(try attributes(text, line)) ?? playlist.start
         case .targetDuration: try takeTargetDuration(text, line)
         case .mediaSequence, .discontinuitySequence: try takeFirstNumber(tag, text, line)
-        case .endList: playlist.isEnded = true
+        case .endList: (playlist.isEnded, playlist.hasEndMark) = (true, true)
         case .playlistType:
             playlist.kind = MediaPlaylist.Kind(rawValue: String(decoding: text, as: UTF8.self))
             // A playlist of this type must not change, whether or not it has an end mark (4.4.3.5).

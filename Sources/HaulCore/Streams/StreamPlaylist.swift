@@ -102,6 +102,16 @@ extension StreamPlaylist {
         return path.lowercased().hasSuffix(".m3u8")
     }
 
+    /// Whether a body is a list of files in the older format: it has an entry, and no tag of HLS. A list without an entry
+    /// is one that was cut off, or none.
+    package static func isPlainList(_ body: [UInt8]) -> Bool {
+        guard isPlaylist(firstBytes: body) else { return false }
+        // Old programs end a line with a carriage return, so a line of this format is not one of HLS.
+        let lines = body.split { $0 == 0x0A || $0 == 0x0D }.map(PlaylistLine.trimmed)
+        return lines.contains { $0.first.map { $0 != UInt8(ascii: "#") } ?? false }
+            && !lines.contains { $0.starts(with: "#EXT-X-".utf8) }
+    }
+
     private static func impostor(_ bytes: [UInt8]) -> StreamError.Impostor {
         if bytes.starts(with: [0xEF, 0xBB, 0xBF]) && bytes.dropFirst(3).starts(with: header) { return .byteOrderMark }
         if bytes.starts(with: [0xFE, 0xFF]) || bytes.starts(with: [0xFF, 0xFE]) { return .notUTF8 }

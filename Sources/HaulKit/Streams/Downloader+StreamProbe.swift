@@ -15,8 +15,8 @@ extension Downloader {
         do throws(SegmentFailure) {
             guard let url = HTTPURL(call.url, target: call.target) else { return nil }
             let (head, bytes) = try await requests.body(url, mostBytes: limit, what: "The playlist")
-            guard !StreamPlaylist.isPlainList(bytes), let place = HTTPURL(head.url) else { return nil }
-            switch try StreamSource.parse(bytes, place, [:]) {
+            guard !StreamPlaylist.isPlainList(bytes) else { return nil }
+            switch try StreamSource.parse(bytes, of: head, [:]) {
             case .media(let media): return .init(nil, media)
             case .multivariant(let list):
                 var media: MediaPlaylist?

@@ -136,11 +136,3 @@ final class StreamOpening: ResponseReceiver, Exchange {
         }
     }
 }
-
-extension StreamPlaylist {
-    /// Whether a body is a list of files in the older format, without a tag of HLS.
-    static func isPlainList(_ body: [UInt8]) -> Bool {
-        guard isPlaylist(firstBytes: body) else { return false }
-        return !body.split(separator: 0x0A).contains { $0.starts(with: "#EXT-X-".utf8) }
-    }
-}

@@ -23,9 +23,9 @@ struct StreamSource: Sendable {
         async throws(SegmentFailure)
     {
         self.head = head
-        guard let url = HTTPURL(head.url) else { throw SegmentFailure(TransportError(.invalidURL), host: "") }
-        switch try Self.parse(body, url, [:]) {
+        switch try Self.parse(body, of: head, [:]) {
         case .media(let playlist):
+            guard let url = HTTPURL(head.url) else { throw SegmentFailure(TransportError(.invalidURL), host: "") }
             tracks = [.init(track: .main, description: .init(.main), url: url, imports: [:], playlist: playlist)]
         case .multivariant(let list):
             let selection = try options.select(from: list)
@@ -67,15 +67,30 @@ struct StreamSource: Sendable {
     {
         let limit = StreamLimits().playlistBytes
         let (head, bytes) = try await requests.body(url, mostBytes: limit, what: "The playlist")
-        guard let address = HTTPURL(head.url) else { throw SegmentFailure(TransportError(.invalidURL), host: "") }
-        guard case .media(let playlist) = try parse(bytes, address, imports) else {
+        guard case .media(let playlist) = try parse(bytes, of: head, imports) else {
             let error = DownloadError(.invalidStream, "A variant of this playlist is a list of variants itself.")
             throw SegmentFailure(error, isWorthRetrying: false)
         }
         return playlist
     }
 
-    static func parse(_ bytes: [UInt8], _ url: HTTPURL, _ imports: [String: String]) throws(SegmentFailure)
+    /// Reads the body of an answer.
+    static func parse(_ bytes: [UInt8], of head: ResponseHead, _ imports: [String: String]) throws(SegmentFailure)
+        -> StreamPlaylist
+    {
+        guard let url = HTTPURL(head.url) else { throw SegmentFailure(TransportError(.invalidURL), host: "") }
+        let playlist = try parse(bytes, url, imports)
+        if case .media(let media) = playlist, media.isEnded, !media.hasEndMark, !head.isFramed {
+            let error = DownloadError(
+                .incompleteStream,
+                "The playlist may be cut off: it has no end mark, and the server gave no length of it."
+            )
+            throw SegmentFailure(error, isWorthRetrying: true)
+        }
+        return playlist
+    }
+
+    private static func parse(_ bytes: [UInt8], _ url: HTTPURL, _ imports: [String: String]) throws(SegmentFailure)
         -> StreamPlaylist
     {
         do throws(StreamError) { return try StreamPlaylist.parse(bytes, url: url, imports: imports) } catch {

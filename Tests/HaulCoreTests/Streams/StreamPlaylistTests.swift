@@ -38,6 +38,28 @@ struct StreamPlaylistTests {
         #expect(StreamPlaylist.isPlaylist(mediaType: type, path: path))
     }
 
+    @Test func knowsAListOfFiles() {
+        #expect(StreamPlaylist.isPlainList(Array("#EXTM3U\n#EXTINF:3,Song\nsong.mp3\n".utf8)))
+        #expect(StreamPlaylist.isPlainList(Array("#EXTM3U\rsong.mp3\r".utf8)))
+    }
+
+    /// A list that was cut off before its first entry, or whose lines end otherwise than HLS wants.
+    @Test(arguments: [
+        "", "#EXTM3U", "#EXTM3U\n", "#EXTM3U\n#EXT", "#EXTM3U\n#EXTINF:3,Song\n", "#EXTM3U\n \r\n",
+        "#EXTM3U\n#EXTINF:4,\n0.ts\n#EXT-X-ENDLIST\n", "#EXTM3U\r#EXT-X-TARGETDURATION:4\r#EXTINF:4,\r0.ts\r",
+        "#EXTM3U\n  #EXT-X-TARGETDURATION:4\n0.ts", "song.mp3",
+    ])
+    func takesNoRestOfAStreamForAListOfFiles(_ text: String) {
+        #expect(!StreamPlaylist.isPlainList(Array(text.utf8)))
+    }
+
+    @Test func knowsWhetherAFixedListHasItsEndMark() throws {
+        let fixed = PlaylistText.body("#EXT-X-PLAYLIST-TYPE:VOD", "#EXTINF:1,", "a.ts")
+        let open = try PlaylistText.media(fixed)
+        let closed = try PlaylistText.media(fixed + "\n#EXT-X-ENDLIST")
+        #expect(open.isEnded && !open.hasEndMark && closed.isEnded && closed.hasEndMark)
+    }
+
     @Test func suspectsNoPlaylistElsewhere() {
         #expect(!StreamPlaylist.isPlaylist(mediaType: "video/mp4", path: "/a.mp4"))
         #expect(!StreamPlaylist.isPlaylist(mediaType: nil, path: "/m3u8"))

@@ -249,6 +249,62 @@ struct StreamDownloadTests {
         }
     }
 
+    /// Only the end of the connection ends these answers.
+    private static func unframed(_ text: String) -> TestReply {
+        TestReply([.head(status: 200, reason: "OK", headers: []), .raw(Array(text.utf8)), .close], keepsAlive: false)
+    }
+
+    private func fixedList(_ count: Int, ends: Bool) -> String {
+        TestStream.playlist(
+            ["#EXT-X-PLAYLIST-TYPE:VOD"] + (0..<count).map { TestStream.entry("\($0).ts") },
+            ends: ends
+        )
+    }
+
+    @Test(arguments: [StreamSite.list, "/talk/master.m3u8"])
+    func asksAgainForAPlaylistThatMayBeCutOff(_ path: String) async throws {
+        let site = StreamSite(film)
+        site.put("#EXTM3U\n#EXT-X-STREAM-INF:BANDWIDTH=10\nlist.m3u8\n", at: "/talk/master.m3u8")
+        let readings = CallCounter()
+        let (cut, whole) = (fixedList(3, ends: false), fixedList(8, ends: true))
+        site.answer(StreamSite.list) { _ in Self.unframed(readings.next() == 1 ? cut : whole) }
+        try await site.run { rig in
+            try await rig.download(try rig.film(path))
+            #expect(try rig.holdsOnly(film.content))
+            #expect(readings.value == 2)
+        }
+    }
+
+    @Test func refusesAPlaylistThatIsAlwaysCutOff() async throws {
+        let site = StreamSite(film)
+        let cut = fixedList(3, ends: false)
+        site.answer(StreamSite.list) { _ in Self.unframed(cut) }
+        try await site.run { rig in
+            let error = try await rig.failure(of: try rig.film())
+            #expect(error.code == .incompleteStream && error.message.contains("cut off"))
+            #expect(try !rig.names().contains("file.bin"))
+        }
+    }
+
+    @Test func takesAFixedListWithItsLengthForWhole() async throws {
+        let site = StreamSite(film)
+        site.put(fixedList(8, ends: false), at: StreamSite.list)
+        try await site.run { rig in
+            try await rig.download(try rig.film())
+            #expect(try rig.holdsOnly(film.content))
+        }
+    }
+
+    @Test(arguments: ["#EXTM3U\n", "#EXTM3U\n#EXT", "#EXTM3U\r#EXT-X-TARGETDURATION:4\r#EXTINF:4,\r0.ts\r"])
+    func takesNoRestOfAPlaylistForAFile(_ text: String) async throws {
+        let site = StreamSite()
+        site.put(text, at: StreamSite.list)
+        try await site.run { rig in
+            #expect(try await rig.failure(of: try rig.film()).code == .invalidStream)
+            #expect(try !rig.names().contains("file.bin"))
+        }
+    }
+
     @Test func keepsThePlaylistItself() async throws {
         let site = StreamSite(film)
         let list = try #require(site.bytes(at: StreamSite.list))
