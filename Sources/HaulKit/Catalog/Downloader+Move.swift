@@ -38,6 +38,14 @@ extension DownloadRecord {
         return finalPath == path
     }
 
+    /// Whether a request takes the gaps of the finished film. A film whose gaps were allowed is not the one that a
+    /// request without gaps asks for. A recording of a live stream has its gaps whatever was asked for, and a further
+    /// request brings back none of them.
+    func hasOnlyGaps(of request: DownloadRequest) -> Bool {
+        guard resource?.gaps?.isEmpty == false, self.request.stream?.allowsGaps == true else { return true }
+        return request.stream?.allowsGaps == true
+    }
+
     /// Changes the destination of the file. The partial file keeps its path until the file is complete.
     mutating func move(to destination: DownloadRequest.Destination) {
         request.destination = destination

@@ -17,6 +17,9 @@ final class FilmLog {
     /// Returns what earlier attempts left of a track; `nil` if they left nothing.
     func earlier(of track: Int) -> StreamLog.Track? { earlier.tracks[UInt8(clamping: track)] }
 
+    /// Whether earlier attempts left a segment.
+    var hasSegments: Bool { earlier.tracks.values.contains { $0.segments.values.contains { !$0.isGap } } }
+
     /// Returns the number of a new request.
     func nextAttempt() -> UInt32 {
         defer { attempt &+= 1 }

@@ -17,7 +17,8 @@ extension StreamRun {
     }
 
     func finish() {
-        guard let appender = log?.appender else { return }
+        guard let log else { return }
+        let appender = log.appender
         if Task.isCancelled { return appender.end(TransportError(.connectionLost, "cancelled")) }
         let listed = terms.progress.counts.segments
         guard let failure = missing.fatal ?? missing.failures.first?.failure else {
@@ -26,8 +27,10 @@ extension StreamRun {
             }
             return appender.end(nil)
         }
-        // A refusal of the first segment is one of the film: the machine waits, renews a link, or gives up.
-        if !appender.hasBegun, let head = failure.refusal { return appender.end(nil, refusal: head) }
+        // A refusal of the first segment is one of the film: the machine waits, renews a link, or gives up. A film that
+        // is partly there ends with the number of its missing segments, unless the playlist may get another link.
+        let isOfFilm = !log.hasSegments || !failure.mayBeExpired || terms.mayRenewLink
+        if !appender.hasBegun, isOfFilm, let head = failure.refusal { return appender.end(nil, refusal: head) }
         let error =
             missing.fatal != nil && failure.head == nil
             ? failure.decision.error : missing.error(failure, of: listed)

@@ -9,6 +9,8 @@ struct StreamTerms: Sendable {
     let slots: StreamSlots
     /// Connections that the film may have at once.
     let mostConnections: Int
+    /// Whether the application may name another link to the playlist.
+    let mayRenewLink: Bool
     let time: EngineClock
     /// Returns the path of ffmpeg; `nil` if it is not installed.
     let ffmpeg: @Sendable () -> String?

@@ -25,6 +25,7 @@ extension DownloadTask {
             progress: connections.beginFilm(isContinued: isLog),
             slots: slots,
             mostConnections: min(machine.settings.effectiveLimits.connections, Self.mostSegmentsAtOnce),
+            mayRenewLink: machine.settings.canAskForSource,
             time: services.time,
             ffmpeg: services.ffmpeg.find
         )

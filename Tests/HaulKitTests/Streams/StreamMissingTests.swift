@@ -52,6 +52,23 @@ struct StreamMissingTests {
         }
     }
 
+    /// The last attempt has nothing but the refused segment to ask for.
+    @Test(arguments: [401, 403, 410]) func saysWhatIsMissingIfTheServerRefusesASegmentForGood(_ status: Int)
+        async throws
+    {
+        let site = StreamSite(film)
+        site.answer("/talk/2.ts") { _ in .empty(status, "Odd") }
+        try await site.run { rig in
+            for _ in 0..<2 {
+                let error = try await rig.failure(of: try rig.film())
+                #expect(error.code == .incompleteStream && error.status == status)
+                #expect(error.message.contains("1 segment of 8") && error.message.contains("number 2"))
+                #expect(error.message.contains("Everything else is kept"))
+            }
+            #expect(try rig.holdsOnlyPart())
+        }
+    }
+
     @Test func readsThePlaylistAgainForAnExpiredSignature() async throws {
         let site = StreamSite(film)
         let readings = CallCounter()
@@ -198,6 +215,24 @@ struct StreamMissingTests {
             let made = try await rig.download(try rig.film { $0.allowsGaps = true })
             #expect(try rig.holdsOnly(TestContent(film.segments.dropFirst().flatMap(\.self))))
             #expect(made.gaps.count == 1 && made.gaps.first?.contains("from segment 0 on: ") == true)
+        }
+    }
+
+    @Test func takesNoFilmWithGapsForAWholeOne() async throws {
+        let site = StreamSite(film)
+        site.remove("/talk/2.ts")
+        try await site.run { rig in
+            let rest = film.segments.enumerated().filter { $0.offset != 2 }.flatMap(\.element)
+            try await rig.download(try rig.film { $0.allowsGaps = true })
+            site.put(film.segments[2], at: "/talk/2.ts")
+            // The file with gaps is in the place of the whole one, as any other file would be.
+            #expect(try await rig.failure(of: try rig.film()).code == .fileExists)
+            #expect(try rig.holdsOnly(TestContent(rest)))
+            var request = try rig.film()
+            request.onConflict = .overwrite
+            let made = try await rig.download(request)
+            #expect(try rig.holdsOnly(film.content))
+            #expect(made.gaps.isEmpty)
         }
     }
 
