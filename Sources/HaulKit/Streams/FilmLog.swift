@@ -27,8 +27,17 @@ final class FilmLog {
     }
 
     /// Appends a gap unless an earlier attempt has recorded the segment.
-    func append(gap number: Int64, _ track: Int, _ seconds: Double, _ identity: UInt64, _ reason: String) {
-        guard earlier(of: track)?.segments[number] == nil else { return }
+    ///
+    /// - Parameter inPlaceOfEarlier: whether what the earlier attempt recorded does not belong to the film any more.
+    func append(
+        gap number: Int64,
+        _ track: Int,
+        _ seconds: Double,
+        _ identity: UInt64,
+        _ reason: String,
+        inPlaceOfEarlier: Bool = false
+    ) {
+        guard inPlaceOfEarlier || earlier(of: track)?.segments[number] == nil else { return }
         let end = StreamSegmentEnd(seconds: seconds, length: 0, identity: identity, reason: reason)
         let track = UInt8(clamping: track)
         _ = appender.append(StreamRecord.whole(.gap, track: track, number: number, attempt: attempt, end.bytes))

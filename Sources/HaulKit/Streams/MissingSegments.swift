@@ -32,6 +32,12 @@ struct MissingSegments {
     {
         var item = item
         let isLive = film.isLive
+        if failure.decision.error.code == .contentChanged {
+            // All further segments would be of the other version.
+            end(failure)
+            failures.append((item, failure))
+            return nil
+        }
         if failure.mayBeExpired || failure.decision.isWorthRetrying { failuresInRow += 1 }
         if !isLive, failuresInRow >= mostInRow(failure, allowsGaps: film.allowsGaps) {
             end(failure)

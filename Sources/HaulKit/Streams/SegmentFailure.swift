@@ -5,6 +5,8 @@ struct SegmentFailure: Error {
     let decision: RetryClassifier.Decision
     /// The answer that refused it; `nil` if there was none.
     let head: ResponseHead?
+    /// Whether the bytes of a good answer are not those of a segment: they are wrong, or the key is another one.
+    var isOfBytes = false
 
     init(_ error: TransportError, host: String) {
         decision = RetryClassifier.decision(on: error, host: host)

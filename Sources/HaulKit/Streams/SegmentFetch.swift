@@ -34,10 +34,13 @@ final class SegmentFetch: ResponseReceiver {
         var gathered = ByteBuffer()
         var passed: Int64 = 0
         var watch: SegmentMedia.Watch?
+        var isFramed = true
+        var file: UInt64 = 0
     }
     private struct Enough: Error {}
 
     private let range: ByteRange?
+    private let files: RangedFiles?
     private let pass: Pass
     private let exchange = AwaitedExchange<Result<Int64, SegmentFailure>>()
     private let state: Mutex<State>
@@ -50,8 +53,16 @@ final class SegmentFetch: ResponseReceiver {
     /// - Parameters:
     ///   - range: the range that the request asks for; `nil` for everything.
     ///   - watch: checks that the bytes are media; `nil` for no check.
-    init(range: ByteRange?, cipher: Cipher?, watch: SegmentMedia.Watch?, pass: @escaping Pass) {
+    ///   - files: compares the versions of the files that ranges are cut out of; `nil` for no comparison.
+    init(
+        range: ByteRange?,
+        cipher: Cipher?,
+        watch: SegmentMedia.Watch?,
+        files: RangedFiles? = nil,
+        pass: @escaping Pass
+    ) {
         self.range = range
+        self.files = files
         self.pass = pass
         state = Mutex(State(missing: range?.count, cipher: cipher, watch: watch))
     }
@@ -66,6 +77,11 @@ final class SegmentFetch: ResponseReceiver {
             exchange.cancel()
         }
     }
+
+    /// `false` if only the closing of the connection marked the end of the answer, and no range was asked for.
+    var isFramed: Bool { state.withLock(\.isFramed) }
+    /// ``StreamSegmentEnd/file`` of the answer.
+    var file: UInt64 { state.withLock(\.file) }
 
     // MARK: ResponseReceiver
 
@@ -88,14 +104,17 @@ final class SegmentFetch: ResponseReceiver {
             return SegmentFailure(error, isWorthRetrying: true)
         }
         guard let range else {
+            state.isFramed = head.isFramed
             return head.status == 206 ? .unaskedRange(head) : nil
         }
         if head.status == 206 {
             guard case .satisfied(let sent, _)? = head.contentRange, sent == range else {
                 return .otherRange(head)
             }
-            return nil
         }
+        if let failure = files?.judge(head) { return failure }
+        if files != nil { state.file = RangedFiles.digest(of: head) }
+        if head.status == 206 { return nil }
         guard range.lower <= Self.mostSkipped else {
             let error = DownloadError(
                 .incompleteStream,
@@ -215,10 +234,7 @@ final class SegmentFetch: ResponseReceiver {
     }
 
     private static func undecipherable(_ reason: String) -> SegmentFailure {
-        SegmentFailure(
-            DownloadError(.incompleteStream, "A segment cannot be decrypted: \(reason)."),
-            isWorthRetrying: true
-        )
+        ofBytes("A segment cannot be decrypted: \(reason).")
     }
 
     private func gather(_ bytes: ByteBuffer, _ state: inout State) {
@@ -231,8 +247,12 @@ final class SegmentFetch: ResponseReceiver {
     }
 
     private func notMedia(_ reason: String?) -> SegmentFailure? {
-        reason.map {
-            SegmentFailure(DownloadError(.incompleteStream, "A segment is no media: \($0)."), isWorthRetrying: true)
-        }
+        reason.map { Self.ofBytes("A segment is no media: \($0).") }
+    }
+
+    private static func ofBytes(_ message: String) -> SegmentFailure {
+        var failure = SegmentFailure(DownloadError(.incompleteStream, message), isWorthRetrying: true)
+        failure.isOfBytes = true
+        return failure
     }
 }

@@ -19,6 +19,9 @@ struct SharedRequests<Key: Hashable, Answer: Sendable> {
         if requests[key] == request { requests[key] = nil }
     }
 
+    /// Forgets a request that has ended, so that the next caller begins a new one.
+    mutating func forget(_ key: Key) { requests[key] = nil }
+
     /// Cancels the requests, which are no children of the lanes.
     func cancel() {
         for request in requests.values { request.cancel() }

@@ -30,6 +30,8 @@ struct StreamAssembly: Sendable {
     let length: Int64
     /// The first gaps of the film and the number of the others, one line each for people; empty for a film without gaps.
     let gaps: [String]
+    /// Whether a length or the last chunk shows of each segment that it is whole.
+    let isFramed: Bool
 
     private static let mostGaps = 20
 
@@ -81,6 +83,7 @@ struct StreamAssembly: Sendable {
         self.film = film
         self.tracks = tracks
         self.length = length
+        isFramed = log.tracks.values.allSatisfy { $0.segments.values.allSatisfy(\.end.isFramed) }
         self.gaps =
             gaps.count > Self.mostGaps
             ? gaps.prefix(Self.mostGaps) + ["\(gaps.count - Self.mostGaps) more"] : gaps

@@ -48,6 +48,15 @@ final class StreamProgress: Sendable {
         }
     }
 
+    /// Takes back a segment of an earlier attempt that is fetched again.
+    func dropped(_ end: StreamSegmentEnd, countsTime: Bool) {
+        state.withLock { state in
+            state.counts.receivedSegments -= 1
+            if countsTime { state.counts.receivedSeconds -= end.seconds }
+            state.counts.receivedBytes -= end.length
+        }
+    }
+
     // MARK: The end of a recording
 
     /// Whether a live recording is to end with what is there.

@@ -118,12 +118,14 @@ extension StreamRun {
                 track.note(segment.map)
                 counts.segments += 1
                 if index == 0 { counts.seconds += segment.duration }
+                let item = SegmentQueue.Item(track: index, segment: segment, start: seconds)
                 if let there = earlier?.segments[segment.number], !there.isGap {
+                    kept.add(item, there.end)
                     counts.receivedSegments += 1
                     counts.receivedBytes += there.end.length
                     if index == 0 { counts.receivedSeconds += segment.duration }
                 } else {
-                    queue.append(SegmentQueue.Item(track: index, segment: segment, start: seconds))
+                    queue.append(item)
                 }
             }
             seconds += segment.duration

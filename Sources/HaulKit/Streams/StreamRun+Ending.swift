@@ -8,7 +8,15 @@ extension StreamRun {
         let lost = missing.takeLost(isLive: log.film.isLive)
         for (item, failure) in lost.segments {
             let identity = SegmentIdentity(item.segment).digest
-            log.append(gap: item.segment.number, item.track, item.segment.duration, identity, failure.text)
+            let isRenewed = kept.renewed.contains(.init(track: item.track, number: item.segment.number))
+            log.append(
+                gap: item.segment.number,
+                item.track,
+                item.segment.duration,
+                identity,
+                failure.text,
+                inPlaceOfEarlier: isRenewed
+            )
         }
         for (track, gap) in lost.gaps {
             let reason = gap.reason == .declared ? "the playlist marks it as missing" : "the list moved on"

@@ -15,15 +15,19 @@ extension StreamRun {
             if case .failure(let failure) = await ensure(map, section ?? 0, of: item.track) { return .failure(failure) }
         }
         var cipher: SegmentFetch.Cipher?
+        var filmKey: FilmKey?
         if let key = segment.key {
             switch await self.key(key.url) {
             case .failure(let failure): return .failure(failure)
-            case .success(let found): cipher = .init(key: found, vector: key.initializationVector(segment.number))
+            case .success(let found):
+                cipher = .init(key: found.key, vector: key.initializationVector(segment.number))
+                filmKey = found
             }
         }
         let (attempt, appender) = (log.nextAttempt(), log.appender)
         let range = segment.range
-        let fetch = SegmentFetch(range: range, cipher: cipher, watch: SegmentMedia.Watch()) { piece in
+        let files = isLive ? nil : files
+        let fetch = SegmentFetch(range: range, cipher: cipher, watch: SegmentMedia.Watch(), files: files) { piece in
             appender.append(
                 StreamRecord(
                     .bytes,
@@ -36,15 +40,19 @@ extension StreamRun {
             )
         }
         switch await fetch.fetch(requests.request(segment.url, range), over: requests.readers) {
-        case .failure(let failure): return .failure(failure)
+        case .failure(let failure):
+            if failure.isOfBytes, let filmKey, let url = segment.key?.url { doubt(filmKey, at: url) }
+            return .failure(failure)
         case .success(let length):
-            let end = StreamSegmentEnd(
+            var end = StreamSegmentEnd(
                 section: section,
                 discontinuity: segment.discontinuityNumber,
                 seconds: segment.duration,
                 length: length,
                 identity: SegmentIdentity(segment).digest
             )
+            (end.key, end.file, end.isFramed) = (filmKey?.digest ?? 0, fetch.file, fetch.isFramed)
+            if range != nil { renewKept(at: segment.url, unless: end.file) }
             let record = StreamRecord.whole(.end, track: track, number: segment.number, attempt: attempt, end.bytes)
             // A receiver that stopped ends the attempt: see `next`.
             try? await appender.append(record).get()
@@ -53,17 +61,30 @@ extension StreamRun {
     }
 
     /// Returns the key at a URL, asked for once an attempt.
-    private func key(_ url: HTTPURL) async -> Result<SymmetricKey, SegmentFailure> {
+    private func key(_ url: HTTPURL) async -> Result<FilmKey, SegmentFailure> {
         guard keys.contains(url) || !Task.isCancelled else { return .failure(Self.cancelled) }
         let request = keys.request(url) { Task { [requests] in await Self.fetchKey(url, requests) } }
         let result = await request.value
         // The next segment asks again for a key that another request may bring.
-        if case .failure(let failure) = result, mayComeLater(failure) { keys.forget(url, request) }
+        switch result {
+        case .failure(let failure): if mayComeLater(failure) { keys.forget(url, request) }
+        case .success(let found):
+            knownKeys[url] = found
+            renewKept(at: url, unless: found.digest)
+        }
         return result
     }
 
+    /// Lets the next segment ask for a key again that did not fit. The server of a live stream may change the key
+    /// behind a URL.
+    private func doubt(_ key: FilmKey, at url: HTTPURL) {
+        guard isLive, knownKeys[url]?.digest == key.digest else { return }
+        knownKeys[url] = nil
+        keys.forget(url)
+    }
+
     private static func fetchKey(_ url: HTTPURL, _ requests: StreamRequests) async -> Result<
-        SymmetricKey, SegmentFailure
+        FilmKey, SegmentFailure
     > {
         do throws(SegmentFailure) {
             let bytes = try await requests.body(url, mostBytes: 64 << 10, what: "The key of this stream").bytes
@@ -74,7 +95,9 @@ extension StreamRun {
                 )
                 throw SegmentFailure(error, isWorthRetrying: false)
             }
-            return .success(SymmetricKey(data: bytes))
+            return .success(
+                FilmKey(key: SymmetricKey(data: bytes), digest: StreamSegmentEnd.digest(SHA256.hash(data: bytes)))
+            )
         } catch { return .failure(error) }
     }
 
@@ -89,7 +112,8 @@ extension StreamRun {
     private func ensure(_ map: InitializationSection, _ number: Int, of track: Int) async -> Result<
         Void, SegmentFailure
     > {
-        if log?.earlier(of: track)?.sections[number] != nil { return .success(()) }
+        let isKept = !kept.renewedTracks.contains(track)
+        if isKept, log?.earlier(of: track)?.sections[number] != nil { return .success(()) }
         let key = SectionKey(track: track, number: number)
         guard sections.contains(key) || !Task.isCancelled else { return .failure(Self.cancelled) }
         let request = sections.request(key) { Task { await self.fetch(map, number, of: track) } }
@@ -102,13 +126,15 @@ extension StreamRun {
         Void, SegmentFailure
     > {
         do throws(SegmentFailure) {
-            var bytes = try await requests.body(map.url, map.range, mostBytes: 8 << 20, what: "A part of this stream")
-                .bytes
+            let what = "A part of this stream"
+            let answer = try await requests.body(map.url, map.range, mostBytes: 8 << 20, what: what)
+            if map.range != nil, !isLive, let failure = files.judge(answer.head) { throw failure }
+            var bytes = answer.bytes
             if let key = map.key {
                 switch await self.key(key.url) {
                 case .failure(let failure): throw failure
                 case .success(let found):
-                    bytes = try SegmentFetch.decrypted(bytes, .init(key: found, vector: key.statedVector ?? []))
+                    bytes = try SegmentFetch.decrypted(bytes, .init(key: found.key, vector: key.statedVector ?? []))
                 }
             }
             do throws(SegmentMedia.Refusal) {

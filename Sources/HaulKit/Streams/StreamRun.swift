@@ -17,8 +17,18 @@ actor StreamRun {
     var tracks: [FilmTrack] = []
     var queue = SegmentQueue()
     var missing = MissingSegments()
-    var keys = SharedRequests<HTTPURL, SymmetricKey>()
+    var keys = SharedRequests<HTTPURL, FilmKey>()
+    /// The keys that the requests brought.
+    var knownKeys: [HTTPURL: FilmKey] = [:]
+    var kept = KeptSegments()
+    let files = RangedFiles()
     var sections = SharedRequests<SectionKey, Void>()
+
+    struct FilmKey: Sendable {
+        let key: SymmetricKey
+        /// Mark of the key in the log.
+        let digest: UInt64
+    }
 
     struct SectionKey: Hashable {
         let track: Int

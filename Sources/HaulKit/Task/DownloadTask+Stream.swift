@@ -87,7 +87,7 @@ extension DownloadTask {
             let target = Self.filmPath(part.path)
             try await claimFilmPath(of: part.path)
             guard let film = try await write(assembly, to: target, unless: flag) else { return nil }
-            return try await swap(film, with: assembly.gaps, for: part, resource)
+            return try await swap(film, of: assembly, for: part, resource)
         } catch {
             return flag.isSet ? nil : .stepFailed(error)
         }
@@ -180,7 +180,7 @@ extension DownloadTask {
 
     private func swap(
         _ film: any DiskFile,
-        with gaps: [String],
+        of assembly: StreamAssembly,
         for part: PartFile,
         _ resource: Resource,
         isolation: isolated (any Actor)? = #isolation
@@ -189,7 +189,8 @@ extension DownloadTask {
         let persisted = PersistedRanges(written: status.size, synced: status.size)
         var resource = resource
         (resource.stream, resource.total) = (.film, status.size)
-        resource.gaps = gaps.isEmpty ? nil : gaps
+        resource.gaps = assembly.gaps.isEmpty ? nil : assembly.gaps
+        if !assembly.isFramed { resource.isFramed = false }
         let earlier = (record.resource, record.total, record.part)
         record.resource = resource
         record.total = status.size

@@ -13,6 +13,13 @@ package struct StreamSegmentEnd: Sendable, Hashable {
     package var identity: UInt64
     /// Reason of a gap, for people; `nil` for a segment that is there.
     package var reason: String?
+    /// Digest of the octets of the segment's key; 0 for a plain segment, and if it is unknown.
+    package var key: UInt64 = 0
+    /// Digest of the version of the file that the segment is a range of: of its strong entity tag, or else of its
+    /// length. 0 for another segment, and if both are unknown.
+    package var file: UInt64 = 0
+    /// `false` if only the closing of the connection marked the end of the segment, so that nothing proves it whole.
+    package var isFramed = true
 
     package init(
         section: Int? = nil,
@@ -26,22 +33,38 @@ package struct StreamSegmentEnd: Sendable, Hashable {
         (self.length, self.identity, self.reason) = (length, identity, reason)
     }
 
-    /// The end as bytes: section, discontinuity, duration, length and identity in 8 bytes each, then the reason.
+    /// Digest of octets for ``key`` and ``file``, never 0. Finds changes, not forgeries; a key is hashed before.
+    package static func digest(_ octets: some Sequence<UInt8>) -> UInt64 {
+        let digest = octets.reduce(0xcbf2_9ce4_8422_2325) { ($0 ^ UInt64($1)) &* 0x0000_0100_0000_01b3 }
+        return digest == 0 ? 1 : digest
+    }
+
+    /// The end as bytes: section, discontinuity, duration, length and identity in 8 bytes each, then 1 and the reason of
+    /// a gap; or 0, then key and file in 8 bytes each and whether the segment was framed. Earlier versions ended with
+    /// the 0, and ignore what follows it.
     package var bytes: [UInt8] {
         let numbers = [
             UInt64(bitPattern: Int64(section ?? -1)), UInt64(bitPattern: discontinuity), seconds.bitPattern,
             UInt64(bitPattern: length), identity,
         ]
-        return numbers.flatMap { number in withUnsafeBytes(of: number.littleEndian) { Array($0) } }
-            + [reason == nil ? 0 : 1] + Array((reason ?? "").utf8)
+        let facts = Self.bytes(numbers)
+        if let reason { return facts + [1] + Array(reason.utf8) }
+        return facts + [0] + Self.bytes([key, file]) + [isFramed ? 1 : 0]
+    }
+
+    private static func bytes(_ numbers: [UInt64]) -> [UInt8] {
+        numbers.flatMap { number in withUnsafeBytes(of: number.littleEndian) { Array($0) } }
+    }
+
+    /// Reads 8 bytes.
+    private static func number(_ bytes: ArraySlice<UInt8>) -> UInt64 {
+        bytes.reversed().reduce(UInt64(0)) { $0 << 8 | UInt64($1) }
     }
 
     /// - Returns: `nil` for bytes that are no end of a segment.
     package init?(bytes: [UInt8]) {
         guard bytes.count > 40 else { return nil }
-        let numbers = (0..<5).map { index in
-            bytes[index * 8..<index * 8 + 8].reversed().reduce(UInt64(0)) { $0 << 8 | UInt64($1) }
-        }
+        let numbers = (0..<5).map { Self.number(bytes[$0 * 8..<$0 * 8 + 8]) }
         let section = Int64(bitPattern: numbers[0])
         self.init(
             section: section < 0 ? nil : Int(section),
@@ -51,5 +74,7 @@ package struct StreamSegmentEnd: Sendable, Hashable {
             identity: numbers[4],
             reason: bytes[40] == 0 ? nil : String(decoding: bytes[41...], as: UTF8.self)
         )
+        guard reason == nil, bytes.count >= 58 else { return }
+        (key, file, isFramed) = (Self.number(bytes[41..<49]), Self.number(bytes[49..<57]), bytes[57] != 0)
     }
 }

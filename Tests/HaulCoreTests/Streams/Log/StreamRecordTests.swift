@@ -64,6 +64,18 @@ struct StreamRecordTests {
         #expect(StreamSegmentEnd(bytes: [UInt8](repeating: 0xFF, count: 40)) == nil)
     }
 
+    @Test func keepsTheVersionsOfASegment() {
+        var end = StreamSegmentEnd(section: 3, seconds: 4, length: 9, identity: 7)
+        (end.key, end.file, end.isFramed) = (.max, 1, false)
+        #expect(StreamSegmentEnd(bytes: end.bytes) == end)
+        // A log of an earlier version has none of these.
+        let early = StreamSegmentEnd(bytes: Array(end.bytes.prefix(41)))
+        #expect(early == StreamSegmentEnd(section: 3, seconds: 4, length: 9, identity: 7))
+        #expect(
+            StreamSegmentEnd.digest([1, 2]) != StreamSegmentEnd.digest([2, 1]) && StreamSegmentEnd.digest([]) != 0
+        )
+    }
+
     @Test func keepsTheFilm() throws {
         let film = StreamFilm(
             tracks: [.init(.main), .init(.audio, language: "de", name: "Deutsch")],

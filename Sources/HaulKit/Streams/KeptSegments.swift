@@ -1,0 +1,55 @@
+internal import Foundation
+
+/// Segments of an earlier attempt that belong to a key or a file which may be another one by now.
+struct KeptSegments {
+    private struct Kept {
+        let item: SegmentQueue.Item
+        let end: StreamSegmentEnd
+        /// Digest of the key or of the file's tag, as the log has it.
+        let mark: UInt64
+    }
+    struct Place: Hashable {
+        let track: Int
+        let number: Int64
+    }
+
+    private var kept: [HTTPURL: [Kept]] = [:]
+    /// The segments that are fetched again.
+    private(set) var renewed: Set<Place> = []
+    /// The tracks with such segments, whose initialization sections are fetched again too.
+    private(set) var renewedTracks: Set<Int> = []
+
+    /// Notes a segment that the log has.
+    mutating func add(_ item: SegmentQueue.Item, _ end: StreamSegmentEnd) {
+        if let key = item.segment.key, end.key != 0 {
+            kept[key.url, default: []].append(Kept(item: item, end: end, mark: end.key))
+        }
+        if item.segment.range != nil, end.file != 0 {
+            kept[item.segment.url, default: []].append(Kept(item: item, end: end, mark: end.file))
+        }
+    }
+
+    /// Returns the segments of a key or a file that have another mark than `mark`. Returns each segment once.
+    mutating func renew(at url: HTTPURL, unless mark: UInt64) -> [(item: SegmentQueue.Item, end: StreamSegmentEnd)] {
+        guard mark != 0, let there = kept.removeValue(forKey: url) else { return [] }
+        return there.filter { $0.mark != mark }.compactMap { one in
+            let place = Place(track: one.item.track, number: one.item.segment.number)
+            guard renewed.insert(place).inserted else { return nil }
+            renewedTracks.insert(one.item.track)
+            return (one.item, one.end)
+        }
+    }
+}
+
+extension StreamRun {
+    /// Queues the segments of earlier attempts again whose key or file was another one.
+    ///
+    /// - Parameter mark: digest of the key or of the file's tag now; 0 if it is unknown.
+    func renewKept(at url: HTTPURL, unless mark: UInt64) {
+        for (item, end) in kept.renew(at: url, unless: mark) {
+            terms.progress.dropped(end, countsTime: item.track == 0)
+            queue.append(item)
+        }
+        queue.wake()
+    }
+}
