@@ -13,19 +13,42 @@ final class RangedFiles: Sendable {
     }
     private let versions = Mutex<[URL: Version]>([:])
 
-    /// Compares a good answer with the earlier ones to requests for the same URL.
+    /// Compares an answer with those to requests for the same URL whose bytes were good.
     ///
     /// - Returns: the failure if the answer is of another version; `nil` if nothing shows that.
     func judge(_ head: ResponseHead) -> SegmentFailure? {
-        let (tag, total) = (Self.tag(of: head), Self.total(of: head))
+        versions.withLock { Self.isSame(head, $0[head.requested]) } ? nil : Self.failure(head)
+    }
+
+    /// Compares as ``judge(_:)`` does, and notes the version of an answer whose bytes were good.
+    func take(_ head: ResponseHead) -> SegmentFailure? {
         let isSame = versions.withLock { versions in
-            let known = versions[head.requested] ?? Version()
-            if let first = known.tag, let tag, first != tag { return false }
-            if let first = known.total, let total, first != total { return false }
-            versions[head.requested] = Version(tag: known.tag ?? tag, total: known.total ?? total)
+            let known = versions[head.requested]
+            guard Self.isSame(head, known) else { return false }
+            versions[head.requested] = Version(
+                tag: known?.tag ?? Self.tag(of: head),
+                total: known?.total ?? Self.total(of: head)
+            )
             return true
         }
-        if isSame { return nil }
+        return isSame ? nil : Self.failure(head)
+    }
+
+    private static func isSame(_ head: ResponseHead, _ known: Version?) -> Bool {
+        if let first = known?.tag, let tag = tag(of: head), first != tag { return false }
+        if let first = known?.total, let total = total(of: head), first != total { return false }
+        return true
+    }
+
+    private static func failure(_ head: ResponseHead) -> SegmentFailure {
+        // A whole answer to a request for a range may be a page of somebody in between.
+        guard head.status == 206 else {
+            let error = DownloadError(
+                .incompleteStream,
+                "The segments of this stream are ranges of one file, and something else came in place of it."
+            )
+            return SegmentFailure(error, isWorthRetrying: true)
+        }
         let error = DownloadError(
             .contentChanged,
             "The segments of this stream are ranges of one file, and \(head.url.host ?? "the server") has another version of it by now. A further attempt fetches the new version."

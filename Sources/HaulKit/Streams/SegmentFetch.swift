@@ -35,7 +35,8 @@ final class SegmentFetch: ResponseReceiver {
         var passed: Int64 = 0
         var watch: SegmentMedia.Watch?
         var isFramed = true
-        var file: UInt64 = 0
+        /// The answer with a range of a file; `nil` if its version is not compared.
+        var head: ResponseHead?
     }
     private struct Enough: Error {}
 
@@ -81,7 +82,7 @@ final class SegmentFetch: ResponseReceiver {
     /// `false` if only the closing of the connection marked the end of the answer, and no range was asked for.
     var isFramed: Bool { state.withLock(\.isFramed) }
     /// ``StreamSegmentEnd/file`` of the answer.
-    var file: UInt64 { state.withLock(\.file) }
+    var file: UInt64 { state.withLock(\.head).map(RangedFiles.digest) ?? 0 }
 
     // MARK: ResponseReceiver
 
@@ -113,7 +114,7 @@ final class SegmentFetch: ResponseReceiver {
             }
         }
         if let failure = files?.judge(head) { return failure }
-        if files != nil { state.file = RangedFiles.digest(of: head) }
+        if files != nil { state.head = head }
         if head.status == 206 { return nil }
         guard range.lower <= Self.mostSkipped else {
             let error = DownloadError(
@@ -172,6 +173,7 @@ final class SegmentFetch: ResponseReceiver {
                 var none = ByteBuffer()
                 take(&none, &state, isLast: true)
                 state.failure = state.failure ?? notMedia(state.watch?.finish())
+                if state.failure == nil, let head = state.head { state.failure = files?.take(head) }
             }
             if state.failure == nil, state.gathered.readableBytes > 0 { last = takePiece(&state) }
             return (last, state.failure.map { .failure($0) } ?? .success(state.passed))

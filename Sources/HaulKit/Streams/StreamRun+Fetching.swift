@@ -53,6 +53,8 @@ extension StreamRun {
             )
             (end.key, end.file, end.isFramed) = (filmKey?.digest ?? 0, fetch.file, fetch.isFramed)
             if range != nil { renewKept(at: segment.url, unless: end.file) }
+            // A key that decrypts nothing, for example a page of 16 octets, says nothing about earlier segments.
+            if let url = segment.key?.url { renewKept(at: url, unless: end.key) }
             let record = StreamRecord.whole(.end, track: track, number: segment.number, attempt: attempt, end.bytes)
             // A receiver that stopped ends the attempt: see `next`.
             try? await appender.append(record).get()
@@ -68,9 +70,7 @@ extension StreamRun {
         // The next segment asks again for a key that another request may bring.
         switch result {
         case .failure(let failure): if mayComeLater(failure) { keys.forget(url, request) }
-        case .success(let found):
-            knownKeys[url] = found
-            renewKept(at: url, unless: found.digest)
+        case .success(let found): knownKeys[url] = found
         }
         return result
     }
@@ -128,7 +128,7 @@ extension StreamRun {
         do throws(SegmentFailure) {
             let what = "A part of this stream"
             let answer = try await requests.body(map.url, map.range, mostBytes: 8 << 20, what: what)
-            if map.range != nil, !isLive, let failure = files.judge(answer.head) { throw failure }
+            if map.range != nil, !isLive, let failure = files.take(answer.head) { throw failure }
             var bytes = answer.bytes
             if let key = map.key {
                 switch await self.key(key.url) {
