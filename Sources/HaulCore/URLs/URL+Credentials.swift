@@ -10,6 +10,16 @@ extension URL {
         return parts.url ?? self
     }
 
+    /// Returns this URL with the user info of `other`; unchanged if `other` has none.
+    package func withUserInfo(of other: URL) -> URL {
+        guard let user = other.user(percentEncoded: true),
+            var parts = URLComponents(url: self, resolvingAgainstBaseURL: true)
+        else { return self }
+        parts.percentEncodedUser = user
+        parts.percentEncodedPassword = other.password(percentEncoded: true)
+        return parts.url ?? self
+    }
+
     /// The user info as `user:password` (RFC 7617). Bytes, because escapes may stand for text of any encoding.
     package var credentials: [UInt8]? {
         guard let user = user(percentEncoded: true) else { return nil }

@@ -21,14 +21,20 @@ struct StreamRequests: Sendable {
         return first
     }
 
-    /// Returns the request for a part. Another origin gets neither cookies of this one nor credentials: of the user's
-    /// header fields only `Referer` and `User-Agent`, which servers of segments ask for.
+    /// Returns the request for a part.
+    ///
+    /// The user info of the URL that the user named counts for its whole origin. Another origin gets neither cookies of
+    /// this one nor credentials: of the user's header fields only `Referer` and `User-Agent`, which servers of segments
+    /// ask for.
     func request(_ url: HTTPURL, _ range: ByteRange? = nil) -> TransportRequest {
         var request = first
         (request.url, request.target) = (url.url, url.spelling)
         if url.url.host?.lowercased() != first.url.host?.lowercased() { request.playlistHost = first.url.host }
         if let range { (request.firstByte, request.end) = (range.lower, range.upper) }
-        guard Origin(url.url) != home else { return request }
+        guard Origin(url.url) != home else {
+            request.url = url.url.withUserInfo(of: first.url)
+            return request
+        }
         request.headers = request.headers.filter { ["referer", "user-agent"].contains($0.name.lowercased()) }
         request.isChosenByOthers = true
         return request

@@ -54,6 +54,15 @@ struct MaskingTests {
         #expect(link("https://u@h/a%2Fb?x=%41").withoutUserInfo().absoluteString == "https://h/a%2Fb?x=%41")
     }
 
+    @Test func takesTheUserInfoOfAnotherURLAndNothingElse() {
+        #expect(
+            link("https://h:1/a%2Fb?b").withUserInfo(of: link("https://u:p%40@x/y")).absoluteString
+                == "https://u:p%40@h:1/a%2Fb?b"
+        )
+        #expect(link("https://h/a").withUserInfo(of: link("https://u@x/y")).absoluteString == "https://u@h/a")
+        #expect(link("https://h/a").withUserInfo(of: link("https://x/y")).absoluteString == "https://h/a")
+    }
+
     @Test func namesOnlyTheHostInErrors() {
         var machine = DownloadMachine(
             .init(request: .init(link("https://user:secret@files.example/secret?secret"), to: .folder(path: "/d"))),

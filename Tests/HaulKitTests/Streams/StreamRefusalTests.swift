@@ -167,6 +167,30 @@ struct StreamRefusalTests {
             #expect(failure.code == .invalidStream)
             #expect(failure.message.contains("The time of track"))
             #expect(!failure.message.contains("timeGoesBack"))
+    /// Variants, segments and keys of the same origin need the login as the first playlist does.
+    @Test func sendsTheLoginOfTheURLToItsOwnOriginOnly() async throws {
+        let site = StreamSite(film)
+        try await DownloaderRig.run(
+            others: [{ site.file($0) }],
+            serving: { request, others in
+                guard request["Authorization"] == "Basic dTpw" else { return .empty(401, "Unauthorized") }
+                if request.path == "/talk/all.m3u8" {
+                    return .text("#EXTM3U\n#EXT-X-STREAM-INF:BANDWIDTH=1\nlist.m3u8\n")
+                }
+                guard request.path == StreamSite.list else { return site.file(request) }
+                let other = "http://localhost:\(others[0].port)/talk/1.ts"
+                return .text(
+                    TestStream.playlist(film.segments.indices.map { TestStream.entry($0 == 1 ? other : "\($0).ts") })
+                )
+            }
+        ) { rig in
+            var request = try rig.film("/talk/all.m3u8")
+            let url = rig.server.url("/talk/all.m3u8").replacing("http://", with: "http://u:p@")
+            request.url = try #require(URL(string: url))
+            try await rig.download(request)
+            #expect(try rig.holdsOnly(film.content))
+            #expect(rig.others[0].requests.map(\.path) == ["/talk/1.ts"])
+            #expect(rig.others[0].requests.allSatisfy { $0["Authorization"] == nil })
         }
     }
 }
