@@ -37,7 +37,8 @@ extension DownloadRequest {
         /// Whether a film with segments that are missing for good counts as complete. With `false`, the default, it ends
         /// with ``DownloadError/Code/incompleteStream``, and everything else is kept.
         public var allowsGaps = false
-        /// Length in seconds after which the recording of a live stream ends. Default: `nil`, no limit.
+        /// Length in seconds after which the recording of a live stream ends. A stream that stands still also ends: when
+        /// this time and one target duration of the playlist have passed. Default: `nil`, no limit.
         public var liveSeconds: Double?
         /// Where the recording of a live stream begins. Default: `nil`: ``LiveStart/start`` for an event, whose playlist
         /// only grows, and ``LiveStart/now`` for all others.

@@ -14,6 +14,8 @@ package struct LivePlan: Sendable, Hashable {
         case reloadFailed(status: Int?, at: Instant)
         /// The user ends the recording.
         case stop
+        /// The time of ``LivePlan/deadline`` has come.
+        case deadline
     }
 
     package enum Next: Sendable, Hashable {
@@ -24,6 +26,8 @@ package struct LivePlan: Sendable, Hashable {
 
     package enum Ending: String, Sendable, Hashable, Codable {
         case endList, limit, user
+        /// The server has had no playlist for a minute: it answered 404 or 410 to each reload.
+        case gone
     }
 
     package struct Step: Sendable, Hashable {
@@ -50,6 +54,8 @@ package struct LivePlan: Sendable, Hashable {
     private var targetDuration = 0.0
     private var began: Instant?
     private var lastSuccess: Instant?
+    /// The first of the reloads in sequence that the server answered with 404 or 410.
+    private var goneSince: Instant?
     private var staleReloads = 0
 
     package init(track: StreamTrack = .main, from beginning: Beginning, limit: Double? = nil) {
@@ -65,7 +71,15 @@ package struct LivePlan: Sendable, Hashable {
         case .playlist(let playlist, let instant): return try take(playlist, instant)
         case .reloadFailed(let status, let instant): return try retry(status, instant)
         case .stop: return end(.user, Step(next: .ended(.user)))
+        case .deadline: return end(.limit, Step(next: .ended(.limit)))
         }
+    }
+
+    /// When the recording ends although segments of ``limit`` seconds have not been listed: after that time and one target
+    /// duration, in which the last segment is listed. `nil` for no limit, and before the first playlist.
+    package var deadline: Instant? {
+        guard let limit, let began else { return nil }
+        return began + .seconds(min(limit, 1e9) + min(targetDuration, 3600))
     }
 
     private mutating func end(_ ending: Ending, _ step: Step) -> Step {
@@ -84,7 +98,7 @@ extension LivePlan {
 
     private mutating func take(_ playlist: MediaPlaylist, _ instant: Instant) throws(StreamError) -> Step {
         try playlist.checkFetchable()
-        lastSuccess = instant
+        (lastSuccess, goneSince) = (instant, nil)
         began = began ?? instant
         targetDuration = max(playlist.targetDuration, 0)
         try compare(playlist)
@@ -115,7 +129,7 @@ extension LivePlan {
         var step = step
         if playlist.isEnded && staleReloads == 0 { return end(.endList, step) }
         // The second condition ends a stream that stands still.
-        if let limit, let began, seconds >= limit || (instant - began).seconds >= limit { return end(.limit, step) }
+        if let limit, let deadline, seconds >= limit || instant >= deadline { return end(.limit, step) }
         step.next = .reload(after: reloadDelay(hasChanged: hasChanged))
         return step
     }
@@ -191,16 +205,25 @@ extension LivePlan {
         return .milliseconds(Int(min(max(seconds, 0.5), 300) * 1000))
     }
 
-    /// Tries again until no playlist came for a minute or ten target durations, whichever is longer.
+    /// Tries again until no playlist came for a minute or ten target durations, whichever is longer. A playlist that the
+    /// server lacks for that time is the end of the stream; any other failure is none.
     private mutating func retry(_ status: Int?, _ instant: Instant) throws(StreamError) -> Step {
         let since = lastSuccess ?? instant
         lastSuccess = since
+        if let deadline, instant >= deadline { return end(.limit, Step(next: .ended(.limit))) }
+        let again = Step(next: .reload(after: reloadDelay(hasChanged: false)))
+        let patience = max(60, min(10 * targetDuration, 3600))
+        if status == 404 || status == 410 {
+            let first = goneSince ?? instant
+            goneSince = first
+            return (instant - first).seconds < patience ? again : end(.gone, again)
+        }
+        goneSince = nil
         let silence = (instant - since).seconds
-        if let limit, let began, (instant - began).seconds >= limit { return end(.limit, Step(next: .ended(.limit))) }
-        guard silence < max(60, min(10 * targetDuration, 3600)) else {
+        guard silence < patience else {
             throw .reloadsFailed(status: status, seconds: Int(min(silence, 1e9)))
         }
-        return Step(next: .reload(after: reloadDelay(hasChanged: false)))
+        return again
     }
 }
 

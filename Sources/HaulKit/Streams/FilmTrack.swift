@@ -19,6 +19,9 @@ struct FilmTrack {
 
     var isLive: Bool { plan != nil }
 
+    /// See ``LivePlan/deadline``.
+    var deadline: Instant? { plan?.deadline }
+
     /// Numbers a section unless it has a number.
     mutating func note(_ section: InitializationSection?) {
         guard let section, sections[section] == nil else { return }

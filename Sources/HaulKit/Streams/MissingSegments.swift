@@ -23,6 +23,9 @@ struct MissingSegments {
     /// Ends the attempt with `failure`, unless it has ended with another one.
     mutating func end(_ failure: SegmentFailure) { fatal = fatal ?? failure }
 
+    /// Notes that a recording goes on without a segment.
+    mutating func lose(_ item: SegmentQueue.Item, _ failure: SegmentFailure) { failures.append((item, failure)) }
+
     /// Notes a failure of a segment.
     ///
     /// - Parameter film: the recording of a live film goes on without the segment.

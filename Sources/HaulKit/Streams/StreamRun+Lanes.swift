@@ -6,18 +6,27 @@ extension StreamRun {
         let lanes = max(1, terms.mostConnections)
         await withTaskCancellationHandler {
             await withTaskGroup(of: Void.self) { group in
-                for index in tracks.indices where tracks[index].reloadAfter != nil {
-                    group.addTask { await self.reload(index) }
-                }
-                for lane in 0..<lanes { group.addTask { await self.lane(isFirst: lane == 0) } }
+                group.addTask { await self.fetchAll(over: lanes) }
+                if isLive { group.addTask { await self.outlastEnd() } }
+                await group.next()
+                group.cancelAll()
             }
         } onCancel: {
             Task { await self.cancelShared() }
         }
     }
 
+    private func fetchAll(over lanes: Int) async {
+        await withTaskGroup(of: Void.self) { group in
+            for index in tracks.indices where tracks[index].reloadAfter != nil {
+                group.addTask { await self.reload(index) }
+            }
+            for lane in 0..<lanes { group.addTask { await self.lane(isFirst: lane == 0) } }
+        }
+    }
+
     /// Cancels the requests that several lanes wait for, which are no children of the lanes.
-    private func cancelShared() {
+    func cancelShared() {
         keys.cancel()
         sections.cancel()
     }
@@ -71,6 +80,7 @@ extension StreamRun {
             terms.progress.received(end, countsTime: item.track == 0)
             missing.segmentReceived()
         case .failure(let failure):
+            if isCutShort { return missing.lose(item, Self.cutShort) }
             guard !Task.isCancelled, let film = log?.film else { return }
             if let again = missing.failed(item, failure, of: film) { queue.append(again) }
         }

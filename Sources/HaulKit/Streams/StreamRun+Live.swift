@@ -25,12 +25,20 @@ extension StreamRun {
     /// Returns after a time, or soon after the recording is to end or the attempt is over.
     private func wait(atMost time: Duration) async {
         var left = time
-        while left > .zero, goesOn, !terms.progress.isFinishing {
-            let step = min(left, .milliseconds(200))
+        while left > .zero, goesOn, !isToEnd {
+            let step = min(left, Self.look)
             await terms.pause(step)
             left -= step
         }
     }
+
+    /// Returns soon after the recording is to end or the attempt is over.
+    private func waitForEnd() async {
+        while goesOn, !isToEnd { await terms.pause(Self.look) }
+    }
+
+    /// Time between two looks whether the recording is to end.
+    private static let look = Duration.milliseconds(200)
 
     /// Reads the playlist of a live track again and again until it ends.
     func reload(_ index: Int) async {
@@ -40,17 +48,15 @@ extension StreamRun {
             await wait(atMost: delay)
             guard goesOn else { return }
             do throws(SegmentFailure) {
-                if terms.progress.isFinishing {
-                    try follow(index, .stop)
-                    return
-                }
-                do throws(SegmentFailure) {
-                    let track = tracks[index].source
-                    let playlist = try await StreamSource.playlist(track.url, track.imports, requests)
-                    try take(playlist, index)
-                } catch {
+                // Nil if the recording was to end first, or the attempt was over.
+                let answer = isToEnd ? nil : await playlist(of: index)
+                guard goesOn else { return }
+                switch answer {
+                case .success(let playlist)?: try take(playlist, index)
+                case .failure(let error)? where !isToEnd:
                     guard error.decision.isWorthRetrying || error.head != nil else { throw error }
                     try follow(index, .reloadFailed(status: error.head?.status, at: terms.time.now()))
+                case .failure?, nil: if isToEnd { try follow(index, terms.progress.isFinishing ? .stop : .deadline) }
                 }
             } catch {
                 missing.end(error)
@@ -58,4 +64,69 @@ extension StreamRun {
             }
         }
     }
+
+    /// Reads the playlist of a live track. Abandons the request when the recording is to end, because a server may answer
+    /// late or never.
+    ///
+    /// - Returns: `nil` for a request that was abandoned.
+    private func playlist(of index: Int) async -> Result<MediaPlaylist, SegmentFailure>? {
+        let (track, requests) = (tracks[index].source, requests)
+        return await withTaskGroup(of: Result<MediaPlaylist, SegmentFailure>?.self) { group in
+            group.addTask {
+                do throws(SegmentFailure) {
+                    return .success(try await StreamSource.playlist(track.url, track.imports, requests))
+                } catch { return .failure(error) }
+            }
+            group.addTask {
+                await self.waitForEnd()
+                return nil
+            }
+            let answer = await group.next() ?? nil
+            group.cancelAll()
+            return answer
+        }
+    }
+}
+
+/// The end of a recording.
+extension StreamRun {
+    /// Whether the recording is to end: by the user's word, or at its limit.
+    var isToEnd: Bool {
+        guard !terms.progress.isFinishing else { return true }
+        let deadlines = tracks.compactMap(\.deadline)
+        return deadlines.max().map { terms.time.now() >= $0 } ?? false
+    }
+
+    /// Time that segments get to arrive once the recording is to end, counted anew from each that arrives.
+    private static let lastSegments = Duration.seconds(10)
+
+    /// Returns when the recording is to end and no segment has arrived for a time: the rest is not waited for. Cancelled when
+    /// nothing is left.
+    func outlastEnd() async {
+        while !Task.isCancelled, !isToEnd { await terms.pause(Self.look) }
+        var (received, since) = (terms.progress.counts.receivedSegments, terms.time.now())
+        while !Task.isCancelled {
+            await terms.pause(Self.look)
+            let (count, now) = (terms.progress.counts.receivedSegments, terms.time.now())
+            if count != received { (received, since) = (count, now) }
+            if now - since >= Self.lastSegments { break }
+        }
+        guard !Task.isCancelled else { return }
+        isCutShort = true
+        cancelShared()
+    }
+
+    /// Loses the segments that have not arrived at the end of the recording.
+    func loseRest() {
+        guard isCutShort else { return }
+        while let item = queue.next() {
+            queue.ended()
+            missing.lose(item, Self.cutShort)
+        }
+    }
+
+    static let cutShort = SegmentFailure(
+        DownloadError(.incompleteStream, "The recording ended before this segment arrived."),
+        isWorthRetrying: false
+    )
 }

@@ -17,6 +17,8 @@ actor StreamRun {
     var tracks: [FilmTrack] = []
     var queue = SegmentQueue()
     var missing = MissingSegments()
+    /// Whether the recording has ended without the segments that were still to come.
+    var isCutShort = false
     var keys = SharedRequests<HTTPURL, FilmKey>()
     /// The keys that the requests brought.
     var knownKeys: [HTTPURL: FilmKey] = [:]
@@ -63,6 +65,7 @@ actor StreamRun {
             self.log = log
             try list(source, log)
             await fetchAll()
+            loseRest()
             appendGaps()
             finish()
         } catch { refuse(error) }

@@ -118,7 +118,41 @@ struct LivePlanTests {
         #expect(step.segments.count == 3 && step.next == .ended(.limit) && plan.ending == .limit)
         var standing = LivePlan(from: .start, limit: 10)
         _ = try standing.handle(.playlist(playlist(0, 1), at: at(0)))
-        #expect(try standing.handle(.playlist(playlist(0, 1), at: at(10))).next == .ended(.limit))
+        // One target duration more, in which the last segment is listed.
+        #expect(standing.deadline == at(14))
+        #expect(try standing.handle(.playlist(playlist(0, 1), at: at(13))).next == .reload(after: .seconds(2)))
+        #expect(try standing.handle(.playlist(playlist(0, 1), at: at(14))).next == .ended(.limit))
+    }
+
+    @Test func endsAtItsDeadlineWithoutAnAnswer() throws {
+        var plan = LivePlan(from: .start, limit: 10)
+        #expect(plan.deadline == nil)
+        _ = try plan.handle(.playlist(playlist(0, 1), at: at(5)))
+        #expect(plan.deadline == at(19))
+        #expect(try plan.handle(.reloadFailed(status: nil, at: at(18))).next == .reload(after: .seconds(2)))
+        #expect(try plan.handle(.deadline).next == .ended(.limit))
+        #expect(LivePlan(from: .start).deadline == nil)
+    }
+
+    @Test(arguments: [404, 410]) func endsIfTheServerLacksThePlaylistForAMinute(_ status: Int) throws {
+        var plan = LivePlan(from: .start)
+        _ = try plan.handle(.playlist(playlist(0, 3), at: at(0)))
+        for second in stride(from: 4, to: 64, by: 4) {
+            let step = try plan.handle(.reloadFailed(status: status, at: at(second)))
+            #expect(step.next == .reload(after: .seconds(2)))
+        }
+        #expect(try plan.handle(.reloadFailed(status: status, at: at(64))).next == .ended(.gone))
+    }
+
+    @Test func countsTheMinuteFromTheFirstRefusalInSequence() throws {
+        var plan = LivePlan(from: .start)
+        _ = try plan.handle(.playlist(playlist(0, 3), at: at(0)))
+        _ = try plan.handle(.reloadFailed(status: 404, at: at(4)))
+        _ = try plan.handle(.reloadFailed(status: nil, at: at(50)))
+        #expect(try plan.handle(.reloadFailed(status: 404, at: at(70))).next == .reload(after: .seconds(2)))
+        _ = try plan.handle(.playlist(playlist(1, 3), at: at(80)))
+        #expect(try plan.handle(.reloadFailed(status: 404, at: at(135))).next == .reload(after: .seconds(2)))
+        #expect(try plan.handle(.reloadFailed(status: 404, at: at(195))).next == .ended(.gone))
     }
 
     @Test func endsAtTheUsersWord() throws {
@@ -132,10 +166,10 @@ struct LivePlanTests {
         var plan = LivePlan(from: .start)
         _ = try plan.handle(.playlist(playlist(0, 3), at: at(0)))
         for second in stride(from: 4, to: 60, by: 4) {
-            #expect(try plan.handle(.reloadFailed(status: 404, at: at(second))).next == .reload(after: .seconds(2)))
+            #expect(try plan.handle(.reloadFailed(status: 503, at: at(second))).next == .reload(after: .seconds(2)))
         }
-        #expect(throws: StreamError.reloadsFailed(status: 404, seconds: 60)) {
-            try plan.handle(.reloadFailed(status: 404, at: at(60)))
+        #expect(throws: StreamError.reloadsFailed(status: 503, seconds: 60)) {
+            try plan.handle(.reloadFailed(status: 503, at: at(60)))
         }
         #expect(try plan.handle(.playlist(playlist(1, 3), at: at(61))).segments.map(\.number) == [3])
         #expect(try plan.handle(.reloadFailed(status: nil, at: at(90))).next == .reload(after: .seconds(2)))

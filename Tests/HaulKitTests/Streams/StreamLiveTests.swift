@@ -105,6 +105,53 @@ struct StreamLiveTests {
         }
     }
 
+    // MARK: Servers that fall silent
+
+    /// A site whose playlist lists `numbers`; every later reading of it gets no answer.
+    private func silentSite(_ numbers: Range<Int>) -> StreamSite {
+        let site = StreamSite()
+        for number in numbers { site.put(TestStream.segment(number), at: "/talk/\(number).ts") }
+        let readings = CallCounter()
+        let list = TestStream.playlist(numbers.map { TestStream.entry("\($0).ts", 1) }, target: 1, ends: false)
+        site.answer(StreamSite.list) { _ in readings.next() == 1 ? .text(list) : TestReply([.stall]) }
+        return site
+    }
+
+    @Test func endsAtTheUsersWordWhileAReloadIsNotAnswered() async throws {
+        try await silentSite(0..<3).run { rig in
+            let download = try await rig.downloader.add(try live(rig))
+            await download.reaches(content(0..<3).count)
+            while rig.paths().count(where: { $0 == StreamSite.list }) < 2 {
+                try await Task.sleep(for: .milliseconds(5))
+            }
+            await rig.downloader.finishFilm(download.id)
+            _ = try await download.result()
+            #expect(try rig.holdsOnly(content(0..<3)))
+        }
+    }
+
+    @Test func endsAtTheLimitWhileAReloadIsNotAnswered() async throws {
+        try await silentSite(0..<1).run { rig in
+            try await rig.download(try live(rig) { $0.liveSeconds = 2 })
+            #expect(try rig.holdsOnly(content(0..<1)))
+        }
+    }
+
+    /// Takes the time that the last segments get.
+    @Test func namesASegmentThatDoesNotComeAfterTheUsersWord() async throws {
+        let site = silentSite(0..<3)
+        site.answer("/talk/2.ts") { _ in TestReply([.stall]) }
+        try await site.run { rig in
+            let download = try await rig.downloader.add(try live(rig))
+            while !rig.paths().contains("/talk/2.ts") { try await Task.sleep(for: .milliseconds(5)) }
+            await rig.downloader.finishFilm(download.id)
+            let made = try await download.result()
+            #expect(try rig.holdsOnly(content(0..<2)))
+            #expect(made.gaps.count == 1)
+            #expect(made.gaps.first?.contains("from segment 2 on: The recording ended") == true)
+        }
+    }
+
     // MARK: Pauses
 
     /// Pauses a recording of the segments 0 to 2, and returns what another downloader makes of the rest.

@@ -167,6 +167,9 @@ struct StreamRefusalTests {
             #expect(failure.code == .invalidStream)
             #expect(failure.message.contains("The time of track"))
             #expect(!failure.message.contains("timeGoesBack"))
+        }
+    }
+
     /// Variants, segments and keys of the same origin need the login as the first playlist does.
     @Test func sendsTheLoginOfTheURLToItsOwnOriginOnly() async throws {
         let site = StreamSite(film)
