@@ -35,6 +35,14 @@ package enum StreamError: Error, Sendable, Hashable {
 }
 
 extension StreamError {
+    /// Whether a live playlist does not go on with what was recorded.
+    package var isOfAnotherRecording: Bool {
+        switch self {
+        case .contradiction, .wentBack: true
+        default: false
+        }
+    }
+
     /// One or two sentences for people.
     package var message: String { VisibleText.line(sentence) }
 

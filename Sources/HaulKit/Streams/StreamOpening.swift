@@ -12,6 +12,8 @@ final class StreamOpening: ResponseReceiver, Exchange {
         case passing
         /// The answer may be a playlist; its body is kept.
         case collecting(ResponseHead, [UInt8], any EventLoop)
+        /// The server lacks the playlist of a film that an earlier request began.
+        case gone(ResponseHead, any EventLoop)
         case running(Task<Void, Never>)
         case ended
     }
@@ -53,7 +55,7 @@ final class StreamOpening: ResponseReceiver, Exchange {
             switch state.stage {
             // The exchange has ended already. Keeping it would make a cycle of references.
             case .running, .ended: break
-            case .asking, .passing, .collecting: state.exchange = exchange
+            case .asking, .passing, .collecting, .gone: state.exchange = exchange
             }
             return state.isCancelled
         }
@@ -74,6 +76,10 @@ final class StreamOpening: ResponseReceiver, Exchange {
     // MARK: ResponseReceiver
 
     func headReceived(_ head: ResponseHead, on eventLoop: any EventLoop) -> EventLoopFuture<Void> {
+        if head.status == 404 || head.status == 410, request.firstByte > 0, terms.log != nil {
+            state.withLock { $0.stage = .gone(head, eventLoop) }
+            return eventLoop.makeFailedFuture(Enough())
+        }
         let mayBePlaylist =
             (head.status == 200 || head.status == 203)
             && StreamPlaylist.isPlaylist(mediaType: head.mediaType, path: head.url.path)
@@ -104,6 +110,10 @@ final class StreamOpening: ResponseReceiver, Exchange {
             defer { state.stage = .ended }
             return state.stage
         }
+        if case .gone(let head, let loop) = stage {
+            let request = request
+            return start(on: loop) { await $0.conclude(request, head) }
+        }
         guard case .collecting(let head, let body, let loop) = stage else { return receiver.ended(failure) }
         if body.count > StreamLimits().playlistBytes {
             let error = DownloadError(.invalidStream, "This playlist is longer than 16 MiB.")
@@ -111,10 +121,14 @@ final class StreamOpening: ResponseReceiver, Exchange {
         }
         if let failure { return receiver.ended(failure) }
         if StreamPlaylist.isPlainList(body) { return pass(head, body, on: loop) }
-        let run = StreamRun(StreamRequests(request, readers), terms, receiver, on: loop)
         let request = request
+        start(on: loop) { await $0.run(request, head, body) }
+    }
+
+    private func start(on loop: any EventLoop, _ work: @escaping @Sendable (StreamRun) async -> Void) {
+        let run = StreamRun(StreamRequests(request, readers), terms, receiver, on: loop)
         state.withLock { state in
-            let task = Task { await run.run(request, head, body) }
+            let task = Task { await work(run) }
             state.stage = .running(task)
             if state.isCancelled { task.cancel() }
         }

@@ -21,23 +21,28 @@ extension StreamRun {
         )
         var earlier = StreamLog()
         var completion: StreamLogReader.Completion?
-        if request.firstByte > 0, let read = terms.log {
-            let found: StreamLogReader.Result?
-            do throws(DiskError) { found = try await StreamLogReader.read(request.firstByte, with: read) } catch {
-                throw SegmentFailure(DownloadError(error), isWorthRetrying: false)
-            }
-            if let found, let known = found.log.film, Self.isSame(known, film),
-                request.conditionField?.value == known.entityTag
-            {
-                // The user may allow the gaps that an earlier run found.
-                let allowsGaps = film.allowsGaps || known.isLive
-                (earlier, film, completion) = (found.log, known, found.completion)
-                film.allowsGaps = allowsGaps
-            }
+        if let (found, known) = try await self.earlier(request), Self.isSame(known, film) {
+            // The user may allow the gaps that an earlier run found.
+            let allowsGaps = film.allowsGaps || known.isLive
+            (earlier, film, completion) = (found.log, known, found.completion)
+            film.allowsGaps = allowsGaps
         }
-        let answer = head(film, source, request, continuing: completion != nil)
+        let answer = head(film, source.head, request, continuing: completion != nil)
         let appender = StreamAppender(answer, front: try front(film, completion), to: receiver, on: loop)
         return FilmLog(film, behind: earlier, appender)
+    }
+
+    /// Returns the log that a request goes on with, and its film; `nil` if there is none.
+    func earlier(_ request: TransportRequest) async throws(SegmentFailure) -> (StreamLogReader.Result, StreamFilm)? {
+        guard request.firstByte > 0, let read = terms.log else { return nil }
+        let found: StreamLogReader.Result?
+        do throws(DiskError) { found = try await StreamLogReader.read(request.firstByte, with: read) } catch {
+            throw SegmentFailure(DownloadError(error), isWorthRetrying: false)
+        }
+        guard let found, let known = found.log.film, request.conditionField?.value == known.entityTag else {
+            return nil
+        }
+        return (found, known)
     }
 
     /// Queues the segments that the log lacks, and counts those that it has.
@@ -59,16 +64,16 @@ extension StreamRun {
         known.tracks == film.tracks && (known.isLive || known.version == film.version)
     }
 
-    private func head(
+    func head(
         _ film: StreamFilm,
-        _ source: StreamSource,
+        _ answer: ResponseHead,
         _ request: TransportRequest,
         continuing: Bool
     ) -> ResponseHead {
         let name = StreamName.choose(
-            contentDisposition: source.head.headers.first(name: "Content-Disposition"),
+            contentDisposition: answer.headers.first(name: "Content-Disposition"),
             suggested: terms.suggestedName,
-            urls: [source.head.requested, source.head.url],
+            urls: [answer.requested, answer.url],
             ending: film.container.ending
         )
         let escaped = name.addingPercentEncoding(withAllowedCharacters: .alphanumerics) ?? name
@@ -76,7 +81,7 @@ extension StreamRun {
         // The body ends where this reader says so, as a chunked one does.
         fields.append(("Transfer-Encoding", "chunked"))
         if continuing { fields.append(("Content-Range", "bytes \(request.firstByte)-\(Int64.max - 1)/*")) }
-        var head = source.head
+        var head = answer
         head.status = continuing ? 206 : 200
         // The list of segments tells versions apart, whichever server sent it: redirects of a playlist lead to another one
         // each time.
@@ -86,8 +91,7 @@ extension StreamRun {
         return head
     }
 
-    private func front(_ film: StreamFilm, _ completion: StreamLogReader.Completion?) throws(SegmentFailure) -> [UInt8]
-    {
+    func front(_ film: StreamFilm, _ completion: StreamLogReader.Completion?) throws(SegmentFailure) -> [UInt8] {
         if let completion { return completion.head + [UInt8](repeating: 0, count: Int(completion.zeros)) }
         do { return StreamRecord.whole(.film, try film.json()) } catch {
             throw SegmentFailure(
@@ -138,12 +142,17 @@ extension StreamRun {
         -> LivePlan
     {
         var earlier = 0.0
+        var isOver = false
         if let known {
             do throws(StreamError) {
                 if let missed = try known.missed(before: source.playlist, source.track) {
                     missing.add(missed, of: index)
                 }
-            } catch { throw SegmentFailure(DownloadError(error), isWorthRetrying: false) }
+            } catch {
+                guard mayEnd(with: known) else { throw SegmentFailure(DownloadError(error), isWorthRetrying: false) }
+                endRecording(error.message)
+                isOver = true
+            }
             let first = source.playlist.segments.first?.number ?? .max
             earlier = known.segments.reduce(0) { $0 + ($1.key < first ? $1.value.end.seconds : 0) }
         }
@@ -155,7 +164,11 @@ extension StreamRun {
             case nil: isResumed || source.playlist.kind == .event ? .start : .now
             }
         let limit = terms.options.liveSeconds.map { max(0, $0 - earlier) }
-        return LivePlan(track: source.track, from: beginning, limit: limit)
+        do throws(StreamError) {
+            var plan = LivePlan(track: source.track, from: beginning, limit: limit)
+            if isOver { _ = try plan.handle(.stop) }
+            return plan
+        } catch { throw SegmentFailure(DownloadError(error), isWorthRetrying: false) }
     }
 }
 

@@ -10,9 +10,14 @@ extension StreamRun {
     private func follow(_ index: Int, _ event: LivePlan.Event, _ known: StreamLog.Track? = nil) throws(SegmentFailure) {
         let next: LivePlan.Step?
         do throws(StreamError) { next = try tracks[index].handle(event) } catch {
-            throw SegmentFailure(DownloadError(error), isWorthRetrying: false)
+            guard error.isOfAnotherRecording, mayEnd(with: known ?? log?.earlier(of: index)) else {
+                throw SegmentFailure(DownloadError(error), isWorthRetrying: false)
+            }
+            endRecording(error.message)
+            return try follow(index, .stop)
         }
         guard let step = next else { return }
+        if case .ended(.gone) = step.next { endRecording("The server has no playlist any more.") }
         for segment in step.segments where known?.segments[segment.number] == nil {
             tracks[index].note(segment.map)
             queue.append(SegmentQueue.Item(track: index, segment: segment))
@@ -38,7 +43,7 @@ extension StreamRun {
     }
 
     /// Time between two looks whether the recording is to end.
-    private static let look = Duration.milliseconds(200)
+    static let look = Duration.milliseconds(200)
 
     /// Reads the playlist of a live track again and again until it ends.
     func reload(_ index: Int) async {
@@ -86,47 +91,4 @@ extension StreamRun {
             return answer
         }
     }
-}
-
-/// The end of a recording.
-extension StreamRun {
-    /// Whether the recording is to end: by the user's word, or at its limit.
-    var isToEnd: Bool {
-        guard !terms.progress.isFinishing else { return true }
-        let deadlines = tracks.compactMap(\.deadline)
-        return deadlines.max().map { terms.time.now() >= $0 } ?? false
-    }
-
-    /// Time that segments get to arrive once the recording is to end, counted anew from each that arrives.
-    private static let lastSegments = Duration.seconds(10)
-
-    /// Returns when the recording is to end and no segment has arrived for a time: the rest is not waited for. Cancelled when
-    /// nothing is left.
-    func outlastEnd() async {
-        while !Task.isCancelled, !isToEnd { await terms.pause(Self.look) }
-        var (received, since) = (terms.progress.counts.receivedSegments, terms.time.now())
-        while !Task.isCancelled {
-            await terms.pause(Self.look)
-            let (count, now) = (terms.progress.counts.receivedSegments, terms.time.now())
-            if count != received { (received, since) = (count, now) }
-            if now - since >= Self.lastSegments { break }
-        }
-        guard !Task.isCancelled else { return }
-        isCutShort = true
-        cancelShared()
-    }
-
-    /// Loses the segments that have not arrived at the end of the recording.
-    func loseRest() {
-        guard isCutShort else { return }
-        while let item = queue.next() {
-            queue.ended()
-            missing.lose(item, Self.cutShort)
-        }
-    }
-
-    static let cutShort = SegmentFailure(
-        DownloadError(.incompleteStream, "The recording ended before this segment arrived."),
-        isWorthRetrying: false
-    )
 }

@@ -12,6 +12,8 @@ struct StreamTerms: Sendable {
     /// Whether the application may name another link to the playlist.
     let mayRenewLink: Bool
     let time: EngineClock
+    /// Logs a clause about the film that the user should know.
+    let notice: @Sendable (String) -> Void
     /// Returns the path of ffmpeg; `nil` if it is not installed.
     let ffmpeg: @Sendable () -> String?
 

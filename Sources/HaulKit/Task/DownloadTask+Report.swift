@@ -106,7 +106,8 @@ extension DownloadTask {
         services.logger.log(level: level, "\(text())", metadata: logMetadata)
     }
 
-    private var logMetadata: Logger.Metadata {
+    /// Metadata of the log lines about the download.
+    var logMetadata: Logger.Metadata {
         var metadata: Logger.Metadata = ["download": .stringConvertible(id)]
         if let group = record.request.group { metadata["group"] = .string(VisibleText.line(group)) }
         return metadata

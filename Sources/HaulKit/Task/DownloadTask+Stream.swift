@@ -17,6 +17,7 @@ extension DownloadTask {
             let slots = environment.delegate?.segmentSlots
         else { return nil }
         let log = isLog ? part.map(Self.reader(of:)) : nil
+        let (logger, metadata) = (services.logger, logMetadata)
         return StreamTerms(
             options: options,
             // A numbered name is that of the playlist, which says less than the folder of a generic name.
@@ -27,6 +28,7 @@ extension DownloadTask {
             mostConnections: min(machine.settings.effectiveLimits.connections, Self.mostSegmentsAtOnce),
             mayRenewLink: machine.settings.canAskForSource,
             time: services.time,
+            notice: { logger.notice("\($0)", metadata: metadata) },
             ffmpeg: services.ffmpeg.find
         )
     }

@@ -221,4 +221,50 @@ struct StreamLiveTests {
             #expect(holdsOnlyPart)
         }
     }
+
+    // MARK: Recordings that cannot go on
+
+    @Test(arguments: [404, 410]) func endsIfThePlaylistIsGoneAndGapsAreAllowed(_ status: Int) async throws {
+        let site = site { _ in (0..<3, ends: false) }
+        try await resumed(site, "") { rig, second in
+            site.answer(StreamSite.list) { _ in .empty(status, "Gone") }
+            _ = try await second.add(try live(rig) { $0.allowsGaps = true }).result()
+            let isFilm = try rig.holdsOnly(content(0..<3))
+            #expect(isFilm)
+        }
+    }
+
+    @Test func endsIfThePlaylistIsGoneAndTheLimitIsReached() async throws {
+        let site = site { _ in (0..<3, ends: false) }
+        try await resumed(site, "") { rig, second in
+            site.answer(StreamSite.list) { _ in .empty(404, "Not Found") }
+            _ = try await second.add(try live(rig) { $0.liveSeconds = 2 }).result()
+            let isFilm = try rig.holdsOnly(content(0..<3))
+            #expect(isFilm)
+        }
+    }
+
+    @Test func keepsARecordingWhosePlaylistIsGone() async throws {
+        let site = site { _ in (0..<3, ends: false) }
+        try await resumed(site, "") { rig, second in
+            site.answer(StreamSite.list) { _ in .empty(404, "Not Found") }
+            let error = await #expect(throws: DownloadError.self) {
+                try await second.add(try live(rig)).result()
+            }
+            #expect(error?.status == 404)
+            let holdsOnlyPart = try rig.holdsOnlyPart()
+            #expect(holdsOnlyPart)
+        }
+    }
+
+    /// The encoder has begun anew, with other segments.
+    @Test func endsIfThePlaylistContradictsTheRecordingAndGapsAreAllowed() async throws {
+        let site = site { _ in (0..<3, ends: false) }
+        for number in 1..<3 { site.put(TestStream.segment(number, seed: 9), at: "/talk/other-\(number).ts") }
+        try await resumed(site, list(1..<3, of: "other-")) { rig, second in
+            _ = try await second.add(try live(rig) { $0.allowsGaps = true }).result()
+            let isFilm = try rig.holdsOnly(content(0..<3))
+            #expect(isFilm)
+        }
+    }
 }

@@ -1,0 +1,76 @@
+/// The end of a recording.
+extension StreamRun {
+    /// Whether the request asks for the end of a recording that cannot go on: gaps are allowed, the user has ended it, or
+    /// its limit is reached.
+    ///
+    /// - Parameter earlier: what earlier attempts recorded.
+    func mayEnd(with earlier: StreamLog.Track?) -> Bool {
+        if terms.options.allowsGaps || terms.progress.isFinishing { return true }
+        guard let limit = terms.options.liveSeconds, let earlier else { return false }
+        return earlier.segments.values.reduce(0) { $0 + $1.end.seconds } >= limit
+    }
+
+    /// Ends the recording, all of its tracks, with what is there.
+    ///
+    /// - Parameter reason: a sentence.
+    func endRecording(_ reason: String) {
+        terms.notice("the recording ends with what is there: \(reason)")
+        terms.progress.finish()
+    }
+
+    /// Ends the recording of an earlier attempt whose playlist the server lacks, if the request asks for that. Otherwise
+    /// passes the answer on. Runs in place of ``run(_:_:_:)``.
+    ///
+    /// - Parameter answer: the answer to the request for the playlist, 404 or 410.
+    func conclude(_ request: TransportRequest, _ answer: ResponseHead) async {
+        do throws(SegmentFailure) {
+            guard let (found, film) = try await earlier(request), film.isLive, mayEnd(with: found.log.tracks[0]) else {
+                return StreamAppender(answer, front: [], to: receiver, on: loop).end(nil, refusal: answer)
+            }
+            endRecording("The server has no playlist any more.")
+            let front = try front(film, found.completion)
+            let head = head(film, answer, request, continuing: true)
+            StreamAppender(head, front: front, to: receiver, on: loop).end(nil)
+        } catch { refuse(error) }
+    }
+
+    /// Whether the recording is to end: by the user's word, or at its limit.
+    var isToEnd: Bool {
+        guard !terms.progress.isFinishing else { return true }
+        let deadlines = tracks.compactMap(\.deadline)
+        return deadlines.max().map { terms.time.now() >= $0 } ?? false
+    }
+
+    /// Time that segments get to arrive once the recording is to end, counted anew from each that arrives.
+    private static let lastSegments = Duration.seconds(10)
+
+    /// Returns when the recording is to end and no segment has arrived for a time: the rest is not waited for. Cancelled when
+    /// nothing is left.
+    func outlastEnd() async {
+        while !Task.isCancelled, !isToEnd { await terms.pause(Self.look) }
+        var (received, since) = (terms.progress.counts.receivedSegments, terms.time.now())
+        while !Task.isCancelled {
+            await terms.pause(Self.look)
+            let (count, now) = (terms.progress.counts.receivedSegments, terms.time.now())
+            if count != received { (received, since) = (count, now) }
+            if now - since >= Self.lastSegments { break }
+        }
+        guard !Task.isCancelled else { return }
+        isCutShort = true
+        cancelShared()
+    }
+
+    /// Loses the segments that have not arrived at the end of the recording.
+    func loseRest() {
+        guard isCutShort else { return }
+        while let item = queue.next() {
+            queue.ended()
+            missing.lose(item, Self.cutShort)
+        }
+    }
+
+    static let cutShort = SegmentFailure(
+        DownloadError(.incompleteStream, "The recording ended before this segment arrived."),
+        isWorthRetrying: false
+    )
+}
