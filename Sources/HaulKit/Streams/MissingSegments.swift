@@ -13,6 +13,10 @@ struct MissingSegments {
     /// Attempts at one segment before the attempt at the film ends with its failure.
     private static let mostAttempts = 3
 
+    /// Longest delay that the server may ask for before the next attempt at a segment. The machine waits longer, between
+    /// attempts at the film.
+    private static let longestWait = Duration.seconds(60)
+
     mutating func add(_ gap: StreamGap, of track: Int) { gaps.append((track, gap)) }
 
     mutating func segmentReceived() {
@@ -44,6 +48,12 @@ struct MissingSegments {
         if failure.mayBeExpired || failure.decision.isWorthRetrying { failuresInRow += 1 }
         if !isLive, failuresInRow >= mostInRow(failure, allowsGaps: film.allowsGaps) {
             end(failure)
+            failures.append((item, failure))
+            return nil
+        }
+        if failure.decision.isWorthRetrying, let wait = item.retryAfter, wait > Self.longestWait {
+            // A recording goes on without the segment.
+            if !isLive { end(failure) }
             failures.append((item, failure))
             return nil
         }

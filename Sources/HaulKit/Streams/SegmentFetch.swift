@@ -33,6 +33,10 @@ final class SegmentFetch: ResponseReceiver {
         /// Bytes that have not been passed on.
         var gathered = ByteBuffer()
         var passed: Int64 = 0
+        /// Wanted bytes of the body so far.
+        var received: Int64 = 0
+        /// Host that the request goes to.
+        var host = "the server"
         var watch: SegmentMedia.Watch?
         var isFramed = true
         /// The answer with a range of a file; `nil` if its version is not compared.
@@ -42,6 +46,7 @@ final class SegmentFetch: ResponseReceiver {
 
     private let range: ByteRange?
     private let files: RangedFiles?
+    private let mostBytes: Int64
     private let pass: Pass
     private let exchange = AwaitedExchange<Result<Int64, SegmentFailure>>()
     private let state: Mutex<State>
@@ -53,17 +58,18 @@ final class SegmentFetch: ResponseReceiver {
 
     /// - Parameters:
     ///   - range: the range that the request asks for; `nil` for everything.
+    ///   - mostBytes: a longer body is a failure.
     ///   - watch: checks that the bytes are media; `nil` for no check.
     ///   - files: compares the versions of the files that ranges are cut out of; `nil` for no comparison.
     init(
         range: ByteRange?,
+        mostBytes: Int64 = .max,
         cipher: Cipher?,
         watch: SegmentMedia.Watch?,
         files: RangedFiles? = nil,
         pass: @escaping Pass
     ) {
-        self.range = range
-        self.files = files
+        (self.range, self.mostBytes, self.files) = (range, mostBytes, files)
         self.pass = pass
         state = Mutex(State(missing: range?.count, cipher: cipher, watch: watch))
     }
@@ -72,7 +78,8 @@ final class SegmentFetch: ResponseReceiver {
     ///
     /// - Returns: the number of bytes that were passed on, when the exchange has ended.
     func fetch(_ request: TransportRequest, over readers: SourceReaders) async -> Result<Int64, SegmentFailure> {
-        await withTaskCancellationHandler {
+        if let host = request.url.host { state.withLock { $0.host = host } }
+        return await withTaskCancellationHandler {
             await exchange.answer(to: request, over: readers, receiver: self)
         } onCancel: {
             exchange.cancel()
@@ -106,6 +113,7 @@ final class SegmentFetch: ResponseReceiver {
         }
         guard let range else {
             state.isFramed = head.isFramed
+            if let length = head.contentLength, length > mostBytes { return Self.tooLong(mostBytes) }
             return head.status == 206 ? .unaskedRange(head) : nil
         }
         if head.status == 206 {
@@ -142,7 +150,9 @@ final class SegmentFetch: ResponseReceiver {
                 bytes = bytes.getSlice(at: bytes.readerIndex, length: wanted) ?? ByteBuffer()
                 state.missing = missing - Int64(wanted)
             }
-            take(&bytes, &state, isLast: false)
+            state.received += Int64(bytes.readableBytes)
+            if state.received > mostBytes { state.failure = Self.tooLong(mostBytes) }
+            if state.failure == nil { take(&bytes, &state, isLast: false) }
             // A body that ends with the range leaves its connection to the next segment.
             let isEnough = state.failure != nil || state.missing == 0 && hasMore
             guard state.gathered.readableBytes >= Self.pieceLength else { return (nil, isEnough) }
@@ -161,11 +171,11 @@ final class SegmentFetch: ResponseReceiver {
             if state.failure == nil {
                 // An exchange that had brought all of its range was ended here.
                 let isWhole = failure == nil || state.missing == 0
-                if !isWhole, let failure { state.failure = SegmentFailure(failure, host: "the server") }
+                if !isWhole, let failure { state.failure = SegmentFailure(failure, host: state.host) }
                 if isWhole, let missing = state.missing, missing > 0 {
                     state.failure = SegmentFailure(
                         TransportError(.connectionLost, "the range ended early"),
-                        host: "the server"
+                        host: state.host
                     )
                 }
             }
@@ -246,6 +256,15 @@ final class SegmentFetch: ResponseReceiver {
         } else {
             state.gathered.writeImmutableBuffer(bytes)
         }
+    }
+
+    /// A body without an end would fill the disk.
+    private static func tooLong(_ mostBytes: Int64) -> SegmentFailure {
+        let error = DownloadError(
+            .incompleteStream,
+            "A segment is longer than \(QuantityText.bytes(mostBytes)), which none of this stream can be."
+        )
+        return SegmentFailure(error, isWorthRetrying: false)
     }
 
     private func notMedia(_ reason: String?) -> SegmentFailure? {

@@ -10,6 +10,8 @@ struct SegmentQueue {
         var start = 0.0
         /// Failed attempts. ``MissingSegments`` decides whether another one follows.
         var attempts = 0
+        /// Delay that the server asked for when it refused the last attempt.
+        var retryAfter: Duration?
     }
 
     private var items: Deque<Item> = []

@@ -13,6 +13,12 @@ final class StreamProgress: Sendable {
         /// Whether more segments may be listed.
         var isLive = false
 
+        /// Length in bytes that no segment exceeds: 1 GiB, or 64 times the average of those that are there.
+        var mostSegmentBytes: Int64 {
+            guard receivedSegments > 0 else { return 1 << 30 }
+            return max(1 << 30, min(receivedBytes / Int64(receivedSegments), 1 << 50) * 64)
+        }
+
         /// Estimate of the film's length in bytes: that of the part that is there, continued. `nil` without a part.
         var estimatedBytes: Int64? {
             guard receivedSeconds > 0, seconds >= receivedSeconds, !isLive else { return nil }

@@ -7,7 +7,10 @@ extension StreamRun {
     func fetch(_ item: SegmentQueue.Item) async -> Result<StreamSegmentEnd, SegmentFailure> {
         guard let log else { return .failure(SegmentFailure(TransportError(.connectionLost), host: "")) }
         // A segment that has just failed is not asked for at once.
-        if item.attempts > 0 { await terms.pause(.milliseconds(250 << item.attempts)) }
+        if item.attempts > 0 {
+            await terms.pause(max(item.retryAfter ?? .zero, .milliseconds(250 << item.attempts)))
+            if Task.isCancelled { return .failure(Self.cancelled) }
+        }
         let (track, segment) = (UInt8(clamping: item.track), item.segment)
         var section: Int?
         if let map = segment.map {
@@ -27,7 +30,13 @@ extension StreamRun {
         let (attempt, appender) = (log.nextAttempt(), log.appender)
         let range = segment.range
         let files = isLive ? nil : files
-        let fetch = SegmentFetch(range: range, cipher: cipher, watch: SegmentMedia.Watch(), files: files) { piece in
+        let fetch = SegmentFetch(
+            range: range,
+            mostBytes: terms.progress.counts.mostSegmentBytes,
+            cipher: cipher,
+            watch: SegmentMedia.Watch(),
+            files: files
+        ) { piece in
             appender.append(
                 StreamRecord(
                     .bytes,

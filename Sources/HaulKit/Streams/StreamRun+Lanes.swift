@@ -82,6 +82,8 @@ extension StreamRun {
         case .failure(let failure):
             if isCutShort { return missing.lose(item, Self.cutShort) }
             guard !Task.isCancelled, let film = log?.film else { return }
+            var item = item
+            item.retryAfter = failure.head?.headers.retryAfter(now: terms.time.date())
             if let again = missing.failed(item, failure, of: film) { queue.append(again) }
         }
     }

@@ -37,13 +37,14 @@ struct SegmentFetchTests {
     private func fetch(
         _ answer: ScriptedTransport.Answer,
         range: ByteRange? = nil,
+        mostBytes: Int64 = .max,
         cipher: SegmentFetch.Cipher? = nil,
         chunk: Int = 1000,
         watch: SegmentMedia.Watch? = SegmentMedia.Watch()
     ) async -> (pieces: [[UInt8]], result: Result<Int64, SegmentFailure>) {
         let pieces = Pieces()
         let loop = MultiThreadedEventLoopGroup.singleton.next()
-        let fetch = SegmentFetch(range: range, cipher: cipher, watch: watch) { piece in
+        let fetch = SegmentFetch(range: range, mostBytes: mostBytes, cipher: cipher, watch: watch) { piece in
             pieces.add(piece)
             return loop.makeSucceededVoidFuture()
         }
@@ -70,6 +71,26 @@ struct SegmentFetchTests {
 
     private func partial(_ lower: Int, _ upper: Int, _ body: [UInt8]) -> ScriptedTransport.Answer {
         .init(status: 206, headers: [("Content-Range", "bytes \(lower)-\(upper - 1)/100000")], body: body)
+    }
+
+    /// With and without a stated length.
+    @Test(arguments: [true, false]) func refusesASegmentThatIsLongerThanAny(_ isStated: Bool) async throws {
+        let headers = isStated ? [("Content-Length", "\(segment.count)")] : []
+        let answer = ScriptedTransport.Answer(status: 200, headers: headers, body: segment)
+        let (_, result) = await fetch(answer, mostBytes: Int64(segment.count - 1))
+        let error = try #require(failure(result)).decision
+        #expect(!error.isWorthRetrying && error.error.message.contains("longer than"))
+        let (pieces, whole) = await fetch(answer, mostBytes: Int64(segment.count))
+        #expect(count(whole) == Int64(segment.count) && pieces.flatMap(\.self) == segment)
+    }
+
+    @Test func boundsASegmentByTheOthers() {
+        var counts = StreamProgress.Counts()
+        #expect(counts.mostSegmentBytes == 1 << 30)
+        (counts.receivedSegments, counts.receivedBytes) = (4, 4 << 20)
+        #expect(counts.mostSegmentBytes == 1 << 30)
+        counts.receivedBytes = 4 << 30
+        #expect(counts.mostSegmentBytes == 64 << 30)
     }
 
     @Test(arguments: [1, 1000, 100_000]) func passesAWholeSegmentOn(_ chunk: Int) async throws {

@@ -1,5 +1,6 @@
 import Foundation
 import HaulTesting
+import Synchronization
 import Testing
 
 @testable import HaulCore
@@ -281,6 +282,37 @@ struct StreamMissingTests {
             }
             #expect(try rig.holdsOnly(film.content))
             #expect(rig.paths(from: asked) == [StreamSite.list, "/talk/3.ts"])
+        }
+    }
+
+    // MARK: Delays that a server asks for
+
+    @Test func waitsAsLongAsTheServerAsksBeforeTheNextAttemptAtASegment() async throws {
+        let site = StreamSite(film)
+        let asked = Mutex<[ContinuousClock.Instant]>([])
+        site.answer("/talk/3.ts") { request in
+            let count = asked.withLock { asked in
+                asked.append(.now)
+                return asked.count
+            }
+            return count > 1 ? site.file(request) : .empty(503, "Busy", headers: [("Retry-After", "2")])
+        }
+        try await site.run { rig in
+            try await rig.download(try rig.film())
+            #expect(try rig.holdsOnly(film.content))
+            let times = asked.withLock { $0 }
+            #expect(times.count == 2 && times[1] - times[0] >= .seconds(2))
+        }
+    }
+
+    @Test func endsTheAttemptIfTheServerAsksForALongDelay() async throws {
+        let site = StreamSite(film)
+        site.answer("/talk/3.ts") { _ in .empty(429, "Too Many Requests", headers: [("Retry-After", "3600")]) }
+        try await site.run(configure: { $0.retry.attempts = 0 }) { rig in
+            let error = try await rig.failure(of: try rig.film())
+            #expect(error.status == 429)
+            #expect(rig.paths().count { $0 == "/talk/3.ts" } == 1)
+            #expect(try rig.holdsOnlyPart())
         }
     }
 }
