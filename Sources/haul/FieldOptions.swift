@@ -32,7 +32,10 @@ struct RequestOriginOptions: ParsableArguments {
     @Option(help: "The name of the program that requests give (User-Agent), to every server.")
     var userAgent: FieldValueArgument?
 
-    @Option(help: "URL of the page that requests say they come from. Not sent to other origins.")
+    @Option(
+        help:
+            "URL of the page that requests say they come from. Not sent to other origins, but to those of a stream's segments."
+    )
     var referer: FieldValueArgument?
 
     /// The `Referer` field, without user info and fragment, which RFC 9110 §10.1.3 forbids.

@@ -29,9 +29,9 @@ struct GetRun {
         }
         let names = BatchFileNames(wanted.requests)
         for shared in names.shared {
-            display.noted(
-                "\(shared.count) URLs of the list lead to \(shared.path): the files are numbered in its order."
-            )
+            // The name of a film is known when its playlist has come.
+            let order = shared.path.lowercased().hasSuffix(".m3u8") ? "as they begin" : "in its order"
+            display.noted("\(shared.count) URLs of the list lead to \(shared.path): the files are numbered \(order).")
         }
         display.expects(wanted.requests.count)
         await downloader.expectMoreDownloads(true)

@@ -67,6 +67,19 @@ import Testing
         }
     }
 
+    @Test func saysNoSpeedOfAFilmThatIsShorterThanItsLog() {
+        let gaps = ["4.0 s from segment 2 on: It is gone.", "2.0 s from segment 7 on: the list moved on"]
+        let film = CompletedDownload(path: "/data/talk.ts", bytes: 22_560, gaps: gaps)
+        let line = Format.completed(film, since: .now, from: 23_013)
+        #expect(!line.contains("B/s"))
+        #expect(
+            line.hasSuffix(
+                ", with gaps: 4.0 s from segment 2 on: It is gone; 2.0 s from segment 7 on: the list moved on"
+            )
+        )
+        #expect(Format.completed(film, since: .now, from: 0).contains("B/s"))
+    }
+
     @Test func isNeverWiderThanTheTerminal() throws {
         let names = ["a", "写真 2026 (家族).tar.gz", String(repeating: "long-", count: 60), "🎬🎬🎬.mkv", "e\u{301}tude.flac"]
         let lengths: [Int64?] = [nil, 0, 1, 999_500, .max]

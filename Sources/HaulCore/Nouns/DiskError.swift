@@ -25,6 +25,8 @@ package struct DiskError: Error, Sendable, Hashable, Codable {
     /// One sentence: what happened and what the user can do about it.
     package var sentence: String {
         switch kind {
+        case .full where call == "open" || call == "mkdir":
+            "The disk that holds \(path) has no room for another file. Free some space or delete some files, then resume."
         case .full:
             "The disk that holds \(path) is full. Free some space, then resume: the received bytes are kept."
         case .quotaExceeded:

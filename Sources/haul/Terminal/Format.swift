@@ -59,7 +59,9 @@ enum Format {
         if let start {
             let duration = ContinuousClock.now - start
             let seconds = max(duration / .seconds(1), 0.001)
-            line += " in \(elapsed(duration)), \(speed(Double(completed.bytes - from) / seconds))"
+            line += " in \(elapsed(duration))"
+            // The log of a film may be longer than the film, and then the difference is no number of received bytes.
+            if completed.bytes >= from { line += ", \(speed(Double(completed.bytes - from) / seconds))" }
         }
         switch completed.proof {
         case .digest: line += ", digest right"
@@ -69,10 +71,11 @@ enum Format {
         return line + gaps(completed)
     }
 
-    /// What a film lacks, a line each.
+    /// What a film lacks, in the same line.
     private static func gaps(_ completed: CompletedDownload) -> String {
         guard !completed.gaps.isEmpty else { return "" }
-        return ", with gaps:" + completed.gaps.map { "\n  " + $0 }.joined()
+        let gaps = completed.gaps.map { $0.hasSuffix(".") ? String($0.dropLast()) : $0 }
+        return ", with gaps: " + gaps.joined(separator: "; ")
     }
 
     /// Returns the terminal cells of a text: two for wide East Asian characters and emoji, none for nonspacing marks.

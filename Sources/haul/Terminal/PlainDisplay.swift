@@ -35,7 +35,11 @@ final class PlainDisplay: Display {
 
     private static func segments(_ stream: DownloadSnapshot.Stream) -> String {
         if stream.isLive { return ", live" }
-        return stream.segments == 0 ? "" : ", \(stream.segments) segments"
+        switch stream.segments {
+        case 0: return ""
+        case 1: return ", 1 segment"
+        default: return ", \(stream.segments) segments"
+        }
     }
 
     func ended(_ snapshot: DownloadSnapshot, _ outcome: DownloadOutcome) {

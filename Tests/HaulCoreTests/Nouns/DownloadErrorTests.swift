@@ -42,4 +42,11 @@ struct DownloadErrorTests {
         let error = DownloadError(code: .refusedByServer, message: "m", status: status)
         #expect((error.recoverySuggestion != nil) == isSuggested)
     }
+
+    /// A file system without room for another file has kept nothing of this one.
+    @Test(arguments: [("pwritev", true), ("open", false), ("mkdir", false)])
+    func saysThatBytesAreKeptOnlyIfThereAreSome(_ call: String, _ areKept: Bool) {
+        let sentence = DiskError(.full, call: call, path: "/d/a").sentence
+        #expect(sentence.contains("/d/a") && sentence.contains("received bytes are kept") == areKept)
+    }
 }

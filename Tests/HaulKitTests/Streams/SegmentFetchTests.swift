@@ -84,6 +84,12 @@ struct SegmentFetchTests {
         #expect(count(whole) == Int64(segment.count) && pieces.flatMap(\.self) == segment)
     }
 
+    @Test func namesTheServerThatStoppedSending() async {
+        let answer = ScriptedTransport.Answer(body: segment, failure: TransportError(.stalled))
+        let (_, result) = await fetch(answer)
+        #expect(failure(result)?.decision.error.message == "server.test stopped sending.")
+    }
+
     @Test func boundsASegmentByTheOthers() {
         var counts = StreamProgress.Counts()
         #expect(counts.mostSegmentBytes == 1 << 30)
