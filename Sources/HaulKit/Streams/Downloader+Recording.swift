@@ -1,7 +1,8 @@
 /// Ends recordings of live streams at the user's word.
 extension Downloader {
     /// Ends the recordings of live streams of a filter. Each film is put together from the segments that are there, and
-    /// its download completes. Other downloads do not change.
+    /// its download completes. Segments that are on their way get 10 seconds to arrive, and are gaps otherwise. Other
+    /// downloads do not change.
     ///
     /// Returns at once; the downloads complete later.
     ///

@@ -30,7 +30,8 @@ extension StreamRun {
             endRecording("The server has no playlist any more.")
             let front = try front(film, found.completion)
             let head = head(film, answer, request, continuing: true)
-            StreamAppender(head, front: front, to: receiver, on: loop).end(nil)
+            let cancelled = Task.isCancelled ? TransportError(.connectionLost, "cancelled") : nil
+            StreamAppender(head, front: front, to: receiver, on: loop).end(cancelled)
         } catch { refuse(error) }
     }
 

@@ -68,7 +68,8 @@ struct StreamLiveTests {
         }
     }
 
-    @Test func stopsIfANumberMeansAnotherSegment() async throws {
+    /// A site whose playlist gives the number 0 to another segment from its second reading on.
+    private func contradictingSite() -> StreamSite {
         let site = StreamSite()
         for name in ["a", "b"] { site.put(TestStream.segment(1), at: "/talk/\(name).ts") }
         let readings = CallCounter()
@@ -81,10 +82,21 @@ struct StreamLiveTests {
                 )
             )
         }
-        try await site.run { rig in
+        return site
+    }
+
+    @Test func stopsIfANumberMeansAnotherSegment() async throws {
+        try await contradictingSite().run { rig in
             let failure = try await rig.failure(of: try live(rig))
             #expect(failure.code == .invalidStream)
             #expect(try rig.holdsOnlyPart())
+        }
+    }
+
+    @Test func endsIfANumberMeansAnotherSegmentAndGapsAreAllowed() async throws {
+        try await contradictingSite().run { rig in
+            try await rig.download(try live(rig) { $0.allowsGaps = true })
+            #expect(try rig.holdsOnly(content([1])))
         }
     }
 
