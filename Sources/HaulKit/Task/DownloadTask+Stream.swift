@@ -155,13 +155,14 @@ extension DownloadTask {
         return assembly
     }
 
-    /// Refuses a film whose path has a file already, which belongs to somebody else.
+    /// Refuses a film whose path has a file already, which belongs to somebody else, unless the policy allows a partial
+    /// file of nobody to be replaced.
     ///
     /// - Parameter part: path of the partial file.
     func checkFilmPath(of part: String, isolation: isolated (any Actor)? = #isolation) async throws(DownloadError) {
         let (disk, target) = (services.disk, Self.filmPath(part))
         let isTaken = try await services.onDisk { () throws(DiskError) in try disk.status(target) != nil }
-        guard isTaken else { return }
+        guard isTaken, record.request.conflictPolicy != .overwrite else { return }
         throw DownloadError(
             .invalidDestination,
             "\(target) is in the way: this film is put together there. Move it away, and resume the download."
