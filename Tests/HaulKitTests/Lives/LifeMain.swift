@@ -24,6 +24,7 @@
         }
 
         static func main() throws {
+            fixHashes()
             let words = CommandLine.arguments.dropFirst().filter { $0 != filmsOption }
             let arguments = words.map { UInt64($0) ?? 0 }
             switch (words.first, arguments.count) {
@@ -40,6 +41,17 @@
                 )
                 exit(64)
             }
+        }
+
+        /// Begins the program again with the same hashes in each process. The order of a set decides who goes first where
+        /// the engine goes through one, and with it the rest of the life.
+        private static func fixHashes() {
+            let variable = "SWIFT_DETERMINISTIC_HASHING"
+            guard getenv(variable) == nil else { return }
+            setenv(variable, "1", 1)
+            let arguments: [UnsafeMutablePointer<CChar>?] = CommandLine.arguments.map { strdup($0) } + [nil]
+            // Without it, lives go on, and some of them differ from process to process.
+            execv(CommandLine.arguments[0], arguments)
         }
 
         private static let filmsOption = "--films"
