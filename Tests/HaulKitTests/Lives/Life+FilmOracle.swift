@@ -27,6 +27,8 @@ extension Life {
         guard let one = saved.first(where: { $0.record.request.url == site.url }) else { return }
         if one.record.status == .completed || one.record.status == .publishing { return }
         if one.record.resource?.stream == .film { return }
+        // The first segment comes before the name, which may be taken.
+        if one.record.status == .failed, one.record.partPath == nil { return }
         let whole = places(of: site, one)
         let lost = arrived.filter { $0.site == site.number && $0.at < time && !whole.contains($0.place) }
         if !lost.isEmpty {
