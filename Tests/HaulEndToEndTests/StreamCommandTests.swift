@@ -55,6 +55,13 @@ struct StreamCommandTests {
                     )
                 )
             case "/live.m3u8": .text(playlist(isEnded: false))
+            case "/seam.m3u8":
+                .text(
+                    playlist(isEnded: true).replacingOccurrences(
+                        of: "#EXTINF:4,\n2.ts",
+                        with: "#EXT-X-DISCONTINUITY\n#EXTINF:4,\n2.ts"
+                    )
+                )
             case "/0.ts": bytes(segment(0))
             case "/1.ts": bytes(segment(1))
             case "/2.ts": bytes(segment(2))
@@ -91,6 +98,20 @@ struct StreamCommandTests {
             #expect(said.contains("4.0 s from segment 1 on: the playlist marks it as missing"), "run \(run): \(said)")
         }
         #expect(contents("gap.ts") == Self.segment(0) + Self.segment(2))
+        await server.stop()
+    }
+
+    /// Rule 10 of `docs/streams.md`: parts that cannot be remuxed are refused by name.
+    @Test(arguments: ["auto", "ts", "mp4"])
+    func namesTheProgramThatASeamNeedsBeforeASegmentIsAskedFor(_ container: String) async throws {
+        let server = try await Self.server()
+        var haul = haul
+        haul.environment["PATH"] = folder.path
+        let result = try await haul.run("get", "--container", container, server.url("/seam.m3u8"))
+        #expect(result.status == 1)
+        #expect(result.errors.contains("needs ffmpeg"), "\(result.errors)")
+        #expect(server.requests.map(\.target) == ["/seam.m3u8"])
+        #expect(try folder.names.isEmpty)
         await server.stop()
     }
 
