@@ -299,7 +299,7 @@ struct StreamDownloadTests {
     func takesNoRestOfAPlaylistForAFile(_ text: String) async throws {
         let site = StreamSite()
         site.put(text, at: StreamSite.list)
-        try await site.run { rig in
+        try await site.run { rig async throws in
             #expect(try await rig.failure(of: try rig.film()).code == .invalidStream)
             #expect(try !rig.names().contains("file.bin"))
         }
