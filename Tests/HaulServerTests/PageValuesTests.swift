@@ -94,6 +94,7 @@ import Testing
         details.finalURL = "http://h/g"
         details.checksum = "md5:0"
         details.speedLimit = 1
+        details.page = "http://h/page"
         let (fields, ofRow) = (try encoded(details), try encoded(fullRow()))
         #expect(Set(fields.keys).isDisjoint(with: ofRow.keys))
     }
