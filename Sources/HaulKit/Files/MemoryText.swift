@@ -20,10 +20,9 @@ final class MemoryText: Sendable {
 
     /// Writes behind what was written before.
     func append(_ text: [UInt8]) throws(DiskError) {
-        var rest = text[...]
-        do throws(SystemCalls.Errno) {
-            while !rest.isEmpty { rest = rest.dropFirst(try SystemCalls.write(descriptor, rest)) }
-        } catch { throw DiskError(errno: error.code, call: "write", path: Self.name) }
+        do throws(SystemCalls.Errno) { try SystemCalls.writeAll(descriptor, text) } catch {
+            throw DiskError(errno: error.code, call: "write", path: Self.name)
+        }
     }
 }
 
