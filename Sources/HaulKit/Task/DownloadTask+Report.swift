@@ -107,9 +107,12 @@ extension DownloadTask {
     }
 
     /// Metadata of the log lines about the download.
-    var logMetadata: Logger.Metadata {
+    private var logMetadata: Logger.Metadata { Self.logMetadata(id, record.request.group) }
+
+    /// Returns the metadata of a line about a download, for lines that are made outside of its task.
+    static func logMetadata(_ id: DownloadID, _ group: String?) -> Logger.Metadata {
         var metadata: Logger.Metadata = ["download": .stringConvertible(id)]
-        if let group = record.request.group { metadata["group"] = .string(VisibleText.line(group)) }
+        if let group { metadata["group"] = .string(VisibleText.line(group)) }
         return metadata
     }
 

@@ -17,7 +17,7 @@ extension DownloadTask {
             let slots = environment.delegate?.segmentSlots
         else { return nil }
         let log = isLog ? part.map(Self.reader(of:)) : nil
-        let (logger, metadata) = (services.logger, logMetadata)
+        let (logger, id, group) = (services.logger, self.id, record.request.group)
         return StreamTerms(
             options: options,
             // A numbered name is that of the playlist, which says less than the folder of a generic name.
@@ -28,7 +28,7 @@ extension DownloadTask {
             mostConnections: min(machine.settings.effectiveLimits.connections, Self.mostSegmentsAtOnce),
             mayRenewLink: machine.settings.canAskForSource,
             time: services.time,
-            notice: { logger.notice("\($0)", metadata: metadata) },
+            notice: { logger.notice("\($0)", metadata: DownloadTask.logMetadata(id, group)) },
             ffmpeg: services.ffmpeg.find
         )
     }
