@@ -27,38 +27,28 @@ struct MissingSegments {
     /// Ends the attempt with `failure`, unless it has ended with another one.
     mutating func end(_ failure: SegmentFailure) { fatal = fatal ?? failure }
 
-    /// Notes that a recording goes on without a segment.
+    /// Notes a segment that the end of a recording left out.
     mutating func lose(_ item: SegmentQueue.Item, _ failure: SegmentFailure) { failures.append((item, failure)) }
 
     /// Notes a failure of a segment.
     ///
-    /// - Parameter film: the recording of a live film goes on without the segment.
+    /// - Parameter film: decides whether a failure ends the attempt. A recording leaves the segment out instead.
     /// - Returns: the segment if this attempt tries it again.
     mutating func failed(_ item: SegmentQueue.Item, _ failure: SegmentFailure, of film: StreamFilm)
         -> SegmentQueue.Item?
     {
+        let (isLive, isWorthRetrying) = (film.isLive, failure.decision.isWorthRetrying)
+        if failure.mayBeExpired || isWorthRetrying { failuresInRow += 1 }
+        let isDelayed = isWorthRetrying && (item.retryAfter ?? .zero) > Self.longestWait
+        // Behind a changed file, all further segments would be of the other version.
+        let isFatal =
+            failure.decision.error.code == .contentChanged
+            || !isLive && (isDelayed || failuresInRow >= mostInRow(failure, allowsGaps: film.allowsGaps))
+        if isFatal { end(failure) }
         var item = item
-        let isLive = film.isLive
-        if failure.decision.error.code == .contentChanged {
-            // All further segments would be of the other version.
-            end(failure)
-            failures.append((item, failure))
-            return nil
-        }
-        if failure.mayBeExpired || failure.decision.isWorthRetrying { failuresInRow += 1 }
-        if !isLive, failuresInRow >= mostInRow(failure, allowsGaps: film.allowsGaps) {
-            end(failure)
-            failures.append((item, failure))
-            return nil
-        }
-        if failure.decision.isWorthRetrying, let wait = item.retryAfter, wait > Self.longestWait {
-            // A recording goes on without the segment.
-            if !isLive { end(failure) }
-            failures.append((item, failure))
-            return nil
-        }
         item.attempts += 1
-        if failure.decision.isWorthRetrying || isLive, item.attempts < Self.mostAttempts { return item }
+        let isRepeated = (isWorthRetrying || isLive) && item.attempts < Self.mostAttempts
+        if isRepeated, !isFatal, !isDelayed { return item }
         failures.append((item, failure))
         return nil
     }
