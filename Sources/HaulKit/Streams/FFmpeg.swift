@@ -36,7 +36,7 @@ enum FFmpeg {
         isolation: isolated (any Actor)? = #isolation
     ) async throws(DownloadError) -> (any DiskFile)? {
         guard let program = services.ffmpeg.find() else {
-            let other = assembly.isPlain ? ", or choose the container ts" : ""
+            let other = assembly.shape.isPlain ? ", or choose the container ts" : ""
             throw DownloadError(
                 .programMissing,
                 "This film needs ffmpeg. Install the package ffmpeg\(other), and resume the download."
@@ -60,15 +60,7 @@ enum FFmpeg {
         }
         let isStuck = CancelFlag()
         let watch = Task.detached {
-            var (size, moved) = (Int64(-1), SuspendingClock.now)
-            while !flag.isSet, !isStuck.isSet, !Task.isCancelled {
-                // A cancelled sleep ends the loop.
-                try? await Task.sleep(for: .milliseconds(100))
-                // A size that cannot be read counts as one that has not grown.
-                let now = (try? file.size()) ?? size
-                if now != size { (size, moved) = (now, SuspendingClock.now) }
-                if SuspendingClock.now - moved > patience { isStuck.set() }
-            }
+            await followGrowth(of: file, patience, isStuck, unless: flag)
             if flag.isSet || isStuck.isSet { work.cancel() }
         }
         defer { watch.cancel() }
@@ -95,6 +87,25 @@ enum FFmpeg {
             )
         }
         return file
+    }
+
+    /// Sets `isStuck` when the file has kept its length for longer than `patience`. Returns then, and when `flag` is set or
+    /// the task is cancelled.
+    private static func followGrowth(
+        of file: any DiskFile,
+        _ patience: Duration,
+        _ isStuck: CancelFlag,
+        unless flag: CancelFlag
+    ) async {
+        var (size, moved) = (Int64(-1), SuspendingClock.now)
+        while !flag.isSet, !isStuck.isSet, !Task.isCancelled {
+            // A cancelled sleep ends the loop.
+            try? await Task.sleep(for: .milliseconds(100))
+            // A size that cannot be read counts as one that has not grown.
+            let now = (try? file.size()) ?? size
+            if now != size { (size, moved) = (now, SuspendingClock.now) }
+            if SuspendingClock.now - moved > patience { isStuck.set() }
+        }
     }
 
     /// Returns how a film lacks what the log has, as a sentence; `nil` for a film that is whole.

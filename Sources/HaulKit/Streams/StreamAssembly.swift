@@ -25,6 +25,7 @@ struct StreamAssembly: Sendable {
 
     let film: StreamFilm
     let tracks: [Track]
+    let shape: FilmShape
     let part: PartFile
     /// Length in bytes of all that is put together: about that of the finished file.
     let length: Int64
@@ -79,7 +80,15 @@ struct StreamAssembly: Sendable {
             }
             tracks.append(track)
         }
-        film.container = try Self.container(wanted, of: tracks) ?? film.container
+        shape = FilmShape(
+            trackCount: tracks.count,
+            isFragmented: tracks.allSatisfy { track in
+                track.description.role == .subtitles || track.parts.contains { $0.section != nil }
+            },
+            hasSubtitles: tracks.contains { $0.description.role == .subtitles },
+            hasSeams: tracks.contains { $0.parts.count > 1 }
+        )
+        film.container = try shape.container(wanted) ?? film.container
         self.film = film
         self.tracks = tracks
         self.length = length
@@ -89,34 +98,8 @@ struct StreamAssembly: Sendable {
             ? gaps.prefix(Self.mostGaps) + ["\(gaps.count - Self.mostGaps) more"] : gaps
     }
 
-    /// Returns the container that a request asks for; `nil` if it asks for none.
-    private static func container(_ wanted: DownloadRequest.Stream.Container, of tracks: [Track])
-        throws(DownloadError) -> StreamFilm.Container?
-    {
-        let hasSubtitles = tracks.contains { $0.description.role == .subtitles }
-        let hasSeams = tracks.contains { $0.parts.count > 1 }
-        let isFragmented = tracks.allSatisfy { track in
-            track.description.role == .subtitles || track.parts.contains { $0.section != nil }
-        }
-        switch wanted {
-        case .automatic: return nil
-        case .matroska: return .matroska
-        case .mp4: return isFragmented && !hasSeams && !hasSubtitles ? .mp4 : .mp4ByProgram
-        case .transportStream:
-            if hasSubtitles { throw StreamSource.noSubtitlesInTransportStream }
-            return isPlain(tracks) ? .transportStream : .transportStreamByProgram
-        }
-    }
-
-    /// Whether the segments one behind another are a film too, in a transport stream.
-    var isPlain: Bool { Self.isPlain(tracks) }
-
-    private static func isPlain(_ tracks: [Track]) -> Bool {
-        tracks.count == 1 && tracks[0].parts.count == 1 && tracks[0].parts[0].section == nil
-    }
-
     /// Whether ffmpeg puts the film together. A live stream may get seams after its container was chosen.
-    private var needsProgram: Bool { film.container.isByProgram || tracks.contains { $0.parts.count > 1 } }
+    private var needsProgram: Bool { film.container.isByProgram || shape.hasSeams }
 
     /// Writes and syncs the film.
     ///
