@@ -100,7 +100,7 @@ public struct DownloadSnapshot: Sendable, Hashable, Identifiable {
     public let endedAt: Date?
     /// The proof of the finished file; `nil` unless ``state-swift.property`` is completed.
     public let proof: CompletedDownload.Proof?
-    /// What a finished film lacks: ``CompletedDownload/gaps``. Empty unless ``state-swift.property`` is completed.
+    /// Gaps of a finished film: ``CompletedDownload/gaps``. Empty unless ``state-swift.property`` is completed.
     public let gaps: [String]
 
     /// An open connection of a transfer.
@@ -265,8 +265,8 @@ public struct CompletedDownload: Sendable, Hashable, Codable {
     /// The URL that redirects led to for the bytes of the file, without user info; `nil` without redirects. May hold a
     /// token: show ``Foundation/URL/masked``.
     public let finalURL: URL?
-    /// What a film lacks whose gaps were allowed (``DownloadRequest/Stream/allowsGaps``): one line for each of the first
-    /// twenty gaps, with its seconds, the number of its first segment and the reason, and a line for the others. Empty
+    /// Gaps of a film that was allowed to have some (``DownloadRequest/Stream/allowsGaps``): one line for each of the
+    /// first twenty, with its seconds, the number of its first segment and the reason, and a line for the others. Empty
     /// for every other file.
     public let gaps: [String]
 

@@ -105,7 +105,7 @@ public enum RangeResponse: Sendable, Equatable {
         }
         let sameLength = known.total == nil || resource.total == nil || known.total == resource.total
         switch known.validator.compare(resource.validator) {
-        // The reader of a stream begins a log anew of its own accord, for example for the playlist of another source.
+        // The reader of a stream may begin a new log by itself, for example for the playlist of another source.
         case .same where head.isStreamLog: return .restart(resource, nil)
         case .same where sameLength && !question.sendsRange, .maybe where sameLength && !question.sendsRange:
             // The request began at byte 0 and had no Range header field, so this answer says nothing about ranges.

@@ -44,7 +44,7 @@ public struct Resource: Sendable, Hashable, Codable {
     var isDigestOfMirror: Bool?
     /// How far a film from a stream is; `nil` for a file that is no film.
     package var stream: StreamStage?
-    /// What a finished film lacks, one line each for people; `nil` for a film without gaps.
+    /// Gaps of a finished film, one line each for people; `nil` for a film without gaps.
     package var gaps: [String]?
     /// The mirror that these facts come from; `nil` if they come from the download's own URL.
     package var mirror: URL?

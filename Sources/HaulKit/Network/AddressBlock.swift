@@ -20,7 +20,7 @@ public struct AddressBlock: Sendable, Hashable, CustomStringConvertible {
         }
     }
 
-    /// Reads a literal of ``nonPublic``. Traps on an invalid one, which no text from outside can cause.
+    /// Reads a literal of this file. Traps on an invalid one, which no text from outside can cause.
     private init(known text: String) {
         guard let block = AddressBlock(text) else { preconditionFailure("\(text) is no block of addresses") }
         self = block

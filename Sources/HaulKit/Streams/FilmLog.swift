@@ -4,7 +4,7 @@
 final class FilmLog {
     let film: StreamFilm
     let appender: StreamAppender
-    /// What earlier attempts left; empty if they left another film.
+    /// Records of earlier attempts; empty if they are of another film.
     private let earlier: StreamLog
     /// Number of the next request. Tells the bytes of two requests for one segment apart.
     private var attempt: UInt32

@@ -32,7 +32,7 @@ extension StreamRun {
         return FilmLog(film, behind: earlier, appender)
     }
 
-    /// Returns the log that a request goes on with, and its film; `nil` if there is none.
+    /// Returns the log that a request continues, and its film; `nil` if there is none.
     func earlier(_ request: TransportRequest) async throws(SegmentFailure) -> (StreamLogReader.Result, StreamFilm)? {
         guard request.firstByte > 0, let read = terms.log else { return nil }
         let found: StreamLogReader.Result?

@@ -42,7 +42,7 @@ extension StreamRun {
         return deadlines.max().map { terms.time.now() >= $0 } ?? false
     }
 
-    /// Time that segments get to arrive once the recording is to end, counted anew from each that arrives.
+    /// Longest wait for the next segment after the recording is to end.
     private static let lastSegments = Duration.seconds(10)
 
     /// Returns when the recording is to end and no segment has arrived for a time: the rest is not waited for. Cancelled when

@@ -63,7 +63,7 @@ package struct DownloadRow: Codable, Hashable, Sendable {
     package var startedAt: String?
     package var endedAt: String?
     package var proof: CompletedDownload.Proof?
-    /// What a finished film lacks, one line each.
+    /// Gaps of a finished film, one line each.
     package var gaps: [String]?
     package var stream: Stream?
 

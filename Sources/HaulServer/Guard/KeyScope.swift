@@ -1,7 +1,7 @@
 internal import HTTPTypes
 internal import HaulKit
 
-/// What the key of a browser extension may do: add downloads, list its own, and give its own a fresh link.
+/// Rights of a browser extension's key: it may add downloads, list its own, and give its own a fresh link.
 ///
 /// A list of what is allowed, so that no later route is open to keys by accident.
 enum KeyScope {

@@ -71,7 +71,7 @@ enum Format {
         return line + gaps(completed)
     }
 
-    /// What a film lacks, in the same line.
+    /// Returns the gaps of a film, for the end of its line.
     private static func gaps(_ completed: CompletedDownload) -> String {
         guard !completed.gaps.isEmpty else { return "" }
         let gaps = completed.gaps.map { $0.hasSuffix(".") ? String($0.dropLast()) : $0 }

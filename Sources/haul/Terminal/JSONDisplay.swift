@@ -31,7 +31,7 @@ struct JSONDisplay: Display {
         var connections: Int?
         var proof: String?
         var wasThere: Bool?
-        /// What a film lacks.
+        /// Gaps of a film.
         var gaps: [String]?
         var error: Failure?
     }
