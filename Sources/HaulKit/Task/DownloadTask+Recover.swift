@@ -40,9 +40,13 @@ extension DownloadTask {
             let total = version.resource.map { $0.total ?? record.request.size } ?? total
             let status = try await services.status(of: file)
             // A file that is too short was cut by another program, which may have changed more.
-            let persisted =
+            var persisted =
                 claimed.count > 0 && status.size >= claimed.written.ranges.last?.upperBound ?? 0 ? claimed : nil
             hold(file, persisted ?? .zero)
+            if let whole = await wholeLog(behind: persisted, of: stored, size: status.size) {
+                persisted = whole
+                hold(file, whole)
+            }
             let isWhole = persisted.map { $0.prefix == stored?.record.resource?.total } ?? false
             let here = max(persisted?.count ?? 0, status.allocated)
             if isWhole { return .recovered(persisted, of: version) }

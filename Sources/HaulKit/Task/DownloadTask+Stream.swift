@@ -37,6 +37,30 @@ extension DownloadTask {
         { (offset, count) async throws(DiskError) in try await part.read(at: offset, count: count) }
     }
 
+    /// Returns the ranges of a log with the records that its killed writer could not tell the store any more; `nil` if there
+    /// are none.
+    ///
+    /// A log is written from its first byte on without a gap, so until the machine starts anew each byte of the file is one
+    /// that was written. The checks of the records show whether another program has changed the end of the file.
+    func wholeLog(
+        behind claimed: PersistedRanges?,
+        of stored: DownloadStore.Saved?,
+        size: Int64,
+        isolation: isolated (any Actor)? = #isolation
+    ) async -> PersistedRanges? {
+        let bootID = services.disk.bootID
+        guard let claimed, let part, stored?.record.resource?.stream?.isLog == true, !bootID.isEmpty,
+            stored?.progress?.bootID == bootID, claimed.count == claimed.prefix, size > claimed.prefix
+        else { return nil }
+        do throws(DiskError) {
+            guard try await StreamLogReader.read(size, with: Self.reader(of: part)) != nil else { return nil }
+            return PersistedRanges(written: size, synced: claimed.synced.prefix)
+        } catch {
+            // The claimed records are good without the others.
+            return nil
+        }
+    }
+
     /// Segments of one film that are fetched at once, unless the limit of connections is lower.
     private static let mostSegmentsAtOnce = 16
 

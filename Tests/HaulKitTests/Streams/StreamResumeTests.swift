@@ -1,4 +1,5 @@
 import Foundation
+import GRDB
 import HaulTesting
 import Testing
 
@@ -33,6 +34,43 @@ struct StreamResumeTests {
             }
             #expect(try rig.holdsOnly(film.content))
             for number in 0..<8 where number != 4 { #expect(rig.paths().count { $0 == "/talk/\(number).ts" } == 1) }
+        }
+    }
+
+    /// Sets the store back to a moment at which it knew less of the log than the file has, as a kill does.
+    private func forgetAllBut(_ length: Int, in folder: String) throws {
+        let names = try FileManager.default.contentsOfDirectory(atPath: folder).filter { $0.hasSuffix(".sqlite") }
+        let store = try DatabaseQueue(path: folder + "/" + (try #require(names.first)))
+        try store.write {
+            try $0.execute(
+                sql: "UPDATE progress SET written = ?, synced = '', received = ?",
+                arguments: ["0-\(length)", length]
+            )
+            #expect($0.changesCount == 1)
+        }
+    }
+
+    @Test(arguments: [[], [0x48], [UInt8](repeating: 7, count: 5000)])
+    func asksForNoSegmentThatTheLogOfAKilledProcessHas(_ cutOff: [UInt8]) async throws {
+        let site = StreamSite(film)
+        try await site.run { rig in
+            let download = try await stalled(rig, site)
+            try await download.pause()
+            await rig.downloader.shutDown()
+            let log = try #require(try rig.names().first { $0.hasSuffix(".haulpart") })
+            let bytes = try #require(FileManager.default.contents(atPath: rig.folder + "/" + log))
+            try (bytes + cutOff).write(to: URL(fileURLWithPath: rig.folder + "/" + log), options: [])
+            let last = film.segments[3].count
+            try forgetAllBut(bytes.count - last, in: rig.root + "/state")
+            site.answer("/talk/4.ts", nil)
+            try await rig.another { second async throws in
+                _ = try await second.add(try rig.film()).result()
+            }
+            #expect(try rig.holdsOnly(film.content))
+            // Bytes that are no record leave only what the store knows.
+            let isDamaged = cutOff.count > 24
+            #expect(rig.paths().count { $0 == "/talk/3.ts" } == (isDamaged ? 2 : 1))
+            for number in [0, 1, 2, 5, 6, 7] { #expect(rig.paths().count { $0 == "/talk/\(number).ts" } == 1) }
         }
     }
 
