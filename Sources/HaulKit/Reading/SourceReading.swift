@@ -63,5 +63,14 @@ package protocol ResponseReceiver: AnyObject, Sendable {
     func headReceived(_ head: ResponseHead, on eventLoop: any EventLoop) -> EventLoopFuture<Void>
     /// - Returns: `nil` to continue at once.
     func bodyReceived(_ bytes: ByteBuffer, on eventLoop: any EventLoop) -> EventLoopFuture<Void>?
+    /// Completes when the bytes received so far are written, or never will be. A receiver that writes nothing completes
+    /// it at once.
+    func bodyWritten(on eventLoop: any EventLoop) -> EventLoopFuture<Void>
     func ended(_ failure: TransportError?)
+}
+
+extension ResponseReceiver {
+    package func bodyWritten(on eventLoop: any EventLoop) -> EventLoopFuture<Void> {
+        eventLoop.makeSucceededVoidFuture()
+    }
 }

@@ -46,6 +46,11 @@ final class StreamAppender: Sendable {
 
     func append(_ whole: [UInt8]) -> EventLoopFuture<Void> { append([ByteBuffer(bytes: whole)]) }
 
+    /// Appends a record, and completes when the receiver has written it and all that precedes it.
+    func write(_ whole: [UInt8]) -> EventLoopFuture<Void> {
+        append(whole).flatMap { self.receiver.bodyWritten(on: self.loop) }
+    }
+
     /// Payloads up to this length are copied behind their head, which costs less than another buffer.
     private static let joined = 4096
 

@@ -127,14 +127,15 @@ final class SegmentSink: Sendable {
 
     /// Batches at the write thread.
     private struct Writes {
-        var outstanding = 0
+        /// Offset of each batch that is not written.
+        var offsets: [Int64] = []
         /// The first failure.
         var failure: DiskError?
         /// Whether the sink is shut: it hands nothing more to the write thread, because the file may soon hold another
         /// version.
         var isShut = false
 
-        var isDiskBehind: Bool { outstanding >= SegmentSink.mostOutstanding }
+        var isDiskBehind: Bool { offsets.count >= SegmentSink.mostOutstanding }
     }
 
     /// Writes of small batches after some time.
@@ -154,8 +155,11 @@ final class SegmentSink: Sendable {
         /// Reports the end of all writes.
         var drained: (@Sendable (DiskError?) -> Void)?
         var failure: DiskError?
+        /// Tells that the bytes in front of an offset are written.
+        var written: [EventLoopPromise<Void>] = []
 
         func send() {
+            for promise in written { promise.succeed(()) }
             waiter?.succeed(())
             drained?(failure)
         }
@@ -169,6 +173,8 @@ final class SegmentSink: Sendable {
         var flush = Flush()
         /// Holds the connection back.
         var waiter: EventLoopPromise<Void>?
+        /// Promises that complete when all bytes in front of an offset are written.
+        var written: [(offset: Int64, promise: EventLoopPromise<Void>)] = []
         /// Set when the body has ended.
         var onDrained: (@Sendable (DiskError?) -> Void)?
 
@@ -179,6 +185,20 @@ final class SegmentSink: Sendable {
             held.turn = nil
         }
 
+        /// Offset in front of which all bytes are written; the end of the file if no further byte will be.
+        private var writtenTo: Int64 {
+            writes.failure != nil || writes.isShut ? .max : writes.offsets.min() ?? batch.offset
+        }
+
+        /// Removes and returns the promises of bytes that are written, or that never will be.
+        private mutating func takeWritten() -> [EventLoopPromise<Void>] {
+            guard !written.isEmpty else { return [] }
+            let writtenTo = writtenTo
+            let due = written.filter { $0.offset <= writtenTo }.map(\.promise)
+            written.removeAll { $0.offset <= writtenTo }
+            return due
+        }
+
         /// Returns the notices that are due.
         ///
         /// - Parameters:
@@ -186,9 +206,9 @@ final class SegmentSink: Sendable {
         ///   - reportsEnd: whether the end may be reported. It is reported only when no write is under way and no held
         ///     bytes wait for the speed limit.
         mutating func takeNotices(releasesWaiter: Bool = true, reportsEnd: Bool = true) -> Notices {
-            var notices = Notices(failure: writes.failure)
+            var notices = Notices(failure: writes.failure, written: takeWritten())
             if releasesWaiter { swap(&notices.waiter, &waiter) }
-            if reportsEnd, writes.outstanding == 0, !held.delaysEnd { swap(&notices.drained, &onDrained) }
+            if reportsEnd, writes.offsets.isEmpty, !held.delaysEnd { swap(&notices.drained, &onDrained) }
             return notices
         }
     }
@@ -309,11 +329,30 @@ final class SegmentSink: Sendable {
 
     /// Writes the batch, however small it is. If too many writes are under way, the next one that ends does so.
     func flush() {
-        state.withLock { state in
+        let notices = state.withLock { state in
             state.flush.isDue = false
-            guard state.writes.failure == nil else { return }
-            if state.writes.isDiskBehind { state.flush.isOwed = true } else { submit(&state) }
+            writeBatch(&state)
+            return state.takeNotices(releasesWaiter: false, reportsEnd: false)
         }
+        notices.send()
+    }
+
+    /// Writes the batch, and completes when the bytes that were taken so far are written, or never will be.
+    func written(on eventLoop: any EventLoop) -> EventLoopFuture<Void> {
+        let (promise, notices) = state.withLock { state in
+            let end = state.batch.offset + Int64(state.batch.bytes + state.held.bytes.readableBytes)
+            writeBatch(&state)
+            let promise = eventLoop.makePromise(of: Void.self)
+            state.written.append((end, promise))
+            return (promise, state.takeNotices(releasesWaiter: false, reportsEnd: false))
+        }
+        notices.send()
+        return promise.futureResult
+    }
+
+    private func writeBatch(_ state: inout State) {
+        guard state.writes.failure == nil else { return }
+        if state.writes.isDiskBehind { state.flush.isOwed = true } else { submit(&state) }
     }
 
     /// Hands over all gathered bytes, even if the disk is behind. The sink hands over nothing after this call.
@@ -367,14 +406,15 @@ final class SegmentSink: Sendable {
             if case .failure(let failure) = result { state.writes.failure = state.writes.failure ?? failure }
             return
         }
-        state.writes.outstanding += 1
+        state.writes.offsets.append(offset)
         state.flush.hasHappened = true
-        part.write(buffers, at: offset) { failure in self.written(failure) }
+        part.write(buffers, at: offset) { failure in self.ended(offset, failure) }
     }
 
-    private func written(_ failure: DiskError?) {
+    /// Handles the end of the write of the batch at an offset.
+    private func ended(_ offset: Int64, _ failure: DiskError?) {
         let notices = state.withLock { state in
-            state.writes.outstanding -= 1
+            state.writes.offsets.removeAll { $0 == offset }
             if let failure, state.writes.failure == nil {
                 state.writes.failure = failure
                 state.held.drop()

@@ -206,6 +206,14 @@ final class SegmentWorker: ResponseReceiver {
         }
     }
 
+    func bodyWritten(on eventLoop: any EventLoop) -> EventLoopFuture<Void> {
+        let sink: SegmentSink? = state.withLock { state in
+            if case .flowing(let sink, _) = state.stage { return sink }
+            return nil
+        }
+        return sink?.written(on: eventLoop) ?? eventLoop.makeSucceededVoidFuture()
+    }
+
     private func stop(_ ending: Ending, on eventLoop: any EventLoop) -> EventLoopFuture<Void> {
         state.withLock { if $0.ending == nil { $0.ending = ending } }
         return eventLoop.makeFailedFuture(TransportError(.connectionLost, "stopped by us"))

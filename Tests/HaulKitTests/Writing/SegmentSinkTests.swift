@@ -159,6 +159,34 @@ struct SegmentSinkTests {
         while part.persisted.count < 250 { try await Task.sleep(for: .milliseconds(1)) }
     }
 
+    @Test(arguments: 1...4) func tellsWhenAllThatCameIsWritten(_ batches: Int) async throws {
+        let gate = DispatchSemaphore(value: 0)
+        let file = MemoryFile { gate.wait() }
+        let sink = SegmentSink(part(file), at: 0, limit: nil, expecting: [], batchSize: 100)
+        for _ in 0..<batches { _ = sink.take(ByteBuffer(repeating: 7, count: 100), on: loop) }
+        // Less than a batch, which a timer would write later.
+        _ = sink.take(ByteBuffer(repeating: 7, count: 50), on: loop)
+        let length = batches * 100 + 50
+        let written = sink.written(on: loop).map { file.bytes.count }
+        for _ in 0...batches { gate.signal() }
+        #expect(try await written.get() == length)
+        #expect(try await sink.written(on: loop).map { file.writes.count }.get() == file.writes.count)
+        #expect(await finish(sink) == nil)
+    }
+
+    @Test(arguments: [false, true]) func waitsForNoByteThatIsNeverWritten(_ isFull: Bool) async throws {
+        let gate = DispatchSemaphore(value: 0)
+        let file = MemoryFile(failingAfter: isFull ? 1 : nil) { gate.wait() }
+        let sink = SegmentSink(part(file), at: 0, limit: nil, expecting: [], batchSize: 100)
+        for _ in 0..<3 { _ = sink.take(ByteBuffer(repeating: 7, count: 100), on: loop) }
+        let written = sink.written(on: loop)
+        if !isFull { sink.shut() }
+        for _ in 0..<4 { gate.signal() }
+        try await written.get()
+        try await sink.written(on: loop).get()
+        _ = await finish(sink)
+    }
+
     @Test func writesAllThatCameWhenItIsShutWhileTheDiskIsBehind() async throws {
         let gate = DispatchSemaphore(value: 0)
         let file = MemoryFile { gate.wait() }
