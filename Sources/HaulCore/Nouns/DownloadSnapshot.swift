@@ -266,8 +266,8 @@ public struct CompletedDownload: Sendable, Hashable, Codable {
     /// token: show ``Foundation/URL/masked``.
     public let finalURL: URL?
     /// Gaps of a film that was allowed to have some (``DownloadRequest/Stream/allowsGaps``): one line for each of the
-    /// first twenty, with its seconds, the number of its first segment and the reason, and a line for the others. Empty
-    /// for every other file.
+    /// first twenty reasons, with the seconds that are missing and the numbers of the first segments. Empty for every
+    /// other file.
     public let gaps: [String]
 
     /// A result for tests and previews; a downloader makes its own. Each parameter is the property of its name.

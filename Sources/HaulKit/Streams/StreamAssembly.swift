@@ -29,12 +29,10 @@ struct StreamAssembly: Sendable {
     let part: PartFile
     /// Length in bytes of all that is put together: about that of the finished file.
     let length: Int64
-    /// The first gaps of the film and the number of the others, one line each for people; empty for a film without gaps.
+    /// Gaps of the film as ``GapLines`` has them.
     let gaps: [String]
     /// Whether a length or the last chunk shows of each segment that it is whole.
     let isFramed: Bool
-
-    private static let mostGaps = 20
 
     /// - Parameters:
     ///   - part: the file of the log.
@@ -49,13 +47,12 @@ struct StreamAssembly: Sendable {
         self.part = part
         var tracks: [Track] = []
         var length: Int64 = 0
-        var gaps: [String] = []
+        var gaps = GapLines()
         for (index, description) in film.tracks.enumerated() {
             var track = Track(description: description)
             let there = log.tracks[UInt8(clamping: index)] ?? StreamLog.Track()
             for (number, segment) in there.segments.sorted(by: { $0.key < $1.key }) where segment.isGap {
-                let seconds = String(format: "%.1f", segment.end.seconds)
-                gaps.append(VisibleText.line("\(seconds) s from segment \(number) on: \(segment.end.reason ?? "")"))
+                gaps.append(number, seconds: segment.end.seconds, reason: segment.end.reason ?? "")
             }
             for (_, segment) in there.segments.sorted(by: { $0.key < $1.key }) where !segment.isGap {
                 let section = segment.end.section.flatMap { there.sections[$0] }
@@ -93,9 +90,7 @@ struct StreamAssembly: Sendable {
         self.tracks = tracks
         self.length = length
         isFramed = log.tracks.values.allSatisfy { $0.segments.values.allSatisfy(\.end.isFramed) }
-        self.gaps =
-            gaps.count > Self.mostGaps
-            ? gaps.prefix(Self.mostGaps) + ["\(gaps.count - Self.mostGaps) more"] : gaps
+        self.gaps = gaps.lines
     }
 
     /// Whether ffmpeg puts the film together. A live stream may get seams after its container was chosen.
