@@ -32,6 +32,8 @@ final class SegmentWorker: ResponseReceiver {
         var bytes = 0
         /// Promise that holds the connection back once `mostGathered` bytes have been gathered.
         var drained: EventLoopPromise<Void>?
+        /// Promises that complete when the gathered bytes are written, or never will be.
+        var written: [EventLoopPromise<Void>] = []
         var end: BodyEnd?
 
         /// Appends bytes. Copies small reads together, because each would keep a buffer of its own.
@@ -116,6 +118,10 @@ final class SegmentWorker: ResponseReceiver {
             return (gathered, held, state.ending)
         }
         guard let gathered else { return }
+        if !gathered.written.isEmpty {
+            let written = sink.written(on: gathered.eventLoop)
+            for promise in gathered.written { written.cascade(to: promise) }
+        }
         if ending != nil {
             gathered.drained?.fail(TransportError(.connectionLost, "stopped by us"))
         } else if let held, let drained = gathered.drained {
@@ -153,16 +159,17 @@ final class SegmentWorker: ResponseReceiver {
     /// Cancels the exchange. No event of it reaches the machine afterwards. The sink still writes the bytes that it has
     /// taken.
     func close() {
-        let (exchange, promise, sink) = state.withLock { state in
+        let (exchange, gathered, sink): ((any Exchange)?, Gathered?, SegmentSink?) = state.withLock { state in
             let before = state.stage
             state.stage = .closed
             return switch before {
-            case .gathering(let gathered): (state.exchange, gathered.drained, nil as SegmentSink?)
+            case .gathering(let gathered): (state.exchange, gathered, nil)
             case .flowing(let sink, _), .draining(let sink): (state.exchange, nil, sink)
             case .requesting, .closed: (state.exchange, nil, nil)
             }
         }
-        promise?.fail(TransportError(.connectionLost, "closed"))
+        gathered?.drained?.fail(TransportError(.connectionLost, "closed"))
+        for promise in gathered?.written ?? [] { promise.succeed(()) }
         sink?.shut()
         exchange?.cancel()
     }
@@ -207,11 +214,23 @@ final class SegmentWorker: ResponseReceiver {
     }
 
     func bodyWritten(on eventLoop: any EventLoop) -> EventLoopFuture<Void> {
-        let sink: SegmentSink? = state.withLock { state in
-            if case .flowing(let sink, _) = state.stage { return sink }
-            return nil
+        enum Place { case sink(SegmentSink), gathered(EventLoopFuture<Void>), nowhere }
+        let place: Place = state.withLock { state in
+            switch state.stage {
+            case .flowing(let sink, _): return .sink(sink)
+            case .gathering(var gathered):
+                let promise = eventLoop.makePromise(of: Void.self)
+                gathered.written.append(promise)
+                state.stage = .gathering(gathered)
+                return .gathered(promise.futureResult)
+            case .requesting, .draining, .closed: return .nowhere
+            }
         }
-        return sink?.written(on: eventLoop) ?? eventLoop.makeSucceededVoidFuture()
+        return switch place {
+        case .sink(let sink): sink.written(on: eventLoop)
+        case .gathered(let future): future
+        case .nowhere: eventLoop.makeSucceededVoidFuture()
+        }
     }
 
     private func stop(_ ending: Ending, on eventLoop: any EventLoop) -> EventLoopFuture<Void> {
