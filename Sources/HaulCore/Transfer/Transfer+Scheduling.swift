@@ -101,7 +101,13 @@ extension Transfer {
         hoped[id] = bestSpeed
         // If a speed limit slows the download, a second connection would be no faster.
         guard
-            let claim = plan.claim(for: id, speeds: speeds, most: most, requestTime: answers.estimate)
+            let claim = plan.claim(
+                for: id,
+                speeds: speeds,
+                most: most,
+                requestTime: answers.estimate,
+                readers: wantedPositions
+            )
                 ?? (isHeldBack ? nil : plan.hedge(for: id, speeds: hoped, requestTime: answers.estimate))
         else { return nil }
         var range = claim.range

@@ -1,0 +1,122 @@
+import Testing
+
+@testable import HaulCore
+
+/// Connections of a transfer whose unfinished file is read.
+struct TransferReaderTests {
+    typealias ID = DownloadMachine.ConnectionID
+    private static let total: Int64 = 100_000_000
+    private static let url = link("https://home.example/film.mp4")
+
+    private var transfer = Transfer()
+    private var sources = SourceSelector(Self.url, mirrors: [])
+    private var now = Instant.start
+    private var persisted = PersistedRanges.zero
+    private var first = ID(number: 1)
+
+    /// Begins a transfer whose first connection has brought 1 MB a second for half a second.
+    private mutating func begin(
+        connections: Int,
+        tag: String? = "\"a\"",
+        isMedia: Bool = false,
+        fetchesMediaEndEarly: Bool? = nil
+    ) {
+        var terms = Transfer.Terms(resource: Resource(total: Self.total))
+        terms.resource.validator.entityTag = tag.map { EntityTag($0) }
+        terms.limits = .init(connections: connections, start: 1)
+        terms.limits.fetchesMediaEndEarly = fetchesMediaEndEarly
+        terms.isMedia = isMedia
+        first = transfer.issueID()
+        transfer.begin((first, 0, nil, 0), terms, persisted, sources, host: KnownHost(), at: now)
+        for _ in 0..<5 { _ = tick() }
+    }
+
+    private mutating func tick() -> ([DownloadMachine.Action], Transfer.Outcome) {
+        now = now + .milliseconds(100)
+        transfer.slots.replace([Origin(Self.url): 8])
+        for id in transfer.openIDs where transfer.active[id]?.isFlowing == true {
+            guard let segment = transfer.plan?.segments[id] else { continue }
+            persisted.written.insert(contentsOf: segment.position..<min(segment.end, segment.position + 100_000))
+        }
+        return transfer.advance(persisted, &sources, at: now)
+    }
+
+    private mutating func wait(at positions: [Int64]) -> ([DownloadMachine.Action], Transfer.Outcome) {
+        transfer.readers.wait(at: positions)
+        return transfer.advance(persisted, &sources, at: now)
+    }
+
+    private func requests(_ actions: [DownloadMachine.Action]) -> [Range<Int64>] {
+        actions.compactMap {
+            if case .open(_, let question) = $0 { question.offset..<(question.end ?? -1) } else { nil }
+        }
+    }
+
+    @Test mutating func aReaderInTheFarPartGetsAConnectionAtOnce() {
+        begin(connections: 4)
+        let (actions, outcome) = wait(at: [80_000_000])
+        #expect(requests(actions) == [80_000_000..<Self.total])
+        #expect(outcome == .goesOn)
+        #expect(transfer.active[first] != nil)
+        // The same wish again asks for nothing more.
+        #expect(requests(wait(at: [80_000_000]).0).isEmpty)
+    }
+
+    @Test mutating func twoReadersGetAConnectionEach() {
+        begin(connections: 4)
+        #expect(requests(wait(at: [80_000_000, 40_000_000]).0).map(\.lowerBound) == [80_000_000, 40_000_000])
+    }
+
+    @Test mutating func nothingIsRequestedForBytesThatComeWithinASecond() {
+        begin(connections: 4)
+        let before = transfer.plan?.segments
+        #expect(requests(wait(at: [1_200_000]).0).isEmpty)
+        #expect(transfer.plan?.segments == before)
+    }
+
+    @Test mutating func theOnlyConnectionIsGivenUpIfNoOtherIsAllowed() {
+        begin(connections: 1)
+        let (actions, outcome) = wait(at: [80_000_000])
+        #expect(actions.contains(.close(first)))
+        #expect(outcome == .givenUpForReader)
+    }
+
+    @Test mutating func connectionsAreGivenUpForOnePercentOfTheFileAtMostAndOnceASecond() {
+        begin(connections: 2)
+        _ = wait(at: [80_000_000])
+        var given = 0
+        for turn in 0..<400 {
+            let far = Int64(turn % 2 == 0 ? 50_000_000 : 90_000_000) + Int64(turn) * 1000
+            for case .close in wait(at: [far]).0 { given += 1 }
+            for case .close in tick().0 { given += 1 }
+        }
+        #expect(given >= 1)
+        #expect(given <= 40)
+        #expect(Int64(given) * (64 << 10) <= Self.total / 50)
+    }
+
+    @Test(arguments: [nil, "W/\"a\""] as [String?])
+    mutating func withoutAStrongValidatorTheReaderWaits(_ tag: String?) {
+        begin(connections: 4, tag: tag)
+        let (actions, outcome) = wait(at: [80_000_000])
+        #expect(actions.isEmpty)
+        #expect(outcome == .goesOn)
+    }
+
+    @Test mutating func aReaderThatIsServedOrGoneLeavesTheOrderAsItWas() {
+        begin(connections: 4)
+        _ = wait(at: [300_000])
+        #expect(transfer.readers.positions.isEmpty)
+        let (actions, _) = wait(at: [])
+        #expect(requests(actions).isEmpty)
+    }
+
+    @Test(arguments: [(true, true), (false, true), (true, false), (false, false)])
+    mutating func theEndOfAFilmComesEarlyOnlyIfThatIsWanted(_ isMedia: Bool, _ isWanted: Bool) {
+        begin(connections: 4, isMedia: isMedia, fetchesMediaEndEarly: isWanted ? true : nil)
+        var asked: [Range<Int64>] = []
+        for _ in 0..<40 where asked.isEmpty { asked += requests(tick().0) }
+        #expect((asked.first?.lowerBound == Self.total - 1 << 20) == (isMedia && isWanted))
+        #expect(!asked.isEmpty)
+    }
+}
