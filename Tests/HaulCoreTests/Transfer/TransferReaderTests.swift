@@ -83,16 +83,32 @@ struct TransferReaderTests {
 
     @Test mutating func connectionsAreGivenUpForOnePercentOfTheFileAtMostAndOnceASecond() {
         begin(connections: 2)
-        _ = wait(at: [80_000_000])
-        var given = 0
+        var givenUp: [Instant] = []
         for turn in 0..<400 {
-            let far = Int64(turn % 2 == 0 ? 50_000_000 : 90_000_000) + Int64(turn) * 1000
-            for case .close in wait(at: [far]).0 { given += 1 }
-            for case .close in tick().0 { given += 1 }
+            let owing = Set((transfer.plan?.segments ?? [:]).keys)
+            let actions = wait(at: [Int64(turn % 2 == 0 ? 30_000_000 : 90_000_000) + Int64(turn) * 1000]).0
+            for case .close(let id) in actions where owing.contains(id) { givenUp.append(now) }
+            answer(actions)
+            answer(tick().0)
         }
-        #expect(given >= 1)
-        #expect(given <= 40)
-        #expect(Int64(given) * (64 << 10) <= Self.total / 50)
+        #expect(givenUp.count > 1)
+        #expect(Int64(givenUp.count) * (64 << 10) <= Self.total / 100)
+        #expect(zip(givenUp, givenUp.dropFirst()).allSatisfy { $1 - $0 >= .seconds(1) })
+    }
+
+    /// Accepts the requests of `actions`.
+    private mutating func answer(_ actions: [DownloadMachine.Action]) {
+        for case .open(let id, let question) in actions {
+            let head = ResponseHead(
+                status: 206,
+                fields: [
+                    ("Content-Range", "bytes \(question.offset)-\((question.end ?? Self.total) - 1)/\(Self.total)"),
+                    ("ETag", "\"a\""),
+                ],
+                url: Self.url
+            )
+            answer(transfer.answered(id, head, retryAfter: nil, &sources, at: now).0)
+        }
     }
 
     @Test(arguments: [nil, "W/\"a\""] as [String?])
