@@ -31,7 +31,7 @@ public final class DownloadReader: Sendable {
     public let length: Int64
     /// Names the version of the file, with quotes, for an `ETag` field (RFC 9110 §8.8.3). If the server names versions
     /// reliably, all readers of a version have the same tag, also after the download is complete. Otherwise every reader
-    /// has another tag.
+    /// of an unfinished file has another tag.
     public let entityTag: String
     private let download: Download
     private let number: Int
@@ -44,11 +44,13 @@ public final class DownloadReader: Sendable {
 
     private static let mostRead = 16 << 20
 
-    fileprivate init(_ download: Download, _ version: ReadVersion, _ source: ReadSource, number: Int) {
-        (self.download, self.version, self.number) = (download, version, number)
+    fileprivate init(_ download: Download, _ found: FoundFile, number: Int) {
+        (self.download, version, self.number) = (download, found.version, number)
         length = version.total
-        entityTag = "\"\(download.id)-\(version.total)-\(version.isNamed ? version.name : "u\(number)")\""
-        state = Mutex(State(source: source))
+        let finished = found.finished.map { "f\($0.inode)-\($0.modified)" }
+        let name = version.isNamed ? version.name : finished ?? "u\(number)"
+        entityTag = "\"\(download.id)-\(version.total)-\(name)\""
+        state = Mutex(State(source: found.source))
     }
 
     deinit {
@@ -132,6 +134,14 @@ enum ReadSource: Sendable {
     }
 }
 
+/// The file of a download as it is now, and its version.
+private struct FoundFile: Sendable {
+    var source: ReadSource
+    var version: ReadVersion
+    /// The finished file when it was published; `nil` for an unfinished one.
+    var finished: FileStatus?
+}
+
 /// How a reader goes on whose byte is missing.
 enum ReadStep: Sendable {
     /// Reads another file of the same version.
@@ -144,8 +154,8 @@ enum ReadStep: Sendable {
 
 extension Downloader {
     fileprivate func reader(of download: Download) async throws(DownloadError) -> DownloadReader? {
-        guard let (source, version) = try await readSource(download.id) else { return nil }
-        return DownloadReader(download, version, source, number: engine.waitingReaders.nextNumber())
+        guard let found = try await readSource(download.id) else { return nil }
+        return DownloadReader(download, found, number: engine.waitingReaders.nextNumber())
     }
 
     fileprivate func readerLeft(_ number: Int, of id: DownloadID) {
@@ -184,8 +194,7 @@ extension Downloader {
     }
 
     /// Returns the file of a download as it is now, and its version; `nil` if it cannot be read now.
-    private func readSource(_ id: DownloadID) async throws(DownloadError) -> (source: ReadSource, version: ReadVersion)?
-    {
+    private func readSource(_ id: DownloadID) async throws(DownloadError) -> FoundFile? {
         try checkIsOpen()
         if let task = tasks[id], let part = task.part { return Self.readSource(task, part) }
         guard let saved = try await store.find(id: id.description) else { throw .notFound(id) }
@@ -204,7 +213,8 @@ extension Downloader {
                 return try file.status().isUnchanged(since: finished) ? file : nil
             }
             guard let file else { throw Self.otherFile(path) }
-            return (.file(file, ByteSet(prefix: finished.size), executor), version)
+            let bytes = ByteSet(prefix: finished.size)
+            return FoundFile(source: .file(file, bytes, executor), version: version, finished: finished)
         }
         guard let path = record.partPath, let part = record.part, let progress = saved.progress,
             let version = ReadVersion(record.resource)
@@ -216,16 +226,14 @@ extension Downloader {
             return try file.status().isSameFile(as: part) ? file : nil
         }
         guard let file else { throw Self.otherFile(path) }
-        return (.file(file, bytes, executor), version)
+        return FoundFile(source: .file(file, bytes, executor), version: version)
     }
 
-    private static func readSource(_ task: DownloadTask, _ part: PartFile) -> (
-        source: ReadSource, version: ReadVersion
-    )? {
+    private static func readSource(_ task: DownloadTask, _ part: PartFile) -> FoundFile? {
         // The file may have the first bytes of another version, which the machine takes over after the preparation.
         if case .preparing(_, let preparation, _) = task.machine.state, preparation.startsOver { return nil }
         guard let version = ReadVersion(task.machine.resource) else { return nil }
-        return (.part(part, version: part.version), version)
+        return FoundFile(source: .part(part, version: part.version), version: version)
     }
 
     private static let otherVersion = DownloadError(

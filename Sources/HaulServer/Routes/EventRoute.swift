@@ -216,18 +216,6 @@ struct EventRoute {
     }
 }
 
-/// The writer of a body, passed to the one task that writes the body.
-///
-/// `@unchecked`: only that task writes. The closure of the body waits for the end of the task before it uses the writer
-/// again.
-private final class SendableWriter: @unchecked Sendable {
-    private var writer: any ResponseBodyWriter
-
-    init(_ writer: any ResponseBodyWriter) { self.writer = writer }
-
-    func write(_ buffer: ByteBuffer) async throws { try await writer.write(buffer) }
-}
-
 /// Writes frames and measures how long each write waits.
 private struct TimedWriter: Sendable {
     let writer: SendableWriter
