@@ -49,7 +49,7 @@ import Testing
     private func path(_ download: Download) -> String { "/api/v1/downloads/\(download.id)/file" }
 
     @Test func sendsWhatIsThereWithTheFieldsOfTheFinishedFile() async throws {
-        try await playing { rig, client, download, _ in
+        try await playing { rig, client, download, _ async throws in
             let part = try await client.call(.get, path(download), rig, [.range: "bytes=0-99999"])
             #expect(part.status == .partialContent)
             #expect(Array(buffer: part.body) == Self.content.bytes(0..<100_000))
@@ -68,7 +68,7 @@ import Testing
     }
 
     @Test func aRangeInTheFarPartMakesTheNextRequestOfTheOriginThere() async throws {
-        try await playing { rig, client, download, origin in
+        try await playing { rig, client, download, origin async throws in
             let far = try await client.call(.get, path(download), rig, [.range: "bytes=15000000-15099999"])
             #expect(Array(buffer: far.body) == Self.content.bytes(15_000_000..<15_100_000))
             #expect(origin.requests.prefix(2).map { $0["Range"] } == [nil, "bytes=15000000-19999999"])
@@ -76,7 +76,7 @@ import Testing
     }
 
     @Test func twoPlayersAreServedAndTheOriginSendsHardlyMoreThanTheFile() async throws {
-        try await playing { rig, client, download, origin in
+        try await playing { rig, client, download, origin async throws in
             async let one = client.call(.get, path(download), rig, [.range: "bytes=6000000-7999999"])
             async let other = client.call(.get, path(download), rig, [.range: "bytes=15000000-16999999"])
             #expect(try await Array(buffer: one.body) == Self.content.bytes(6_000_000..<8_000_000))
@@ -88,7 +88,7 @@ import Testing
     }
 
     @Test func theTagOfAVersionStaysWhenTheFileIsComplete() async throws {
-        try await playing { rig, client, download, _ in
+        try await playing { rig, client, download, _ async throws in
             let before = try await client.call(.head, path(download), rig).headers[.eTag]
             _ = try await client.call(.get, path(download), rig, [.range: "bytes=15000000-15000009"])
             let file = try await download.result()
@@ -99,7 +99,7 @@ import Testing
     }
 
     @Test func theAnswerOfAPausedDownloadEndsEarly() async throws {
-        try await playing { rig, client, download, origin in
+        try await playing { rig, client, download, origin async throws in
             try await download.pause()
             let there = try await client.call(.get, path(download), rig, [.range: "bytes=0-199999"])
             #expect(Array(buffer: there.body) == Self.content.bytes(0..<Self.there))
@@ -112,7 +112,7 @@ import Testing
 
     @Test(arguments: ["archive.zip", "film.mkv", "page.html", "notes.txt", "picture.png"])
     func otherKindsAreNotSentBeforeTheyAreComplete(_ name: String) async throws {
-        try await playing(name: name) { rig, client, download, origin in
+        try await playing(name: name) { rig, client, download, origin async throws in
             let answer = try await client.call(.get, path(download), rig, [.range: "bytes=0-9"])
             #expect(answer.status == .conflict && answer.code == "notFinished")
             #expect(origin.requests.count == 1)
@@ -120,13 +120,13 @@ import Testing
     }
 
     @Test func nothingIsSentAsAnAttachmentBeforeItIsComplete() async throws {
-        try await playing { rig, client, download, _ in
+        try await playing { rig, client, download, _ async throws in
             #expect(try await client.call(.get, path(download) + "?download=true", rig).code == "notFinished")
         }
     }
 
     @Test func theSettingTurnsItOff() async throws {
-        try await playing(configure: { $0.playsUnfinished = false }) { rig, client, download, _ in
+        try await playing(configure: { $0.playsUnfinished = false }) { rig, client, download, _ async throws in
             for method in [HTTPRequest.Method.get, .head] {
                 #expect(try await client.call(method, path(download), rig).status == .conflict)
             }
@@ -134,7 +134,7 @@ import Testing
     }
 
     @Test func nobodyElseReadsIt() async throws {
-        try await playing { rig, client, download, _ in
+        try await playing { rig, client, download, _ async throws in
             #expect(try await client.send(.get, path(download), [.range: "bytes=0-9"]).status == .unauthorized)
             let unknown = "/api/v1/downloads/01a20487-d608-77ce-8cf2-0ed7401a7d0e/file"
             #expect(try await client.call(.get, unknown, rig).status == .notFound)
