@@ -18,6 +18,8 @@ struct EventRoute {
         var rev: String
         var now: String
         var ping = 15
+        /// Whether films and music can be played while they are downloaded.
+        var playing: Bool
         var version = Downloader.version
     }
     private struct Snapshot: Encodable {
@@ -136,7 +138,12 @@ struct EventRoute {
         let shared = position == nil ? try await snapshots.frames { try await snapshot() } : nil
         var seen = await feed.revision
         if let shared { seen = shared.revision }
-        let hello = Hello(boot: feed.boot, rev: feed.position(of: seen), now: Timestamp.text(Date()))
+        let hello = Hello(
+            boot: feed.boot,
+            rev: feed.position(of: seen),
+            now: Timestamp.text(Date()),
+            playing: services.configuration.playsUnfinished
+        )
         var first = ByteBuffer(string: "retry: 2000\n")
         first.writeImmutableBuffer(EventFrame.frame("hello", hello, id: hello.rev))
         try await output.write(first)
