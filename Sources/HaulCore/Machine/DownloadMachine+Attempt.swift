@@ -42,10 +42,10 @@ extension DownloadMachine {
             joinTerms(resource).source == .sameURL
         else { return nil }
         let written = persisted.written
-        let wanted = written.end(from: position)
+        let wanted = written.end(from: max(position, 0))
         guard wanted < total else { return nil }
         let before = written.ranges.last { $0.upperBound <= wanted }?.upperBound ?? 0
-        let start = wanted - wanted % (pieces(for: total)?.pieceLength ?? 1)
+        let start = wanted - wanted % max(1, pieces(for: total)?.pieceLength ?? 1)
         return (max(before, start), written.ranges.first { $0.lowerBound > wanted }?.lowerBound ?? total)
     }
 

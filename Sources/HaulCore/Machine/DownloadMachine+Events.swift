@@ -72,6 +72,10 @@ extension DownloadMachine {
     }
 
     private mutating func readersWait(_ positions: [Int64], at now: Instant) -> [Action] {
+        switch state {
+        case .completed, .cancelled: return []
+        default: break
+        }
         transfer.readers.wait(at: positions)
         return state == .transferring && !positions.isEmpty ? bytesLanded(persisted, at: now) : []
     }

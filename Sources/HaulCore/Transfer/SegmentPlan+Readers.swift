@@ -25,7 +25,7 @@ extension SegmentPlan {
     }
 
     /// Returns whether a reader at `position` waits for bytes that no connection brings within ``soon``. If nothing was
-    /// measured, that are bytes behind more than the smallest piece.
+    /// measured, a connection counts as bringing the next bytes soon, as many as the smallest piece has.
     func lacksConnection(at position: Int64, speeds: [ConnectionID: Double]) -> Bool {
         switch demand(at: position) {
         case nil: false
@@ -43,11 +43,27 @@ extension SegmentPlan {
     /// Longest wait of a reader for which no connection is cut short.
     static let soon: Duration = .seconds(1)
 
+    /// Gives a free connection the place of the first of `readers` whose bytes no connection brings soon.
+    ///
+    /// - Returns: `nil` if there is none, or the connection is not free.
+    mutating func claim(
+        for id: ConnectionID,
+        readers: [Int64],
+        speeds: [ConnectionID: Double],
+        most: Int64?
+    ) -> Claim? {
+        guard segments[id] == nil else { return nil }
+        for position in readers {
+            if let claim = claim(for: id, readAt: position, speeds: speeds, most: most) { return claim }
+        }
+        return nil
+    }
+
     /// Gives a free connection the place where a reader waits: an unassigned range, or the part of a segment from there
     /// on.
     ///
     /// - Returns: `nil` if another connection brings the bytes soon, or the segment cannot be cut there.
-    mutating func claim(
+    private mutating func claim(
         for id: ConnectionID,
         readAt position: Int64,
         speeds: [ConnectionID: Double],

@@ -98,9 +98,7 @@ package struct SegmentPlan: Sendable, Equatable {
         readers: [Int64] = []
     ) -> Claim? {
         guard segments[id] == nil else { return nil }
-        for position in readers {
-            if let claim = claim(for: id, readAt: position, speeds: speeds, most: most) { return claim }
-        }
+        if let claim = claim(for: id, readers: readers, speeds: speeds, most: most) { return claim }
         if let gap = firstGap {
             let range = gap.lowerBound..<cut(gap, to: most)
             give(range, to: id, isHedge: false)

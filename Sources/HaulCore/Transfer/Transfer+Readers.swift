@@ -56,7 +56,7 @@ extension Transfer {
         while isAnyReader(of: readers.positions, stuckAt: now) {
             isCrowded = active.count >= mostConnections
             guard !isCrowded else { break }
-            guard let opened = openOne(&sources, at: now) else {
+            guard let opened = openOne(&sources, onlyForReaders: true, at: now) else {
                 isCrowded = slots.isWanted
                 break
             }
@@ -64,7 +64,7 @@ extension Transfer {
         }
         guard isCrowded, isAnyReader(of: [newest], stuckAt: now), let id = giveUp(at: now) else { return actions }
         actions += drop(id)
-        if !active.isEmpty, let opened = openOne(&sources, at: now) { actions += opened }
+        if !active.isEmpty, let opened = openOne(&sources, onlyForReaders: true, at: now) { actions += opened }
         return actions
     }
 

@@ -14,7 +14,7 @@ struct TransferReaderTests {
     private var persisted = PersistedRanges.zero
     private var first = ID(number: 1)
 
-    /// Begins a transfer whose first connection has brought 1 MB a second for half a second.
+    /// Begins a transfer whose first connection has brought 1 MB a second for 0.3 s.
     private mutating func begin(
         connections: Int,
         tag: String? = "\"a\"",
@@ -28,7 +28,7 @@ struct TransferReaderTests {
         terms.isMedia = isMedia
         first = transfer.issueID()
         transfer.begin((first, 0, nil, 0), terms, persisted, sources, host: KnownHost(), at: now)
-        for _ in 0..<5 { _ = tick() }
+        for _ in 0..<3 { _ = tick() }
     }
 
     private mutating func tick() -> ([DownloadMachine.Action], Transfer.Outcome) {
@@ -121,7 +121,7 @@ struct TransferReaderTests {
 
     @Test mutating func aReaderThatIsServedOrGoneLeavesTheOrderAsItWas() {
         begin(connections: 4)
-        _ = wait(at: [300_000])
+        _ = wait(at: [200_000])
         #expect(transfer.readers.positions.isEmpty)
         let (actions, _) = wait(at: [])
         #expect(requests(actions).isEmpty)
