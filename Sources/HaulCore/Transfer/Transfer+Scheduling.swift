@@ -100,30 +100,27 @@ extension Transfer {
     ) -> (claim: SegmentPlan.Claim, range: Range<Int64>)? {
         guard var plan else { return nil }
         let speeds = active.compactMapValues { $0.measuredSpeed(at: now) }
+        let claim: SegmentPlan.Claim?
         if onlyForReaders {
-            guard let claim = plan.claim(for: id, readers: readers.positions, speeds: speeds, most: most) else {
-                return nil
+            claim = plan.claim(for: id, readers: readers.positions, speeds: speeds, most: most)
+        } else {
+            // At the end of a file there is no time for a long measurement, and only slow connections are left to
+            // compare with. The best speed of this source is known.
+            var hoped = active.compactMapValues {
+                $0.measuredSpeed(at: now, after: max(.milliseconds(25), answers.estimate))
             }
-            self.plan = plan
-            return (claim, claim.range)
-        }
-        // At the end of a file there is no time for a long measurement, and only slow connections are left to compare
-        // with. The best speed of this source is known.
-        var hoped = active.compactMapValues {
-            $0.measuredSpeed(at: now, after: max(.milliseconds(25), answers.estimate))
-        }
-        hoped[id] = bestSpeed
-        // If a speed limit slows the download, a second connection would be no faster.
-        guard
-            let claim = plan.claim(
+            hoped[id] = bestSpeed
+            let next = plan.claim(
                 for: id,
                 speeds: speeds,
                 most: most,
                 requestTime: answers.estimate,
                 readers: wantedPositions
             )
-                ?? (isHeldBack ? nil : plan.hedge(for: id, speeds: hoped, requestTime: answers.estimate))
-        else { return nil }
+            // If a speed limit slows the download, a second connection would be no faster.
+            claim = next ?? (isHeldBack ? nil : plan.hedge(for: id, speeds: hoped, requestTime: answers.estimate))
+        }
+        guard let claim else { return nil }
         var range = claim.range
         if let most, range.upperBound - range.lowerBound > most {
             plan.trim(id, to: most)
