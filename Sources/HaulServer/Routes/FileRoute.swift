@@ -134,6 +134,8 @@ struct FileRoute {
                 body: .init(contentLength: count) { writer in try await writer.finish(nil) }
             )
         }
+        // Noticing that the client leaves takes the rest of what it sends, so the connection takes no other request.
+        if mayWait { headers[.connection] = "close" }
         return Response(
             status: status,
             headers: headers,

@@ -29,17 +29,13 @@ import Testing
         let url = origin.url("/file")
         let result: Result<Void, any Error>
         do {
-            try await ServerRig.run(
-                configure: configure,
-                { rig, client in
-                    var request = try DownloadRequest(url, to: .folder(path: rig.folder("downloads")))
-                    request.suggestedName = name
-                    let download = try await rig.downloader.add(request)
-                    _ = await download.snapshot { $0.receivedBytes >= Self.there }
-                    try await body(rig, client, download, origin)
-                },
-                testing: .live
-            )
+            try await ServerRig.run(configure: configure) { rig, client in
+                var request = try DownloadRequest(url, to: .folder(path: rig.folder("downloads")))
+                request.suggestedName = name
+                let download = try await rig.downloader.add(request)
+                _ = await download.snapshot { $0.receivedBytes >= Self.there }
+                try await body(rig, client, download, origin)
+            }
             result = .success(())
         } catch { result = .failure(error) }
         await origin.stop()
