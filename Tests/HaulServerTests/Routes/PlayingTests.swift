@@ -17,11 +17,11 @@ import Testing
     /// Runs a test with a download of which the first bytes are there.
     private func playing(
         name: String = "film.mp4",
-        etag: String? = "\"5\"",
+        isMeasured: Bool = false,
         configure: (inout ServerConfiguration) -> Void = { _ in },
         _ body: @Sendable @escaping (ServerRig, any TestClientProtocol, Download, TestServer) async throws -> Void
     ) async throws {
-        let whole = FileResource(content: Self.content, etag: etag)
+        let whole = FileResource(content: Self.content, etag: "\"5\"")
         var silent = whole
         (silent.bodyLimit, silent.ending) = (Self.there, .stall)
         let first = silent
@@ -32,6 +32,8 @@ import Testing
             try await ServerRig.run(configure: configure) { rig, client in
                 var request = try DownloadRequest(url, to: .folder(path: rig.folder("downloads")))
                 request.suggestedName = name
+                // Under a speed limit the measured speeds do not count, so that only players cause further requests.
+                if !isMeasured { request.bytesPerSecond = 1 << 36 }
                 let download = try await rig.downloader.add(request)
                 _ = await download.snapshot { $0.receivedBytes >= Self.there }
                 try await body(rig, client, download, origin)
@@ -67,12 +69,12 @@ import Testing
         try await playing { rig, client, download, origin async throws in
             let far = try await client.call(.get, path(download), rig, [.range: "bytes=15000000-15099999"])
             #expect(Array(buffer: far.body) == Self.content.bytes(15_000_000..<15_100_000))
-            #expect(origin.requests.prefix(2).map { $0["Range"] } == [nil, "bytes=15000000-19999999"])
+            #expect(origin.requests.map { $0["Range"] } == [nil, "bytes=15000000-19999999"])
         }
     }
 
     @Test func twoPlayersAreServedAndTheOriginSendsHardlyMoreThanTheFile() async throws {
-        try await playing { rig, client, download, origin async throws in
+        try await playing(isMeasured: true) { rig, client, download, origin async throws in
             async let one = client.call(.get, path(download), rig, [.range: "bytes=6000000-7999999"])
             async let other = client.call(.get, path(download), rig, [.range: "bytes=15000000-16999999"])
             #expect(try await Array(buffer: one.body) == Self.content.bytes(6_000_000..<8_000_000))
@@ -84,7 +86,7 @@ import Testing
     }
 
     @Test func theTagOfAVersionStaysWhenTheFileIsComplete() async throws {
-        try await playing { rig, client, download, _ async throws in
+        try await playing(isMeasured: true) { rig, client, download, _ async throws in
             let before = try await client.call(.head, path(download), rig).headers[.eTag]
             _ = try await client.call(.get, path(download), rig, [.range: "bytes=15000000-15000009"])
             let file = try await download.result()
