@@ -38,7 +38,8 @@ extension DownloadMachine {
     /// it that are compared.
     private func gapOfReader(_ resource: Resource) -> (lower: Int64, upper: Int64?)? {
         guard let position = transfer.readers.positions.first, let total = resource.total,
-            resource.validator.strongTag != nil, resource.advisesAgainstRanges != true, !joining.asksPlain,
+            resource.validator.strongTag != nil, transfer.readers.hasOfferedRanges,
+            resource.advisesAgainstRanges != true, !joining.asksPlain,
             joinTerms(resource).source == .sameURL
         else { return nil }
         let written = persisted.written

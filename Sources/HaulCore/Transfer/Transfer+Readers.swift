@@ -8,6 +8,13 @@ extension Transfer {
         private var lostBytes: Int64 = 0
         /// When a connection was last given up; `nil` before.
         private var lastMove: Instant?
+        /// Whether the last answer to a first request was a range or offered ranges. A first request in the middle of the
+        /// file could otherwise lose all bytes.
+        private(set) var hasOfferedRanges = false
+
+        mutating func noteFirstAnswer(_ head: ResponseHead) {
+            hasOfferedRanges = head.status == 206 || head.headers.first(name: "Accept-Ranges")?.lowercased() == "bytes"
+        }
 
         mutating func wait(at positions: [Int64]) { self.positions = positions }
 
@@ -53,6 +60,7 @@ extension Transfer {
         else { return [] }
         var actions: [Action] = []
         var isCrowded = false
+        slots.setWanted(false)
         while isAnyReader(of: readers.positions, stuckAt: now) {
             isCrowded = active.count >= mostConnections
             guard !isCrowded else { break }
@@ -78,12 +86,11 @@ extension Transfer {
     }
 
     /// Returns the slowest connection that brings bytes and serves no other reader; `nil` if there is none, or too much
-    /// would be lost. The last connection is given up only if the first request of the next one can begin anywhere in
-    /// the file.
+    /// would be lost. The last connection is given up only if the next first request can begin anywhere in the file.
     private mutating func giveUp(at now: Instant) -> ConnectionID? {
-        guard let plan, active.count > 1 || terms.resource.validator.strongTag != nil && !home.isForeign else {
-            return nil
-        }
+        let mayBeginAnywhere =
+            terms.resource.validator.strongTag != nil && readers.hasOfferedRanges && !home.isForeign
+        guard let plan, active.count > 1 || mayBeginAnywhere else { return nil }
         let serving = Set(
             readers.positions.dropFirst().compactMap { position in
                 if case .owed(let id, _, _) = plan.demand(at: position) { id } else { nil }

@@ -6,7 +6,7 @@ extension Download {
     ///
     /// ```swift
     /// if let reader = try await download.reader() {
-    ///     let head = try await reader.read(at: 0, upTo: 1 << 20)
+    ///     print(try await reader.read(at: 0, upTo: 1 << 20).count)
     /// }
     /// ```
     ///

@@ -19,8 +19,11 @@ struct TransferReaderTests {
         connections: Int,
         tag: String? = "\"a\"",
         isMedia: Bool = false,
-        fetchesMediaEndEarly: Bool? = nil
+        fetchesMediaEndEarly: Bool? = nil,
+        offersRanges: Bool = true
     ) {
+        let fields = offersRanges ? [("Accept-Ranges", "bytes")] : []
+        transfer.readers.noteFirstAnswer(ResponseHead(status: 200, fields: fields, url: Self.url))
         var terms = Transfer.Terms(resource: Resource(total: Self.total))
         terms.resource.validator.entityTag = tag.map { EntityTag($0) }
         terms.limits = .init(connections: connections, start: 1)
@@ -109,6 +112,13 @@ struct TransferReaderTests {
             )
             answer(transfer.answered(id, head, retryAfter: nil, &sources, at: now).0)
         }
+    }
+
+    @Test mutating func theOnlyConnectionStaysIfNothingShowsThatTheServerSendsRanges() {
+        begin(connections: 1, offersRanges: false)
+        let (actions, outcome) = wait(at: [80_000_000])
+        #expect(actions.isEmpty)
+        #expect(outcome == .goesOn)
     }
 
     @Test(arguments: [nil, "W/\"a\""] as [String?])
