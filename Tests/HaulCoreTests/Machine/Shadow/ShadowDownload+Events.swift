@@ -54,7 +54,9 @@ extension ShadowDownload {
     /// Returns the positions of up to two readers, some of them outside the file.
     private mutating func anyPositions() -> [Int64] {
         let total = machine.resource?.total ?? 100
-        return (0..<Int.random(in: 0...2, using: &random)).map { _ in Int64.random(in: -2...max(total, 0), using: &random) }
+        return (0..<Int.random(in: 0...2, using: &random)).map { _ in
+            Int64.random(in: -2...max(total, 0), using: &random)
+        }
     }
 
     static let noSpace = DownloadError(.diskFull, "no space")
