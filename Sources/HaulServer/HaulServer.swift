@@ -91,8 +91,8 @@ package final class HaulServer: Service {
     }
 
     /// Applies the settings that may change while the server runs: ``ServerConfiguration/roots``,
-    /// ``ServerConfiguration/allowedHosts``, ``ServerConfiguration/trustedProxies`` and
-    /// ``ServerConfiguration/maxEventStreams``. Ignores all other settings.
+    /// ``ServerConfiguration/allowedHosts``, ``ServerConfiguration/trustedProxies``,
+    /// ``ServerConfiguration/maxEventStreams`` and ``ServerConfiguration/playsUnfinished``. Ignores all other settings.
     package func reload(_ configuration: ServerConfiguration) { services.live.update(configuration) }
 
     /// The folders in which downloads may be saved at present.

@@ -11,7 +11,8 @@ package final class LiveConfiguration: Sendable {
     package var configuration: ServerConfiguration { present.withLock { $0.0 } }
     package var folders: AllowedFolders { present.withLock { $0.1 } }
 
-    /// Applies the settings that may change without a restart: roots, hosts, proxies and the number of event streams.
+    /// Applies the settings that may change without a restart: roots, hosts, proxies, the number of event streams, and
+    /// whether unfinished files can be played.
     package func update(_ new: ServerConfiguration) {
         present.withLock { present in
             var configuration = present.0
@@ -19,6 +20,7 @@ package final class LiveConfiguration: Sendable {
             configuration.allowedHosts = new.allowedHosts
             configuration.trustedProxies = new.trustedProxies
             configuration.maxEventStreams = new.maxEventStreams
+            configuration.playsUnfinished = new.playsUnfinished
             present = (configuration, Self.folders(configuration))
         }
     }

@@ -46,6 +46,8 @@ package struct ServerConfiguration: Sendable, Hashable {
     package var trustedProxies: Set<String> = []
     /// Maximum number of open event streams.
     package var maxEventStreams = 32
+    /// Whether films and music can be played while they are downloaded.
+    package var playsUnfinished = true
     /// Maximum number of open connections for each listener; further connections wait.
     package var maxConnections = 512
 

@@ -64,6 +64,39 @@ def test_previews_a_finished_text(page, api, source):
     page.axe("finished")
 
 
+SEEK = """
+const [path, done] = arguments;
+fetch(path, { headers: { Range: "bytes=30000000-30000099" } })
+    .then(async (r) => done([r.status, (await r.arrayBuffer()).byteLength, r.headers.get("Content-Range")]))
+    .catch((e) => done([String(e)]));
+"""
+
+
+def test_plays_a_film_while_it_is_downloaded(page, api, source):
+    api.add(big(source, "archive.zip", rate=400_000))
+    page.open()
+    page.until_state("archive.zip", "transferring")
+    api.add(big(source, "film.mp4", rate=400_000))
+    page.until_state("film.mp4", "transferring")
+    until(lambda: page.names() == ["film.mp4", "archive.zip"], "order")
+    page.focus()
+    page.keys(Keys.HOME, Keys.ENTER)
+    play = ".detail-actions a"
+    until(lambda: page.all(play) and page.find(play).is_displayed(), "play")
+    assert page.find(play).text == "Play"
+    page.axe("playing")
+    # A seek of the player.
+    path = page.find(play).get_attribute("href")
+    assert page.d.execute_async_script(SEEK, path) == [206, 100, "bytes 30000000-30000099/40000000"]
+    assert api.row("film.mp4")["state"] == "transferring"
+    page.keys(Keys.ESCAPE)
+    until(lambda: not page.find("#detail").is_displayed(), "closed")
+    page.focus()
+    page.keys(Keys.HOME, Keys.DOWN, Keys.ENTER)
+    until(lambda: page.all(".detail-name") and page.find(".detail-name").text == "archive.zip", "other details")
+    assert not page.find(play).is_displayed()
+
+
 def test_says_sizes_and_times_once(page, api, source):
     api.add(small(source, "one.bin", 1), small(source, "thousand.bin", 1234))
     page.open()

@@ -23,6 +23,16 @@ enum MediaType {
         return ending.contains(where: isLetter) || ending.count == 3
     }
 
+    /// Returns whether a file is a film or music, by its type or else by the extension in the path of its URL.
+    static func isFilmOrMusic(_ type: String?, path: String) -> Bool {
+        if let type, type.hasPrefix("video/") || type.hasPrefix("audio/") { return true }
+        return path.lastIndex(of: ".").map { played.contains(path[path.index(after: $0)...].lowercased()) } ?? false
+    }
+
+    private static let played: Set = [
+        "mp4", "m4v", "mov", "mkv", "webm", "avi", "ogv", "mp3", "m4a", "flac", "ogg", "oga", "opus", "wav", "aac",
+    ]
+
     /// Types that determine what the file is. Types that servers send for unknown files (`text/plain`,
     /// `application/octet-stream`, `application/x-gzip`) and types of programs are left out.
     private static let extensions = [

@@ -141,6 +141,7 @@ extension DownloadMachine {
             afterComparing: afterComparing,
             link: asked
         )
+        transfer.readers.noteFirstAnswer(head)
         state = .preparing(id, preparation, ended: nil)
         return [.prepare(id, preparation)]
     }

@@ -9,7 +9,9 @@ extension DownloadMachine {
         let id = transfer.issueID()
         var question = RangeRequest.whole
         if let resource, persisted.count > 0, !joining.dropsBytes, hasExpectedSize,
-            mayResume(resource), let gap = persisted.written.firstGap(before: resource.total) ?? endToCompare(resource)
+            mayResume(resource),
+            let gap = gapOfReader(resource) ?? persisted.written.firstGap(before: resource.total)
+                ?? endToCompare(resource)
         {
             question = .resuming(
                 resource,
@@ -30,6 +32,22 @@ extension DownloadMachine {
         transfer.answers.noteFirstRequest(at: now)
         state = .connecting(id, question)
         return [.open(id, question), .report]
+    }
+
+    /// Returns the gap in which the newest reader waits. Only a strong tag lets a first request begin without bytes before
+    /// it that are compared.
+    private func gapOfReader(_ resource: Resource) -> (lower: Int64, upper: Int64?)? {
+        guard let position = transfer.readers.positions.first, let total = resource.total,
+            resource.validator.strongTag != nil, transfer.readers.hasOfferedRanges,
+            resource.advisesAgainstRanges != true, !joining.asksPlain,
+            joinTerms(resource).source == .sameURL
+        else { return nil }
+        let written = persisted.written
+        let wanted = written.end(from: max(position, 0))
+        guard wanted < total else { return nil }
+        let before = written.ranges.last { $0.upperBound <= wanted }?.upperBound ?? 0
+        let start = wanted - wanted % max(1, pieces(for: total)?.pieceLength ?? 1)
+        return (max(before, start), written.ranges.first { $0.lowerBound > wanted }?.lowerBound ?? total)
     }
 
     /// Whether a part of the file may be requested. A server may create the answer to a POST for that request, so only

@@ -24,6 +24,7 @@ extension DownloadMachine {
         case .primaryRejected:
             _ = sources.moveOn(droppingHome: true)
             return open(at: now)
+        case .givenUpForReader: return open(at: now)
         case .noConnections:
             // A server may send less than requested (RFC 9110 §15.3.7), so the rest is requested at once. The server
             // often cuts off a body when the link has expired, and then only a fresh link is missing.
@@ -78,7 +79,8 @@ extension DownloadMachine {
                 isProvable: isProvable,
                 resumesUnverified: settings.resumesUnverified,
                 pieces: pieces(for: resource.total),
-                limits: settings.effectiveLimits
+                limits: settings.effectiveLimits,
+                isMedia: MediaType.isFilmOrMusic(resource.contentType, path: settings.url.path)
             ),
             persisted,
             sources,

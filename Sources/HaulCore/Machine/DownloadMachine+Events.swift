@@ -38,6 +38,7 @@ extension DownloadMachine {
         case .bytesLanded(let persisted): return bytesLanded(persisted, at: now)
         case .connectionEnded(let id, let end): return connectionEnded(id, end, at: now)
         case .pieceChecked(let index, let isRight): return pieceChecked(index, isRight: isRight, at: now)
+        case .readersWait(let positions): return readersWait(positions, at: now)
         case .connectionWanted(let hosts): return state == .transferring ? transfer.yield(from: hosts, at: now) : []
         case .sourceFound(let id, let link): return sourceFound(id, link, at: now)
         case .sourceFailed(let id, let error): return sourceFailed(id, error, at: now)
@@ -68,6 +69,15 @@ extension DownloadMachine {
         for case .forget(let range) in actions { forget(range) }
         // A wrong piece is requested again at once. `transfer` counts the attempts.
         return actions + (outcome == .noConnections ? open(at: now) : follow(outcome, at: now))
+    }
+
+    private mutating func readersWait(_ positions: [Int64], at now: Instant) -> [Action] {
+        switch state {
+        case .completed, .cancelled: return []
+        default: break
+        }
+        transfer.readers.wait(at: positions)
+        return state == .transferring && !positions.isEmpty ? bytesLanded(persisted, at: now) : []
     }
 
     private mutating func timerFired(_ id: TimerID, at now: Instant) -> [Action] {

@@ -109,6 +109,8 @@ extension DownloadMachine {
         case sourceFailed(AskID, DownloadError)
         /// The application named another link without being asked.
         case sourceReplaced(Link)
+        /// Readers of the unfinished file wait at these positions, newest reader first. Replaces the earlier positions.
+        case readersWait([Int64])
         /// Another download needs a connection to one of these hosts.
         case connectionWanted(Set<Origin>)
         case timerFired(TimerID)

@@ -21,7 +21,7 @@ package struct SegmentPlan: Sendable, Equatable {
     private(set) var duplicateBytes: Int64 = 0
     /// Ends of the segments whose last part was requested a second time. It is not requested a third time.
     private var tails: Set<Int64> = []
-    private let split: SegmentSplit
+    let split: SegmentSplit
 
     /// - Parameters:
     ///   - receivedRanges: bytes that are there already. Those outside the file are ignored.
@@ -80,22 +80,25 @@ package struct SegmentPlan: Sendable, Equatable {
         return true
     }
 
-    /// Gives a free connection the first gap. If there is none, cuts the segment with the most time left and gives its
-    /// last part.
+    /// Gives a free connection the place where a reader waits, if no connection brings that soon. Otherwise gives it the
+    /// first gap. If there is none, cuts the segment with the most time left and gives its last part.
     /// - Parameters:
     ///   - speeds: bytes per second. A connection without an entry counts with the mean of the others. This applies to
     ///     `id` too, unless the caller knows better from the mirror that it will ask.
     ///   - most: maximum number of bytes of a gap to give. The range may be a little shorter, so that the rest is not
     ///     shorter than the smallest piece.
     ///   - requestTime: time to the first byte of a new request. A segment that will be done sooner stays whole.
+    ///   - readers: positions at which readers wait, most urgent first.
     /// - Returns: `nil` if nothing is worth a request of its own.
     package mutating func claim(
         for id: ConnectionID,
         speeds: [ConnectionID: Double],
         most: Int64? = nil,
-        requestTime: Duration = usualRequestTime
+        requestTime: Duration = usualRequestTime,
+        readers: [Int64] = []
     ) -> Claim? {
         guard segments[id] == nil else { return nil }
+        if let claim = claim(for: id, readers: readers, speeds: speeds, most: most) { return claim }
         if let gap = firstGap {
             let range = gap.lowerBound..<cut(gap, to: most)
             give(range, to: id, isHedge: false)
@@ -201,6 +204,9 @@ package struct SegmentPlan: Sendable, Equatable {
         receivedRanges.formUnion(written.intersection(ByteSet(0..<total)))
     }
 
+    /// Moves the end of the segment of a connection to `end`, because another connection brings the bytes behind it.
+    mutating func narrow(_ id: ConnectionID, to end: Int64) { segments[id]?.end = end }
+
     /// Limits the new segment of a connection to `count` bytes. The rest becomes unassigned.
     package mutating func trim(_ id: ConnectionID, to count: Int64) {
         guard let segment = segments[id], !segment.isHedge, segment.remaining > max(1, count) else { return }
@@ -245,7 +251,7 @@ package struct SegmentPlan: Sendable, Equatable {
 
     // MARK: Inner workings
 
-    private mutating func give(_ range: Range<Int64>, to id: ConnectionID, isHedge: Bool) {
+    mutating func give(_ range: Range<Int64>, to id: ConnectionID, isHedge: Bool) {
         segments[id] = Segment(
             start: range.lowerBound,
             position: range.lowerBound,
@@ -254,7 +260,7 @@ package struct SegmentPlan: Sendable, Equatable {
         )
     }
 
-    private func isHedged(_ segment: Segment) -> Bool {
+    func isHedged(_ segment: Segment) -> Bool {
         segments.values.contains { $0.isHedge && $0.end == segment.end }
     }
 
@@ -267,7 +273,7 @@ package struct SegmentPlan: Sendable, Equatable {
 
     /// Returns where to cut a gap that is longer than `most`. If the rest were shorter than the smallest piece, the cut
     /// comes earlier by the difference.
-    private func cut(_ gap: Range<Int64>, to most: Int64?) -> Int64 {
+    func cut(_ gap: Range<Int64>, to most: Int64?) -> Int64 {
         let length = gap.upperBound - gap.lowerBound
         guard let most, max(most, 1) < length else { return gap.upperBound }
         let end = gap.lowerBound + max(most, 1)

@@ -24,6 +24,10 @@ extension Transfer {
             // Runs under a speed limit too, because the limit delays bytes, not answers.
             actions += dropIgnored(&sources, at: now)
             if !isHeldBack { actions += replaceLaggards(&sources, at: now) }
+            if !readers.positions.isEmpty, !active.isEmpty {
+                actions += serveReaders(&sources, at: now)
+                if active.isEmpty { return (actions, .givenUpForReader) }
+            }
             actions += schedule(&sources, at: now)
         }
         actions += closeDone(at: now)

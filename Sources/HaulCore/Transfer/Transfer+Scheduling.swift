@@ -37,14 +37,17 @@ extension Transfer {
     }
 
     /// Opens one additional connection; `nil` if none is of use.
-    mutating func openOne(_ sources: inout SourceSelector, at now: Instant) -> [Action]? {
+    ///
+    /// - Parameter onlyForReaders: whether to open a connection only where a reader waits.
+    mutating func openOne(_ sources: inout SourceSelector, onlyForReaders: Bool = false, at now: Instant) -> [Action]? {
         // If no connection is left, the machine opens a first one by the whole validator ladder.
         guard plan != nil, !active.isEmpty, let source = nextSource(sources, at: now) else { return nil }
         let isForeign = isForeign(source, sources)
         let isOnTrial = pieces != nil && isForeign && !sources.sources[source].isProven
         let most = isOnTrial ? terms.pieces?.pieceLength : nil
         let id = issueID()
-        guard let (claim, range) = assign(id, bestSpeed: sources.sources[source].bytesPerSecond, most: most, at: now)
+        let bestSpeed = sources.sources[source].bytesPerSecond
+        guard let (claim, range) = assign(id, bestSpeed: bestSpeed, most: most, onlyForReaders: onlyForReaders, at: now)
         else {
             issued -= 1
             return nil
@@ -88,22 +91,36 @@ extension Transfer {
     /// - Parameters:
     ///   - bestSpeed: the best speed of the connection's source; `nil` if it is not known.
     ///   - most: largest length of the range; `nil` without a limit.
-    private mutating func assign(_ id: ConnectionID, bestSpeed: Double?, most: Int64?, at now: Instant)
-        -> (claim: SegmentPlan.Claim, range: Range<Int64>)?
-    {
+    private mutating func assign(
+        _ id: ConnectionID,
+        bestSpeed: Double?,
+        most: Int64?,
+        onlyForReaders: Bool,
+        at now: Instant
+    ) -> (claim: SegmentPlan.Claim, range: Range<Int64>)? {
         guard var plan else { return nil }
         let speeds = active.compactMapValues { $0.measuredSpeed(at: now) }
-        // At the end of a file there is no time for a long measurement, and only slow connections are left to compare
-        // with. The best speed of this source is known.
-        var hoped = active.compactMapValues {
-            $0.measuredSpeed(at: now, after: max(.milliseconds(25), answers.estimate))
+        let claim: SegmentPlan.Claim?
+        if onlyForReaders {
+            claim = plan.claim(for: id, readers: readers.positions, speeds: speeds, most: most)
+        } else {
+            // At the end of a file there is no time for a long measurement, and only slow connections are left to
+            // compare with. The best speed of this source is known.
+            var hoped = active.compactMapValues {
+                $0.measuredSpeed(at: now, after: max(.milliseconds(25), answers.estimate))
+            }
+            hoped[id] = bestSpeed
+            let next = plan.claim(
+                for: id,
+                speeds: speeds,
+                most: most,
+                requestTime: answers.estimate,
+                readers: wantedPositions
+            )
+            // If a speed limit slows the download, a second connection would be no faster.
+            claim = next ?? (isHeldBack ? nil : plan.hedge(for: id, speeds: hoped, requestTime: answers.estimate))
         }
-        hoped[id] = bestSpeed
-        // If a speed limit slows the download, a second connection would be no faster.
-        guard
-            let claim = plan.claim(for: id, speeds: speeds, most: most, requestTime: answers.estimate)
-                ?? (isHeldBack ? nil : plan.hedge(for: id, speeds: hoped, requestTime: answers.estimate))
-        else { return nil }
+        guard let claim else { return nil }
         var range = claim.range
         if let most, range.upperBound - range.lowerBound > most {
             plan.trim(id, to: most)

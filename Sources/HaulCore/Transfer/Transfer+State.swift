@@ -32,6 +32,7 @@ extension Transfer {
             }
         }
         plan.absorb(persisted.written)
+        readers.removeServed(persisted.written)
         for id in active.keys where plan.segments[id] == nil && active[id]?.doneSince == nil {
             active[id]?.doneSince = now
         }

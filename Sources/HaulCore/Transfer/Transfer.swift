@@ -20,6 +20,8 @@ package struct Transfer: Sendable, Equatable {
         case versionMismatch
         /// The primary source has been dropped, and another one has to be asked.
         case primaryRejected
+        /// The last connection was given up for a reader. The next request begins where the reader waits.
+        case givenUpForReader
         /// A piece is wrong again and again, wherever it comes from.
         case wrongPiece(Int)
     }
@@ -32,6 +34,8 @@ package struct Transfer: Sendable, Equatable {
         package var resumesUnverified = false
         package var pieces: PieceHashes?
         package var limits = Limits()
+        /// Whether the file is a film or music.
+        var isMedia = false
     }
 
     package struct Limits: Sendable, Equatable, Codable {
@@ -40,6 +44,8 @@ package struct Transfer: Sendable, Equatable {
         /// Number of connections to have from the beginning, without a measurement of what they bring.
         package var start = 1
         package var smallestPiece: Int64 = 256 << 10
+        /// Whether the end of a film or of music comes early; `nil` means `false`.
+        package var fetchesMediaEndEarly: Bool?
 
         package init(connections: Int = 1, start: Int = 1, smallestPiece: Int64 = 256 << 10) {
             self.connections = connections
@@ -62,6 +68,7 @@ package struct Transfer: Sendable, Equatable {
     var stumbles = Stumbles()
     var slots = Slots()
     var answers = AnswerTimes()
+    var readers = Readers()
     /// Whether a speed limit slows the download.
     package internal(set) var isHeldBack = false
     /// Number of slow connections that were closed to be replaced.

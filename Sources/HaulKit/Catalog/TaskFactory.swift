@@ -72,11 +72,13 @@ final class TaskFactory {
     }
 
     private var limits: Transfer.Limits {
-        Transfer.Limits(
+        var limits = Transfer.Limits(
             connections: max(1, configuration.connections.maxPerDownload),
             start: max(1, configuration.connections.initial),
             smallestPiece: max(1, configuration.connections.smallestPiece)
         )
+        if configuration.connections.fetchesMediaEndEarly { limits.fetchesMediaEndEarly = true }
+        return limits
     }
 
     /// Returns the settings for the machine of a download: its request, the URL that the application named last, and

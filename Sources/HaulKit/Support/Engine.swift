@@ -10,6 +10,7 @@ final class Engine {
     let files: FinishedFiles
     let idle: IdleMonitor
     let broker: ConnectionBroker
+    let waitingReaders: WaitingReaders
     private let holds: SpaceHolds
     private let batcher: SmallFileBatcher
     private let ticker: ProgressTicker
@@ -24,6 +25,7 @@ final class Engine {
         files = FinishedFiles(services, reader)
         idle = IdleMonitor(environment, scheduler, reader)
         broker = ConnectionBroker(environment, scheduler)
+        waitingReaders = WaitingReaders(now: services.time.date())
         holds = SpaceHolds(environment, scheduler, files)
         batcher = SmallFileBatcher(environment, scheduler)
         ticker = ProgressTicker(environment, scheduler, holds)

@@ -14,7 +14,9 @@ final class DownloadTask {
     /// Trace of the events; `nil` if none is recorded.
     let trace: DownloadTrace?
     /// The open, locked partial file.
-    var part: PartFile?
+    var part: PartFile? {
+        didSet { if oldValue !== part { oldValue?.releaseReaders() } }
+    }
     var connections: TaskConnections
     var steps = StepQueue()
     /// Wait before the next attempt.
@@ -49,6 +51,7 @@ final class DownloadTask {
     deinit {
         // The downloader was released without a shutdown. Another one may continue with the file.
         connections.close()
+        part?.releaseReaders()
         part?.unlockAfterWrites()
     }
 

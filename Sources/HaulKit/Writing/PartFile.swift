@@ -27,6 +27,7 @@ final class PartFile: Sendable {
         /// Bytes written since the file was opened, and the count at which `onMilestone` is called next.
         var written: Int64 = 0
         var milestone: Int64 = 0
+        var waiters = WriteWaiters()
     }
     private let state: Mutex<State>
     /// Called after the first write since the file was opened, and after each further `milestoneDistance` bytes. The
@@ -76,6 +77,7 @@ final class PartFile: Sendable {
                 $0.pieces?.startOver()
             }
         }
+        state.withLock { $0.waiters.removeAll() }.resume()
     }
 
     /// Forgets the bytes of `range`, which are fetched again.
@@ -126,17 +128,19 @@ final class PartFile: Sendable {
             digest?.update(batch, at: offset)
             pieces?.update(batch, at: offset)
         }
-        let isMilestone = state.withLock { state in
+        let (isMilestone, woken) = state.withLock { state in
             // Adds only the bytes of this write. Earlier bytes may have been found wrong in the meantime.
             for (offset, batch) in fresh where state.syncFailure == nil {
                 let length = batch.reduce(0) { $0 + Int64($1.readableBytes) }
                 if length > 0 { state.persisted.written.insert(contentsOf: offset..<offset + length) }
             }
             state.written += length
-            guard state.written >= state.milestone else { return false }
+            let woken = state.waiters.removeServed(state.persisted.written)
+            guard state.written >= state.milestone else { return (false, woken) }
             state.milestone = state.written + Self.milestoneDistance(state)
-            return true
+            return (true, woken)
         }
+        woken?.resume()
         if isMilestone { onMilestone() }
         return nil
     }
@@ -218,6 +222,48 @@ final class PartFile: Sendable {
     func read(at offset: Int64, count: Int) async throws(DiskError) -> [UInt8] {
         try await onWriteThread { () throws(DiskError) in try self.file.read(at: offset, count: count) }
     }
+
+    // MARK: Reading while bytes arrive
+
+    /// Returns when the byte at `position` is written, when the file is another version than `version` or not written
+    /// any more, or when the task is cancelled.
+    func wait(forByteAt position: Int64, of version: Int) async {
+        let number = state.withLock { $0.waiters.nextNumber() }
+        await withTaskCancellationHandler {
+            await withCheckedContinuation { continuation in
+                let isWaiting = state.withLock { state in
+                    guard !Task.isCancelled, state.version == version,
+                        state.persisted.written.end(from: position) == position
+                    else { return false }
+                    return state.waiters.add(number, position, continuation)
+                }
+                if !isWaiting { continuation.resume() }
+            }
+        } onCancel: {
+            state.withLock { $0.waiters.remove(number) }.resume()
+        }
+    }
+
+    /// Reads up to `count` bytes from `offset` on that were written as part of `version`. Runs beside the writes.
+    ///
+    /// - Returns: `nil` if the first byte is missing, or belongs to another version.
+    func read(at offset: Int64, count: Int, of version: Int) async throws(DiskError) -> [UInt8]? {
+        let end = state.withLock { $0.version == version ? $0.persisted.written.end(from: offset) : offset }
+        guard end > offset else { return nil }
+        let count = Int(min(Int64(count), end - offset))
+        let bytes = try await executor.run { [file] () throws(DiskError) in try file.read(at: offset, count: count) }
+        // The file may have been started over, or bytes may have been found wrong, during the read.
+        let isCurrent = state.withLock { state in
+            state.version == version && state.persisted.written.containsAll(of: offset..<offset + Int64(bytes.count))
+        }
+        return isCurrent && !bytes.isEmpty ? bytes : nil
+    }
+
+    /// Whether the download has released the file.
+    var isReleased: Bool { state.withLock { $0.waiters.isClosed } }
+
+    /// Wakes all readers, because the download releases the file.
+    func releaseReaders() { state.withLock { $0.waiters.close() }.resume() }
 
     // MARK: Digests
 

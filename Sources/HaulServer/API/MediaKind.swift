@@ -15,6 +15,9 @@ struct MediaKind {
         "json": "text/plain; charset=utf-8", "srt": "text/plain; charset=utf-8",
     ]
 
+    /// Whether the file is a film or music that a browser plays.
+    var isPlayed: Bool { isShown && (type.hasPrefix("video/") || type.hasPrefix("audio/")) }
+
     /// Films that browsers do not play.
     private static let saved = ["mkv": "video/x-matroska", "ts": "video/mp2t"]
 

@@ -18,6 +18,8 @@ struct EventRoute {
         var rev: String
         var now: String
         var ping = 15
+        /// Whether films and music can be played while they are downloaded.
+        var playing: Bool
         var version = Downloader.version
     }
     private struct Snapshot: Encodable {
@@ -136,7 +138,12 @@ struct EventRoute {
         let shared = position == nil ? try await snapshots.frames { try await snapshot() } : nil
         var seen = await feed.revision
         if let shared { seen = shared.revision }
-        let hello = Hello(boot: feed.boot, rev: feed.position(of: seen), now: Timestamp.text(Date()))
+        let hello = Hello(
+            boot: feed.boot,
+            rev: feed.position(of: seen),
+            now: Timestamp.text(Date()),
+            playing: services.configuration.playsUnfinished
+        )
         var first = ByteBuffer(string: "retry: 2000\n")
         first.writeImmutableBuffer(EventFrame.frame("hello", hello, id: hello.rev))
         try await output.write(first)
@@ -214,18 +221,6 @@ struct EventRoute {
         }
         return .init(revision: revision, frames: frames, madeAt: .now)
     }
-}
-
-/// The writer of a body, passed to the one task that writes the body.
-///
-/// `@unchecked`: only that task writes. The closure of the body waits for the end of the task before it uses the writer
-/// again.
-private final class SendableWriter: @unchecked Sendable {
-    private var writer: any ResponseBodyWriter
-
-    init(_ writer: any ResponseBodyWriter) { self.writer = writer }
-
-    func write(_ buffer: ByteBuffer) async throws { try await writer.write(buffer) }
 }
 
 /// Writes frames and measures how long each write waits.

@@ -1,13 +1,11 @@
-internal import CDispatch
-internal import Foundation
 internal import HTTPTypes
 internal import HaulKit
 internal import Hummingbird
-internal import NIOCore
-internal import NIOPosix
 
-/// Route of the finished file of a download, with ranges (RFC 9110 §14). Downloaded bytes never appear as a page of
-/// this server: only media and plain text are shown, in a sandbox. Everything else is an attachment.
+/// Route of the file of a download, with ranges (RFC 9110 §14). Downloaded bytes never appear as a page of this server:
+/// only media and plain text are shown, in a sandbox. Everything else is an attachment.
+///
+/// Of an unfinished download only films and music are sent, if the settings allow it.
 struct FileRoute {
     let services: Services
 
@@ -21,39 +19,34 @@ struct FileRoute {
         let isAttachment = try query.flag("download")
         try query.finish()
         let download = try await services.download(context)
-        let (snapshot, state) = try await problems { () throws(DownloadError) in
-            (try await services.downloader.list(.ids([download.id])).first, try await download.fileState())
+        let snapshot = try await problems { () throws(DownloadError) in
+            try await services.downloader.list(.ids([download.id])).first
         }
-        guard let snapshot, snapshot.state == .completed, let path = snapshot.path, state != .missing else {
-            throw Problem(.conflict, "notFinished", "The download has no finished file.")
-        }
-        // Resolves the path again, because a folder in it may have become a link after the download.
-        guard let real = AllowedFolders.resolved(path),
-            services.folders.roots.contains(where: { AllowedFolders.isInside(real, $0) })
-        else { throw Problem(.forbidden, "forbiddenFolder", "The file is no longer in a folder that is allowed.") }
-        let file: OpenFile
-        do { file = try await OpenFile(path) } catch {
-            throw Problem(.conflict, "notFinished", "The file cannot be read: \(error)")
-        }
-        if EntityTag.isNamed(file.entityTag, by: request.headers[.ifNoneMatch]) {
-            return Response(status: .notModified, headers: [.eTag: file.entityTag])
-        }
+        guard let snapshot else { throw Self.notFinished }
         let kind = MediaKind(name: snapshot.name)
+        let isFinished = snapshot.state == .completed
+        let file =
+            isFinished
+            ? try await finished(download, snapshot) : try await arriving(download, snapshot, kind, isAttachment)
+        let tag = isFinished ? try await tag(of: download, file) : file.entityTag
+        if EntityTag.isNamed(tag, by: request.headers[.ifNoneMatch]) {
+            return Response(status: .notModified, headers: [.eTag: tag])
+        }
         var headers: HTTPFields = [
             .contentType: kind.type,
             .acceptRanges: "bytes",
-            .eTag: file.entityTag,
+            .eTag: tag,
             .contentDisposition: Disposition.field(snapshot.name, isAttachment: isAttachment || !kind.isShown),
         ]
         // Prevents the file from running scripts or reaching anything, even if a browser opens it as a page of its own.
         headers[.contentSecurityPolicy] =
             "sandbox; default-src 'none'; media-src 'self'; img-src 'self'; style-src 'unsafe-inline'"
-        switch RequestedRange(request.head, length: file.length, entityTag: file.entityTag) {
+        switch RequestedRange(request.head, length: file.length, entityTag: tag) {
         case .none:
-            return respond(request, .ok, headers, file, 0..<file.length)
+            return respond(request, .ok, headers, file, 0..<file.length, mayWait: !isFinished)
         case .some(let range):
             headers[.contentRange] = "bytes \(range.lowerBound)-\(range.upperBound - 1)/\(file.length)"
-            return respond(request, .partialContent, headers, file, range)
+            return respond(request, .partialContent, headers, file, range, mayWait: !isFinished)
         case .unsatisfied:
             headers[.contentRange] = "bytes */\(file.length)"
             headers[.contentDisposition] = nil
@@ -62,12 +55,74 @@ struct FileRoute {
         }
     }
 
+    // MARK: Files
+
+    private func finished(_ download: Download, _ snapshot: DownloadSnapshot) async throws -> any SentFile {
+        let state = try await problems { () throws(DownloadError) in try await download.fileState() }
+        guard let path = snapshot.path, state != .missing else { throw Self.notFinished }
+        try checkPlace(of: path)
+        do { return try await OpenFile(path) } catch {
+            throw Problem(.conflict, "notFinished", "The file cannot be read: \(error)")
+        }
+    }
+
+    /// Returns the entity tag of a finished file: the one that it had while it arrived, or another one if the file was
+    /// changed since. A player that began before the end can thus go on.
+    private func tag(of download: Download, _ file: any SentFile) async throws -> String {
+        do throws(DownloadError) {
+            guard let reader = try await download.reader(), reader.length == file.length else { return file.entityTag }
+            return reader.entityTag
+        } catch {
+            if error.code == .shutDown { throw Problem(error) }
+            return file.entityTag
+        }
+    }
+
+    private func arriving(
+        _ download: Download,
+        _ snapshot: DownloadSnapshot,
+        _ kind: MediaKind,
+        _ isAttachment: Bool
+    ) async throws -> any SentFile {
+        guard services.configuration.playsUnfinished, kind.isPlayed, !isAttachment, snapshot.state != .cancelled,
+            let path = snapshot.path
+        else { throw Self.notFinished }
+        try checkPlace(of: path)
+        let reader: DownloadReader?
+        do throws(DownloadError) { reader = try await download.reader() } catch {
+            guard error.code == .contentChanged else { throw Problem(error) }
+            throw Problem(.conflict, error.code.rawValue, error.message)
+        }
+        guard let reader else {
+            throw Problem(
+                .conflict,
+                "notPlayable",
+                "The file cannot be played yet: its length is unknown, or it is a stream that is still to be put together."
+            )
+        }
+        return ArrivingFile(reader)
+    }
+
+    private static let notFinished = Problem(.conflict, "notFinished", "The download has no finished file.")
+
+    /// Resolves the path again, because a folder in it may have become a link after the download, or the settings may
+    /// allow it no more.
+    private func checkPlace(of path: String) throws(Problem) {
+        guard let real = AllowedFolders.resolved(path),
+            services.folders.roots.contains(where: { AllowedFolders.isInside(real, $0) })
+        else { throw Problem(.forbidden, "forbiddenFolder", "The file is no longer in a folder that is allowed.") }
+    }
+
+    // MARK: Answers
+
+    /// - Parameter mayWait: whether the file may have to be waited for. Then the departure of the client ends the wait.
     private func respond(
         _ request: Request,
         _ status: HTTPResponse.Status,
         _ headers: HTTPFields,
-        _ file: OpenFile,
-        _ range: Range<Int64>
+        _ file: any SentFile,
+        _ range: Range<Int64>,
+        mayWait: Bool
     ) -> Response {
         var headers = headers
         let count = Int(range.upperBound - range.lowerBound)
@@ -79,56 +134,22 @@ struct FileRoute {
                 body: .init(contentLength: count) { writer in try await writer.finish(nil) }
             )
         }
+        // Noticing that the client leaves takes the rest of what it sends, so the connection takes no other request.
+        if mayWait { headers[.connection] = "close" }
         return Response(
             status: status,
             headers: headers,
             body: .init(contentLength: count) { writer in
-                try await file.send(range, to: &writer)
+                let body = SendableWriter(writer)
+                if mayWait {
+                    try await request.body.consumeWithCancellationOnInboundClose { _ in
+                        try await file.send(range, to: body)
+                    }
+                } else {
+                    try await file.send(range, to: body)
+                }
                 try await writer.finish(nil)
             }
         )
-    }
-}
-
-/// An open file that is being sent. Reads on threads that may block. Closes the file when its response is released,
-/// even if the client leaves before the body begins.
-private final class OpenFile: Sendable {
-    let length: Int64
-    let entityTag: String
-    private let descriptor: Int32
-    private static let chunk = 256 << 10
-
-    init(_ path: String) async throws {
-        (descriptor, length, entityTag) = try await NIOThreadPool.singleton.runIfActive {
-            let descriptor = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK)
-            guard descriptor >= 0 else { throw ServerError(String(cString: strerror(errno))) }
-            var info = stat()
-            guard fstat(descriptor, &info) == 0, info.st_mode & S_IFMT == S_IFREG else {
-                Glibc.close(descriptor)
-                throw ServerError("It is no regular file.")
-            }
-            let tag = "\"\(info.st_ino)-\(info.st_size)-\(info.st_mtim.tv_sec)-\(info.st_mtim.tv_nsec)\""
-            return (descriptor, Int64(info.st_size), tag)
-        }
-    }
-
-    deinit { _ = Glibc.close(descriptor) }
-
-    func send(_ range: Range<Int64>, to writer: inout any ResponseBodyWriter) async throws {
-        var offset = range.lowerBound
-        while offset < range.upperBound {
-            let (start, count) = (offset, Int(min(Int64(Self.chunk), range.upperBound - offset)))
-            let buffer = try await NIOThreadPool.singleton.runIfActive {
-                var buffer = ByteBufferAllocator().buffer(capacity: count)
-                let read = buffer.writeWithUnsafeMutableBytes(minimumWritableBytes: count) { memory in
-                    max(0, pread(self.descriptor, memory.baseAddress, count, Int(start)))
-                }
-                // The file became shorter. The answer ends early, which the client notices by `Content-Length`.
-                guard read > 0 else { throw ServerError("The file ended early.") }
-                return buffer
-            }
-            offset += Int64(buffer.readableBytes)
-            try await writer.write(buffer)
-        }
     }
 }

@@ -208,6 +208,7 @@ struct Daemon {
         configuration.useDesktopServices()
         configuration.queue.maxConcurrentDownloads = settings.jobs
         configuration.connections.maxPerHost = max(configuration.connections.maxPerHost, settings.jobs)
+        configuration.connections.fetchesMediaEndEarly = settings.server.playsUnfinished
         configuration.network.deniedAddresses = settings.deniedAddresses
         settings.hooks.apply(to: &configuration)
         configuration.hooks.actions = try settings.hooks.hooks()
@@ -251,6 +252,8 @@ struct Daemon {
                 try await downloader.update { $0.queue.maxConcurrentDownloads = jobs }
                 readJobs.set(jobs)
             }
+            let isPlaying = new.server.playsUnfinished
+            try await downloader.update { $0.connections.fetchesMediaEndEarly = isPlaying }
             haul.reload(new.server)
             logger.notice("The settings were read again.")
             if ServeSetting.all.contains(where: { $0.needsRestart(settings, new) }) {

@@ -88,6 +88,9 @@ struct ServeOptions: ParsableArguments {
     @Option(help: ServeSetting.maxStreams.argumentHelp)
     var maxStreams: Int?
 
+    @Option(help: ServeSetting.playing.argumentHelp)
+    var playing: String?
+
     @OptionGroup var hooks: ServeHookOptions
 
     @OptionGroup var aria2: ServeAria2Options

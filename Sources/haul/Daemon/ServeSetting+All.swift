@@ -20,7 +20,8 @@ extension ServeSetting {
 
     private static let listeners: [ServeSetting] = [listen, socket]
     private static let limits: [ServeSetting] = [
-        root, allowHost, trustProxy, denyAddress, allowLinkLocal, jobs, maxStreams, logLevel, logFormat, umask,
+        root, allowHost, trustProxy, denyAddress, allowLinkLocal, jobs, maxStreams, playing, logLevel,
+        logFormat, umask,
     ]
     private static let aria2: [ServeSetting] = [
         aria2RPC, aria2Secret, aria2SecretFile, aria2AllowOrigin, aria2NotifyAll,
@@ -149,6 +150,20 @@ extension ServeSetting {
             settings.server.maxEventStreams = streams
             // Each event stream keeps a connection, in addition to those of requests.
             settings.server.maxConnections = max(settings.server.maxConnections, streams + 256)
+        }
+    )
+
+    static let playing: ServeSetting = .text(
+        "playing",
+        standard: { _ in "on" },
+        change: .live,
+        "Whether films and music can be played while they are downloaded: on or off (default: on).",
+        { $0.playing },
+        apply: { text, settings in
+            guard ["on", "off"].contains(text) else {
+                throw Complaint("--playing must be on or off, not \(text).", .usage)
+            }
+            settings.server.playsUnfinished = text == "on"
         }
     )
 

@@ -126,6 +126,7 @@ struct MachineRandomWalkTests {
             .published(path: "/x"), .stepFailed(error),
             .connectionEnded(id, .diskFailed(DiskError(.full, call: "pwritev", path: "/x"), persisted)),
             .connectionEnded(id, .noConnectionSlot), .connectionWanted([Origin(ShadowServer.url)]),
+            .readersWait([lower - 5, written + lower]), .readersWait([]),
             .pieceChecked(Int.random(in: -1..<10, using: &random), isRight: Bool.random(using: &random)),
             .sourceFound(.init(number: id.number), .init(url: link("https://cdn1.example/\(id.number)?s=1"))),
             .sourceFound(.init(number: id.number), .init(url: ShadowServer.url, expiresAt: .start)),

@@ -82,7 +82,7 @@ struct ServeSettingTests {
                 "state-dir", "directory", "listen", "socket", "root", "allow-host", "trust-proxy", "deny-address",
                 "allow-link-local",
                 "jobs",
-                "max-streams", "log-level", "log-format", "umask", "on-start", "on-complete", "on-error",
+                "max-streams", "playing", "log-level", "log-format", "umask", "on-start", "on-complete", "on-error",
                 "on-all-complete",
                 "hook-timeout", "webhook", "webhook-secret-file", "aria2-rpc", "aria2-secret", "aria2-secret-file",
                 "aria2-allow-origin",
@@ -103,7 +103,7 @@ struct ServeSettingTests {
             #"{"jbos": 6}"#,
             """
             there is no setting named jbos. Settings: listen, socket, directory, root, allow-host, trust-proxy, deny-address, \
-            allow-link-local, jobs, max-streams, log-level, log-format, umask, on-start, on-complete, on-error, \
+            allow-link-local, jobs, max-streams, playing, log-level, log-format, umask, on-start, on-complete, on-error, \
             on-all-complete, hook-timeout, webhook, webhook-secret-file, state-dir, aria2-rpc, aria2-secret, \
             aria2-secret-file, aria2-allow-origin, aria2-notify-all.
             """
@@ -111,6 +111,7 @@ struct ServeSettingTests {
         (#"{"jobs": [1]}"#, "jobs must be a text or a number."), (#"{"jobs": true}"#, "jobs has a wrong type."),
         (#"{"jobs": 0}"#, "--jobs must be a number from 1 to 1000."),
         (#"{"max-streams": "many"}"#, "--max-streams must be a number from 1 to 10000."),
+        (#"{"playing": "maybe"}"#, "--playing must be on or off, not maybe."),
         (#"{"umask": "22 "}"#, "--umask must be an octal number from 000 to 077, such as 002, not 22 ."),
         (#"{"umask": "702"}"#, "--umask must be an octal number from 000 to 077, such as 002, not 702."),
     ])

@@ -15,7 +15,7 @@ import { feed, list, selection } from "./model.js";
 import { patchRow } from "./patch.js";
 import { preview } from "./preview.js";
 import { remedyOf } from "./remedies.js";
-import { PRIORITIES, rowMenu } from "./row-menu.js";
+import { PRIORITIES, canPlay, rowMenu } from "./row-menu.js";
 import { SegmentMap } from "./segment-map.js";
 import { t } from "./text.js";
 import { toast } from "./toast.js";
@@ -147,11 +147,12 @@ export class Detail {
             openMenu({ anchor: parts.more, items, label: t("actions") });
         } }, "i-more");
         const view = value.state === "completed" && previewOf(value.name) ? el("a", { class: "button", href: fileURL(value.id), target: "_blank", rel: "noopener" }, el("span", { text: t("openFile") })) : null;
+        if (value.state !== "completed") parts.play = el("a", { class: "button", href: fileURL(value.id), target: "_blank", rel: "noopener", hidden: true }, icon("i-play"), el("span", { text: t("action.play") }));
         parts.head = el("div", { class: "detail-head" }, back, parts.kind, el("div", { class: "detail-title" }, el("div", { class: "detail-name-line" }, parts.name, rename), parts.state), close);
         parts.bar = el("div", { class: "fill" });
         parts.progress = el("div", { class: "bar", role: "progressbar", "aria-valuemin": 0, "aria-valuemax": 100, "aria-label": t("progress") }, parts.bar);
         parts.error = el("section", { class: "detail-error", hidden: true });
-        const sections = [parts.head, el("div", { class: "detail-actions" }, parts.act, view, parts.more), parts.error];
+        const sections = [parts.head, el("div", { class: "detail-actions" }, parts.act, view ?? parts.play, parts.more), parts.error];
         if (value.state === "completed") {
             const shown = value.partial ? null : preview(value);
             if (shown) sections.push(el("section", {}, shown));
@@ -222,6 +223,7 @@ export class Detail {
         setText(parts.act.lastElementChild, t(`action.${action}`));
         parts.act.dataset.action = action;
         parts.act.classList.toggle("primary", action === "resume" || action === "retry");
+        if (parts.play) parts.play.hidden = !canPlay(value);
         this.#fillError(value, parts);
         if (parts.progress) {
             const known = amounts(value);

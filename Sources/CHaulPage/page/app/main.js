@@ -12,7 +12,7 @@ import { Grid } from "./grid.js";
 import { showKeys, startKeys } from "./keys.js";
 import { startListMenu } from "./list-menu.js";
 import { lists, sorts } from "./lists.js";
-import { feed, list, selection, totals } from "./model.js";
+import { daemon, feed, list, selection, totals } from "./model.js";
 import { startNotify } from "./notify.js";
 import { startPointer } from "./pointer.js";
 import { startPrint } from "./print.js";
@@ -175,6 +175,7 @@ function build() {
 
     feed.on("hello", ({ data }) => {
         setServerTime(data.now);
+        daemon.playing = data.playing === true;
         if (boot !== null && data.boot !== boot) list.forgetRevisions();
         boot = data.boot;
     });

@@ -8,6 +8,9 @@ export const feed = new Feed();
 export const list = new DownloadList();
 export const selection = new Selection(list);
 
+/// What the daemon says of itself when it is connected.
+export const daemon = { playing: false };
+
 /// The newest body of `totals` and `stats`.
 export const totals = new (class extends Emitter {
     value = null;

@@ -1,13 +1,20 @@
 // The actions of a row or of the selection: for the menu of a row, the bar over the list, and keys.
-import { act, actOne, copyText, move, orderedIds, saveFile, targetOf } from "./commands.js";
+import { act, actOne, copyText, fileURL, move, orderedIds, saveFile, targetOf } from "./commands.js";
 import { isApple } from "./dom.js";
+import { previewOf } from "./kinds.js";
 import { canPause, canResume, canRetry, isActive } from "./lists.js";
-import { list, selection } from "./model.js";
+import { daemon, list, selection } from "./model.js";
 import { remove } from "./removal.js";
 import { t } from "./text.js";
 
 const alt = isApple ? "⌥" : "Alt+";
 export const PRIORITIES = [1, 0, -1];
+
+/// Whether the daemon sends the file of the row although it is not complete: a film or music of known length.
+export function canPlay(row) {
+    const isPossible = daemon.playing && !["completed", "cancelled"].includes(row.state) && row.receivedBytes > 0;
+    return isPossible && !row.stream && row.totalBytes > 0 && ["video", "audio"].includes(previewOf(row.name));
+}
 
 /// The menu of a row. `open` shows its details.
 export function rowMenu(row, open) {
@@ -19,6 +26,7 @@ export function rowMenu(row, open) {
     if (!many) {
         items.push({ label: t("details"), icon: "i-details", keys: "Enter", run: () => open(row.id) }, null);
         if (row.state === "completed") items.push({ label: t("action.save"), icon: "i-save", run: () => saveFile(row) });
+        if (canPlay(row)) items.push({ label: t("action.play"), icon: "i-play", run: () => window.open(fileURL(row.id), "_blank", "noopener") });
         if (row.state === "queued" || row.holdReason) items.push({ label: t("action.start"), icon: "i-play", run: () => actOne("start", row.id) });
     }
     if (many || canPause(row)) items.push({ label: t("action.pause"), icon: "i-pause", keys: "P", run: run("pause") });

@@ -122,6 +122,7 @@ export const de = {
     "action.retry": "Wiederholen",
     "action.start": "Jetzt starten",
     "action.save": "Datei speichern",
+    "action.play": "Abspielen",
     "action.again": "Erneut herunterladen",
     actionFor: (action, name) => `${action}: ${name}`,
     moreFor: (name) => `Weitere Aktionen: ${name}`,

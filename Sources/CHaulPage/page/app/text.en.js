@@ -120,6 +120,7 @@ export const en = {
     "action.retry": "Retry",
     "action.start": "Start now",
     "action.save": "Save file",
+    "action.play": "Play",
     "action.again": "Download again",
     actionFor: (action, name) => `${action}: ${name}`,
     moreFor: (name) => `More actions: ${name}`,

@@ -122,6 +122,7 @@ export const es = {
     "action.retry": "Reintentar",
     "action.start": "Empezar ahora",
     "action.save": "Guardar archivo",
+    "action.play": "Reproducir",
     "action.again": "Descargar de nuevo",
     actionFor: (action, name) => `${action}: ${name}`,
     moreFor: (name) => `Más acciones: ${name}`,

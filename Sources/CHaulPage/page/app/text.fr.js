@@ -123,6 +123,7 @@ export const fr = {
     "action.retry": "Réessayer",
     "action.start": "Démarrer maintenant",
     "action.save": "Enregistrer le fichier",
+    "action.play": "Lire",
     "action.again": "Télécharger à nouveau",
     actionFor: (action, name) => `${action} : ${name}`,
     moreFor: (name) => `Autres actions : ${name}`,

@@ -120,6 +120,7 @@ export const ja = {
     "action.retry": "再試行",
     "action.start": "今すぐ開始",
     "action.save": "ファイルを保存",
+    "action.play": "再生",
     "action.again": "もう一度ダウンロード",
     actionFor: (action, name) => `${action}：${name}`,
     moreFor: (name) => `その他の操作：${name}`,

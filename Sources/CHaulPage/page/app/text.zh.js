@@ -120,6 +120,7 @@ export const zh = {
     "action.retry": "重试",
     "action.start": "立即开始",
     "action.save": "保存文件",
+    "action.play": "播放",
     "action.again": "重新下载",
     actionFor: (action, name) => `${action}：${name}`,
     moreFor: (name) => `更多操作：${name}`,

@@ -66,8 +66,8 @@ extension TraceMask {
         case .stepFailed(let error): .stepFailed(masked(error))
         case .assembled(let file, let persisted): .assembled(masked(file) ?? file, persisted)
         case .slotGranted, .hostKnown, .slotWithdrawn, .pauseRequested, .resumeRequested, .cancelRequested, .held,
-            .holdEnded, .blocksChosen, .prepared, .bytesLanded, .pieceChecked, .connectionWanted, .timerFired,
-            .verified:
+            .holdEnded, .blocksChosen, .prepared, .bytesLanded, .pieceChecked, .readersWait, .connectionWanted,
+            .timerFired, .verified:
             event
         }
     }

@@ -42,6 +42,7 @@ extension ShadowDownload {
         case 106..<116 where machine.link.canAsk: server.revoked = links
         case 116..<146: return send(.held(anyReason()))
         case 146..<166: return send(.holdEnded(anyReason()))
+        case 166..<206: return send(.readersWait(anyPositions()))
         default: break
         }
         if let hold = machine.hold, chance(50) { return send(.holdEnded(hold)) }
@@ -50,6 +51,14 @@ extension ShadowDownload {
     }
 
     mutating func anyReason() -> HoldReason { HoldReason.allCases.randomElement(using: &random) ?? .offline }
+    /// Returns the positions of up to two readers, some of them outside the file.
+    private mutating func anyPositions() -> [Int64] {
+        let total = machine.resource?.total ?? 100
+        return (0..<Int.random(in: 0...2, using: &random)).map { _ in
+            Int64.random(in: -2...max(total, 0), using: &random)
+        }
+    }
+
     static let noSpace = DownloadError(.diskFull, "no space")
 
     private mutating func anyHost() -> Origin {

@@ -1,0 +1,30 @@
+/// What distinguishes a version of a file from others of the same download.
+package struct ReadVersion: Sendable, Equatable {
+    /// Length of the file in bytes.
+    package let total: Int64
+    private let validator: Validator
+
+    /// Returns `nil` if the file cannot be read by position: its length is unknown, it is the log of a film, or its
+    /// bytes are another program's and have not been compared with the server's.
+    package init?(_ resource: Resource?, isFinished: Bool = false) {
+        guard let resource, let total = resource.total else { return nil }
+        guard isFinished || resource.stream?.isLog != true && resource.isUnproved != true else { return nil }
+        (self.total, validator) = (total, resource.validator)
+    }
+
+    /// Whether the server names versions so that equal names mean equal bytes.
+    package var isNamed: Bool { validator.isStrong }
+
+    /// A short name, made from the validator.
+    package var name: String {
+        // FNV-1a, because the name must be the same in the next process.
+        let text = (validator.entityTag?.text ?? "") + "\n" + (validator.lastModified ?? "")
+        let hash = text.utf8.reduce(0xcbf2_9ce4_8422_2325 as UInt64) { ($0 ^ UInt64($1)) &* 0x100_0000_01b3 }
+        return String(hash, radix: 36)
+    }
+
+    /// Whether two files are of the same version for certain.
+    package func isSame(as other: ReadVersion) -> Bool {
+        total == other.total && validator.isStrong && validator == other.validator
+    }
+}

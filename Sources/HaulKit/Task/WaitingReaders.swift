@@ -1,0 +1,41 @@
+internal import Foundation
+
+/// Positions at which readers of unfinished files wait. Tells the machines of the downloads.
+///
+/// Confined to the actor of its downloader.
+final class WaitingReaders {
+    private var positions: [DownloadID: [Int: Int64]] = [:]
+    private var last: Int
+
+    /// - Parameter now: the numbers begin here, so that those of an earlier process are not given again.
+    init(now: Date) { last = Int(now.timeIntervalSince1970 * 1000) }
+
+    /// Returns the number of a new reader, larger than those before.
+    func nextNumber() -> Int {
+        last += 1
+        return last
+    }
+
+    /// Notes that a reader waits for a byte of a running download.
+    func wait(_ number: Int, at position: Int64, _ task: DownloadTask) {
+        positions[task.id, default: [:]][number] = position
+        tell(task)
+    }
+
+    /// Forgets a reader.
+    ///
+    /// - Parameter task: task of the download; `nil` if the download is not in memory.
+    func leave(_ number: Int, of id: DownloadID, _ task: DownloadTask?) {
+        guard positions[id]?.removeValue(forKey: number) != nil else { return }
+        if positions[id]?.isEmpty == true { positions[id] = nil }
+        if let task { tell(task) }
+    }
+
+    /// Tells the machine where readers wait, newest reader first. A reader whose byte is written does not wait any more.
+    private func tell(_ task: DownloadTask) {
+        let written = task.part?.persisted.written ?? ByteSet()
+        let waiting = (positions[task.id] ?? [:]).filter { written.end(from: $0.value) == $0.value }
+        positions[task.id] = waiting.isEmpty ? nil : waiting
+        task.send(.readersWait(waiting.sorted { $0.key > $1.key }.map(\.value)))
+    }
+}
