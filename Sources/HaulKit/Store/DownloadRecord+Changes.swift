@@ -38,8 +38,9 @@ extension DownloadRecord {
 
     /// Sets the name of the finished file, which an unfinished download uses later. Moves no bytes.
     mutating func rename(to path: String) {
-        // Keeps `root`, the folder that the file must not leave: the file stays in its folder.
-        let root = request.root
+        // Keeps `root`, the folder that the file must not leave, for a name below it. A file that was moved elsewhere
+        // is in a folder that the user chose.
+        let root = self.root(of: path)
         request.destination = .file(path: path)
         request.root = root
         if finalPath != nil { finalPath = path }
