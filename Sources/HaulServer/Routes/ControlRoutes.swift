@@ -50,12 +50,17 @@ struct ControlRoutes {
         let download = try await services.download(context)
         var body = try await JSONBody(request)
         let name = try body.text("name", upTo: 1024)
+        let path = try body.text("folder", upTo: 4095)
         let priority = try body.optional("priority", Int.self)
         let bytesPerSecond = try body.optional("bytesPerSecond", Int64.self)
         let source = try source(&body)
         try body.finish()
-        if context.key != nil, name != nil || priority != nil || bytesPerSecond != nil { throw KeyScope.refusal }
+        if context.key != nil, name != nil || path != nil || priority != nil || bytesPerSecond != nil {
+            throw KeyScope.refusal
+        }
+        let folder = try path.map { try services.folders.folder($0) }
         try await problems { () throws(DownloadError) in
+            if let folder { try await download.move(toFolder: folder) }
             if let name { try await download.rename(to: name) }
             if let priority { try await download.setPriority(priority) }
             if let bytesPerSecond { try await download.setSpeedLimit(bytesPerSecond > 0 ? bytesPerSecond : nil) }

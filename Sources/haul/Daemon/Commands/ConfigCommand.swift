@@ -69,9 +69,13 @@ struct ConfigCommand: AsyncParsableCommand {
         case .integer:
             guard let number = ByteCount(text)?.bytes else { throw Complaint("\(name) is a number.", .usage) }
             return (name, .integer(number))
+        case .array, .object:
+            if text.isEmpty { return (name, .null) }
+            guard let json = JSONValue(text: text) else { throw Complaint("\(name) is not JSON: \(text)", .usage) }
+            return (name, json)
         default:
             // The daemon refuses unknown names with its own sentence.
-            return (name, .string(name == "folder" ? try FilePaths.absolute(text) : text))
+            return (name, .string(name == "folder" && !text.isEmpty ? try FilePaths.absolute(text) : text))
         }
     }
 
@@ -83,7 +87,7 @@ struct ConfigCommand: AsyncParsableCommand {
         case .number(let value): String(value)
         case .string(let value): value
         case .array(let values): values.map(text).joined(separator: ", ")
-        case .object(let values): values.keys.sorted().joined(separator: ", ")
+        case .object: value.jsonText
         }
     }
 }
