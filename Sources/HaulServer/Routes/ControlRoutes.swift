@@ -59,8 +59,8 @@ struct ControlRoutes {
             throw KeyScope.refusal
         }
         let folder = try path.map { try services.folders.folder($0) }
+        if let folder { try await move(download, folder) }
         try await problems { () throws(DownloadError) in
-            if let folder { try await download.move(toFolder: folder) }
             if let name { try await download.rename(to: name) }
             if let priority { try await download.setPriority(priority) }
             if let bytesPerSecond { try await download.setSpeedLimit(bytesPerSecond > 0 ? bytesPerSecond : nil) }
@@ -70,6 +70,15 @@ struct ControlRoutes {
         await services.feed.changed(download.snapshot)
         if priority != nil { await services.feed.markStale() }
         return JSONBody.response(row)
+    }
+
+    /// - Parameter folder: an absolute path that is allowed.
+    private func move(_ download: Download, _ folder: String) async throws(Problem) {
+        do throws(DownloadError) { try await download.move(toFolder: folder) } catch {
+            // The path is usable, so its disk is the reason.
+            guard error.code == .invalidDestination else { throw Problem(error) }
+            throw Problem(.conflict, "otherDisk", error.message)
+        }
     }
 
     private func source(_ body: inout JSONBody) throws -> DownloadSource? {

@@ -463,5 +463,7 @@ export const fr = {
     "line.remove": "Supprimer",
     "line.save": "Enregistrer",
     moveFile: "Déplacer…",
+    "error.otherDisk": "Le dossier est sur un autre disque que le fichier.",
+    "error.settingsNotSaved": "Les réglages n’ont pas pu être enregistrés.",
     movedTo: (folder) => `Le dossier est maintenant ${folder}.`,
 };

@@ -460,5 +460,7 @@ export const ja = {
     "line.remove": "削除",
     "line.save": "保存",
     moveFile: "移動…",
+    "error.otherDisk": "フォルダーがファイルとは別のディスクにあります。",
+    "error.settingsNotSaved": "設定を保存できませんでした。",
     movedTo: (folder) => `保存先を ${folder} に変えました。`,
 };

@@ -460,5 +460,7 @@ export const zh = {
     "line.remove": "移除",
     "line.save": "保存",
     moveFile: "移动…",
+    "error.otherDisk": "文件夹与文件不在同一磁盘上。",
+    "error.settingsNotSaved": "无法保存设置。",
     movedTo: (folder) => `已改为保存到 ${folder}。`,
 };
