@@ -98,7 +98,7 @@ def test_a_rule_chooses_the_folder_of_a_link(page, api, source):
     page.find("#add-links").send_keys(small(source, "ruled.bin"))
     page.chord(Keys.CONTROL, Keys.ENTER)
     until(lambda: api.row("ruled.bin"), "added")
-    until(lambda: (api.row("ruled.bin")["path"] or "").endswith("/binaries/ruled.bin"), "its folder")
+    until(lambda: api.row("ruled.bin").get("path", "").endswith("/binaries/ruled.bin"), "its folder")
     assert api.row("ruled.bin")["group"] == "Binaries"
 
 

@@ -25,7 +25,7 @@ extension Downloader {
     /// A move is a rename, which replaces nothing and is complete or has not happened. Between two disks it would be a
     /// copy.
     func checkMove(_ record: DownloadRecord, toFolder folder: String) async throws(DownloadError) {
-        if let file = record.partPath ?? record.finalPath {
+        if let file = record.partPath ?? (record.status == .completed ? record.finalPath : nil) {
             let old = FilePaths.folder(of: file)
             let volumes = await space.freeSpace(near: [old, folder]).mapValues(\.volume)
             guard let volume = volumes[folder], volume == volumes[old] else {

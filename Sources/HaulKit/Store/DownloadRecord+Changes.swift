@@ -46,6 +46,18 @@ extension DownloadRecord {
         if finalPath != nil { finalPath = path }
     }
 
+    /// Sets the folder of the finished file, which an unfinished download uses later. Moves no bytes. A file whose name
+    /// the server gives is named in the new folder.
+    mutating func move(toFolder folder: String) {
+        func moved(_ path: String) -> String { FilePaths.join(folder, FilePaths.name(of: path)) }
+        switch request.destination {
+        case .file(let path): request.destination = .file(path: moved(path))
+        case .folder: request.destination = .folder(path: folder)
+        }
+        // Keeps a name that is chosen already: a small file that is not on the disk yet has no partial file.
+        finalPath = finalPath.map(moved)
+    }
+
     /// Records that a rename of the finished file begins. Until ``endRename(isDone:)`` the file may have either name:
     /// `partPath` holds the old one, `finalPath` the new one.
     mutating func beginRename(to path: String, by owner: Int64) {

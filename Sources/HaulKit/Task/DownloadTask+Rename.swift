@@ -72,11 +72,7 @@ extension DownloadTask {
             if case .completed = machine.state {
                 try await renameFinished(to: path ?? folder)
             } else {
-                // A file whose name the server gives is named in the new folder.
-                let destination = record.file.map { file in
-                    DownloadRequest.Destination.file(path: FilePaths.join(folder, FilePaths.name(of: file)))
-                }
-                try await retarget { $0.move(to: destination ?? .folder(path: folder)) }
+                try await retarget { $0.move(toFolder: folder) }
             }
         }
         environment.notifications.renamed(self.present(), outcomeOfHandles, hub)
