@@ -9,8 +9,9 @@ struct ConfigCommand: AsyncParsableCommand {
         commandName: "config",
         abstract: "Prints the settings of the daemon, or changes them while it runs.",
         discussion: """
-            NAME=VALUE changes a setting that is live. Sizes may have a unit: speedLimit=2M. Where the daemon listens and \
-            saves is set where it is started: haul serve --print-config.
+            NAME=VALUE changes a setting that is live. Sizes may have a unit: speedLimit=2M. Lists are JSON. An empty VALUE takes \
+            back folder, userAgent, proxy, rules and groups. Where the daemon listens, and below which folders it saves, is set \
+            where it is started: haul serve --print-config.
             """
     )
 
@@ -70,9 +71,8 @@ struct ConfigCommand: AsyncParsableCommand {
             guard let number = ByteCount(text)?.bytes else { throw Complaint("\(name) is a number.", .usage) }
             return (name, .integer(number))
         case .array, .object:
-            if text.isEmpty { return (name, .null) }
-            guard let json = JSONValue(text: text) else { throw Complaint("\(name) is not JSON: \(text)", .usage) }
-            return (name, json)
+            // The daemon refuses a text in place of a list with its own sentence.
+            return (name, text.isEmpty ? .null : JSONValue(text: text) ?? .string(text))
         default:
             // The daemon refuses unknown names with its own sentence.
             return (name, .string(name == "folder" && !text.isEmpty ? try FilePaths.absolute(text) : text))
