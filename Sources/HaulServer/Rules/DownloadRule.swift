@@ -124,8 +124,12 @@ package struct RuleTarget: Hashable, Sendable {
     package var host: String
     /// The name that the file will probably have.
     package var name: String
-    /// Media type in lower case, without parameters.
-    package var type: String
+    /// Media types in lower case, without parameters. A playlist is also the film that it becomes.
+    package var types: [String]
+
+    private static let playlists: Set = [
+        "application/vnd.apple.mpegurl", "application/x-mpegurl", "audio/mpegurl", "audio/x-mpegurl",
+    ]
 
     /// - Parameters:
     ///   - name: the name that was asked for; `nil` for that of the URL.
@@ -136,7 +140,8 @@ package struct RuleTarget: Hashable, Sendable {
         // The bytes of a file keep their kind if it is called something without an extension.
         self.name = name.flatMap { $0.contains(".") ? $0 : nil } ?? FileName.from(url: url) ?? name ?? ""
         let stated = type?.prefix { $0 != ";" }.trimmingCharacters(in: .whitespaces).lowercased() ?? ""
-        self.type = ["", "application/octet-stream"].contains(stated) ? FileType.named(self.name) : stated
+        let type = ["", "application/octet-stream"].contains(stated) ? FileType.named(self.name) : stated
+        types = Self.playlists.contains(type) ? [type, "video/mp4"] : [type]
     }
 }
 
@@ -144,7 +149,7 @@ extension DownloadRule {
     package func matches(_ target: RuleTarget) -> Bool {
         (hostNames.isEmpty || Self.matches(hostNames, host: Self.plain(target.host)))
             && (extensions.isEmpty || Self.matches(extensions, name: target.name.lowercased()))
-            && (types.isEmpty || Self.matches(types, type: target.type))
+            && (types.isEmpty || target.types.contains { Self.matches(types, type: $0) })
     }
 
     private static func matches(_ names: [String], host: String) -> Bool {

@@ -54,7 +54,8 @@ import Testing
     @Test(
         arguments: [
             ("video/*", "https://h/a.mkv", nil, true), ("Video", "https://h/a.MP4", nil, true),
-            ("video", "https://h/a.pdf", nil, false),
+            ("video", "https://h/a.pdf", nil, false), ("video", "https://h/master.m3u8", nil, true),
+            ("video/*", "https://h/live", "application/x-mpegURL", true),
             ("application/pdf", "https://h/view", "application/PDF; a=b", true),
             ("application/pdf", "https://h/a.pdf", "text/html", false),
             ("application/pdf", "https://h/a.pdf", "application/octet-stream", true),

@@ -305,8 +305,8 @@ class AddDialog {
             url: link,
             ...(links.length === 1 && !this.nameControl.hidden && this.name.value.trim() ? { name: this.name.value.trim() } : {}),
             ...(stream(link) ? { stream: stream(link) } : {}),
-            // The daemon's rules go by the type that the server stated.
-            ...(this.#found.get(link)?.contentType ? { contentType: this.#found.get(link).contentType } : {}),
+            // The daemon's rules go by the type that the server stated. That of a film says nothing of the file.
+            ...(this.#found.get(link)?.contentType && !this.#found.get(link).stream ? { contentType: this.#found.get(link).contentType } : {}),
             ...(headers ? { headers } : {}),
             ...(limit > 0 ? { bytesPerSecond: limit } : {}),
             ...(links.length === 1 && this.checksum.value.trim() ? { checksum: this.checksum.value.trim() } : {}),
