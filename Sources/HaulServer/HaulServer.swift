@@ -93,8 +93,8 @@ package final class HaulServer: Service {
         return "http://\(ServerConfiguration.Listener(host: host, port: listener.port))/"
     }
 
-    /// Applies the settings that may change while the server runs, as ``LiveConfiguration/update(_:)-(ServerConfiguration)``
-    /// lists them. Ignores all other settings. Settings that were changed over the API stay.
+    /// Applies the settings that may change while the server runs; ``LiveConfiguration`` lists them. Ignores all other
+    /// settings. Settings that were changed over the API stay.
     ///
     /// - Throws: ``DownloadError`` if the proxy is none, or the downloader was shut down.
     package func reload(_ configuration: ServerConfiguration) async throws(DownloadError) {
@@ -108,7 +108,7 @@ package final class HaulServer: Service {
     private static func warn(of live: LiveConfiguration, _ logger: Logger) {
         if let folder = live.changed.folder, live.folders.fallback != folder {
             logger.warning(
-                "The folder \(folder) that the page set is not allowed any more. Downloads go to \(live.folders.fallback)."
+                "The folder \(folder) of the page is not allowed any more. Downloads go to \(live.folders.fallback)."
             )
         }
         do throws(Problem) { try live.placement.check(live.folders) } catch {

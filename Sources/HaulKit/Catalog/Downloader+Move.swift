@@ -1,6 +1,6 @@
 internal import Foundation
 
-/// Moves downloads to other folders: at the wish of the user, or because their key is requested with another destination.
+/// Moves downloads to other folders: when the user says so, or when their key is requested with another destination.
 extension Downloader {
     /// Checks whether an unfinished download can be completed at another destination, and makes the folder there.
     ///
@@ -31,7 +31,7 @@ extension Downloader {
             guard let volume = volumes[folder], volume == volumes[old] else {
                 throw DownloadError(
                     .invalidDestination,
-                    "The file is in \(old), which is on another disk than \(folder). A download moves within its disk only."
+                    "The file is in \(old), on another disk than \(folder). A download moves within its disk only."
                 )
             }
         }

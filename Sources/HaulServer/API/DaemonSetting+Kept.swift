@@ -23,7 +23,7 @@ extension DaemonSetting {
             }
             return { $0.userAgent = text }
         },
-        "User-Agent of requests that are sent from now on; empty for that of the start. Headers of a download override it."
+        "User-Agent of requests from now on; empty for that of the start. Headers of a download take precedence."
     )
 
     static let proxy = DaemonSetting(
@@ -41,8 +41,8 @@ extension DaemonSetting {
             return { $0.proxy = text }
         },
         """
-        Proxy of requests that are sent from now on: http://host:port or socks5://host:port, direct for none; empty for that \
-        of the start. User name and password are never shown.
+        Proxy of requests from now on: http://host:port or socks5://host:port, direct for none; empty for that of the \
+        start. User name and password are never shown.
         """
     )
 
@@ -55,8 +55,9 @@ extension DaemonSetting {
             return { $0.rules = rules }
         },
         """
-        Rules for new downloads, in their order: hosts, extensions, types; folder, group, connections. Each of folder, group and \
-        connections comes from the first rule that applies and has it; what a request asks for takes precedence.
+        Rules for new downloads, in their order: hosts, extensions, types; folder, group, connections. Each of folder, \
+        group and connections comes from the first rule that applies and has it. What a request asks for takes \
+        precedence.
         """
     )
 

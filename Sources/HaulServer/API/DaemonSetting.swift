@@ -88,8 +88,8 @@ struct DaemonSetting: Sendable {
             "hooks",
             .fixed { configuration, _ in .array(configuration.hooks.actions.map { .string($0.description) }) },
             """
-            Programs and webhooks of events. They are set where haul serve is started, as with --on-complete, and never \
-            over the API: whoever has the token of a page must not be able to start programs.
+            Programs and webhooks of events. They are set where haul serve is started, as with --on-complete, and \
+            never over the API: whoever has the token of a page must not be able to start programs.
             """
         ),
     ]

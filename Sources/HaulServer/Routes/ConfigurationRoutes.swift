@@ -4,8 +4,8 @@ internal import HaulKit
 internal import Hummingbird
 internal import Logging
 
-/// Routes that read settings and change them while downloads run. No setting that can be changed names a program: programs
-/// started at events are configured where the server is started, never over HTTP.
+/// Routes that read settings and change them while downloads run. No setting that can be changed names a program:
+/// programs started at events are configured where the server is started, never over HTTP.
 struct ConfigurationRoutes {
     let services: Services
 

@@ -30,7 +30,7 @@ package struct ChangedSettings: Codable, Hashable, Sendable {
             }
             let cause = (error as? Problem)?.detail ?? (error as? SecretFile.Failure)?.text ?? "it is damaged"
             throw ServerError(
-                "The settings of the page, \(path), cannot be read: \(cause). Correct the file, or delete it and set them again."
+                "The settings of the page, \(path), cannot be read: \(cause). Correct or delete the file."
             )
         }
     }

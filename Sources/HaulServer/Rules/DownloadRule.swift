@@ -59,7 +59,7 @@ package struct DownloadRule: Hashable, Sendable {
         }
         if let wrong = types.first(where: { !Self.isType($0) }) {
             throw Self.wrong(
-                "\(place)types has \(HostCheck.printable(wrong)), which is no media type such as application/pdf or video/*."
+                "\(place)types has \(HostCheck.printable(wrong)), which is no media type like application/pdf or video/*."
             )
         }
         if let connections, !(1...Self.mostConnections).contains(connections) {

@@ -8,8 +8,8 @@ package enum ProxyText {
     /// Returns the proxies of a text.
     ///
     /// - Parameter environment: the proxies for an empty text.
-    /// - Throws: ``DownloadError`` with code ``DownloadError/Code/proxyFailed`` for a text that is no proxy. The message
-    ///   contains no password.
+    /// - Throws: ``DownloadError`` with code ``DownloadError/Code/proxyFailed`` for a text that is no proxy. The
+    ///   message contains no password.
     package static func settings(_ text: String, _ environment: ProxySettings?) throws(DownloadError) -> ProxySettings {
         let direct = try ProxySettings.environment([:])
         if text.isEmpty { return environment ?? direct }

@@ -40,8 +40,8 @@ extension ServeSetting {
         "rules",
         change: .live,
         """
-        Rules that choose folder, group and connections of downloads by host, extension and media type, as a JSON list; better \
-        in the file (see docs/rules.md).
+        Rules that choose folder, group and connections of downloads by host, extension and media type, as a JSON list; \
+        better in the file (see docs/rules.md).
         """,
         { $0.downloads.rules },
         apply: { json, settings in settings.server.placement.rules = try read { try PlacementRules.rules(json) } }

@@ -89,7 +89,7 @@ import Testing
         (#"{"extensions": ["."], "group": "A"}"#, #"rules[0].extensions has "", which is no extension of a file."#),
         (
             #"{"types": ["a/b/c"], "group": "A"}"#,
-            "rules[0].types has a/b/c, which is no media type such as application/pdf or video/*."
+            "rules[0].types has a/b/c, which is no media type like application/pdf or video/*."
         ), (#"{"types": ["a\n"], "group": "A"}"#, "A value of rules[0].types has control characters."),
         (#"{"hosts": ["a.org"], "command": "/bin/sh"}"#, "There is no field named rules[0].command."),
     ])
