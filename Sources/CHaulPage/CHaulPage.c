@@ -152,72 +152,75 @@ static const unsigned char asset_48[] = {
 #embed "page/app/rows.css"
 };
 static const unsigned char asset_49[] = {
-#embed "page/app/segment-map.js"
+#embed "page/app/rules.js"
 };
 static const unsigned char asset_50[] = {
-#embed "page/app/selection.js"
+#embed "page/app/segment-map.js"
 };
 static const unsigned char asset_51[] = {
-#embed "page/app/settings.js"
+#embed "page/app/selection.js"
 };
 static const unsigned char asset_52[] = {
-#embed "page/app/signin.js"
+#embed "page/app/settings.js"
 };
 static const unsigned char asset_53[] = {
-#embed "page/app/status.js"
+#embed "page/app/signin.js"
 };
 static const unsigned char asset_54[] = {
-#embed "page/app/text.de.js"
+#embed "page/app/status.js"
 };
 static const unsigned char asset_55[] = {
-#embed "page/app/text.en.js"
+#embed "page/app/text.de.js"
 };
 static const unsigned char asset_56[] = {
-#embed "page/app/text.es.js"
+#embed "page/app/text.en.js"
 };
 static const unsigned char asset_57[] = {
-#embed "page/app/text.fr.js"
+#embed "page/app/text.es.js"
 };
 static const unsigned char asset_58[] = {
-#embed "page/app/text.ja.js"
+#embed "page/app/text.fr.js"
 };
 static const unsigned char asset_59[] = {
-#embed "page/app/text.js"
+#embed "page/app/text.ja.js"
 };
 static const unsigned char asset_60[] = {
-#embed "page/app/text.zh.js"
+#embed "page/app/text.js"
 };
 static const unsigned char asset_61[] = {
-#embed "page/app/theme.js"
+#embed "page/app/text.zh.js"
 };
 static const unsigned char asset_62[] = {
-#embed "page/app/timetable.js"
+#embed "page/app/theme.js"
 };
 static const unsigned char asset_63[] = {
-#embed "page/app/toast.js"
+#embed "page/app/timetable.js"
 };
 static const unsigned char asset_64[] = {
-#embed "page/app/totals.js"
+#embed "page/app/toast.js"
 };
 static const unsigned char asset_65[] = {
-#embed "page/icon-192.png"
+#embed "page/app/totals.js"
 };
 static const unsigned char asset_66[] = {
-#embed "page/icon-512.png"
+#embed "page/icon-192.png"
 };
 static const unsigned char asset_67[] = {
-#embed "page/icon-maskable-512.png"
+#embed "page/icon-512.png"
 };
 static const unsigned char asset_68[] = {
-#embed "page/icon.svg"
+#embed "page/icon-maskable-512.png"
 };
 static const unsigned char asset_69[] = {
-#embed "page/index.html"
+#embed "page/icon.svg"
 };
 static const unsigned char asset_70[] = {
-#embed "page/manifest.webmanifest"
+#embed "page/index.html"
 };
 static const unsigned char asset_71[] = {
+#embed "page/manifest.webmanifest"
+};
+static const unsigned char asset_72[] = {
 #embed "openapi.json"
 };
 
@@ -271,29 +274,30 @@ static const haul_page_asset assets[] = {
     {"app/row-menu.js", "text/javascript; charset=utf-8", asset_46, sizeof(asset_46)},
     {"app/row.js", "text/javascript; charset=utf-8", asset_47, sizeof(asset_47)},
     {"app/rows.css", "text/css; charset=utf-8", asset_48, sizeof(asset_48)},
-    {"app/segment-map.js", "text/javascript; charset=utf-8", asset_49, sizeof(asset_49)},
-    {"app/selection.js", "text/javascript; charset=utf-8", asset_50, sizeof(asset_50)},
-    {"app/settings.js", "text/javascript; charset=utf-8", asset_51, sizeof(asset_51)},
-    {"app/signin.js", "text/javascript; charset=utf-8", asset_52, sizeof(asset_52)},
-    {"app/status.js", "text/javascript; charset=utf-8", asset_53, sizeof(asset_53)},
-    {"app/text.de.js", "text/javascript; charset=utf-8", asset_54, sizeof(asset_54)},
-    {"app/text.en.js", "text/javascript; charset=utf-8", asset_55, sizeof(asset_55)},
-    {"app/text.es.js", "text/javascript; charset=utf-8", asset_56, sizeof(asset_56)},
-    {"app/text.fr.js", "text/javascript; charset=utf-8", asset_57, sizeof(asset_57)},
-    {"app/text.ja.js", "text/javascript; charset=utf-8", asset_58, sizeof(asset_58)},
-    {"app/text.js", "text/javascript; charset=utf-8", asset_59, sizeof(asset_59)},
-    {"app/text.zh.js", "text/javascript; charset=utf-8", asset_60, sizeof(asset_60)},
-    {"app/theme.js", "text/javascript; charset=utf-8", asset_61, sizeof(asset_61)},
-    {"app/timetable.js", "text/javascript; charset=utf-8", asset_62, sizeof(asset_62)},
-    {"app/toast.js", "text/javascript; charset=utf-8", asset_63, sizeof(asset_63)},
-    {"app/totals.js", "text/javascript; charset=utf-8", asset_64, sizeof(asset_64)},
-    {"icon-192.png", "image/png", asset_65, sizeof(asset_65)},
-    {"icon-512.png", "image/png", asset_66, sizeof(asset_66)},
-    {"icon-maskable-512.png", "image/png", asset_67, sizeof(asset_67)},
-    {"icon.svg", "image/svg+xml", asset_68, sizeof(asset_68)},
-    {"index.html", "text/html; charset=utf-8", asset_69, sizeof(asset_69)},
-    {"manifest.webmanifest", "application/manifest+json", asset_70, sizeof(asset_70)},
-    {"openapi.json", "application/json", asset_71, sizeof(asset_71)},
+    {"app/rules.js", "text/javascript; charset=utf-8", asset_49, sizeof(asset_49)},
+    {"app/segment-map.js", "text/javascript; charset=utf-8", asset_50, sizeof(asset_50)},
+    {"app/selection.js", "text/javascript; charset=utf-8", asset_51, sizeof(asset_51)},
+    {"app/settings.js", "text/javascript; charset=utf-8", asset_52, sizeof(asset_52)},
+    {"app/signin.js", "text/javascript; charset=utf-8", asset_53, sizeof(asset_53)},
+    {"app/status.js", "text/javascript; charset=utf-8", asset_54, sizeof(asset_54)},
+    {"app/text.de.js", "text/javascript; charset=utf-8", asset_55, sizeof(asset_55)},
+    {"app/text.en.js", "text/javascript; charset=utf-8", asset_56, sizeof(asset_56)},
+    {"app/text.es.js", "text/javascript; charset=utf-8", asset_57, sizeof(asset_57)},
+    {"app/text.fr.js", "text/javascript; charset=utf-8", asset_58, sizeof(asset_58)},
+    {"app/text.ja.js", "text/javascript; charset=utf-8", asset_59, sizeof(asset_59)},
+    {"app/text.js", "text/javascript; charset=utf-8", asset_60, sizeof(asset_60)},
+    {"app/text.zh.js", "text/javascript; charset=utf-8", asset_61, sizeof(asset_61)},
+    {"app/theme.js", "text/javascript; charset=utf-8", asset_62, sizeof(asset_62)},
+    {"app/timetable.js", "text/javascript; charset=utf-8", asset_63, sizeof(asset_63)},
+    {"app/toast.js", "text/javascript; charset=utf-8", asset_64, sizeof(asset_64)},
+    {"app/totals.js", "text/javascript; charset=utf-8", asset_65, sizeof(asset_65)},
+    {"icon-192.png", "image/png", asset_66, sizeof(asset_66)},
+    {"icon-512.png", "image/png", asset_67, sizeof(asset_67)},
+    {"icon-maskable-512.png", "image/png", asset_68, sizeof(asset_68)},
+    {"icon.svg", "image/svg+xml", asset_69, sizeof(asset_69)},
+    {"index.html", "text/html; charset=utf-8", asset_70, sizeof(asset_70)},
+    {"manifest.webmanifest", "application/manifest+json", asset_71, sizeof(asset_71)},
+    {"openapi.json", "application/json", asset_72, sizeof(asset_72)},
 };
 
 const haul_page_asset *haul_page_assets(void) { return assets; }

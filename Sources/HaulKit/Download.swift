@@ -160,6 +160,21 @@ public struct Download: Sendable, Identifiable {
     ///   has no such download any more; ``DownloadError/Code/storeFailed``; ``DownloadError/Code/shutDown``.
     public func rename(to name: String) async throws(DownloadError) { try await downloader.rename(id, to: name) }
 
+    /// Moves the file to another folder, under its name. The folder is made if it does not exist.
+    ///
+    /// A finished file is moved. The file of an unfinished download goes to the folder when it is complete; its partial
+    /// file stays where it is, and a running download continues. The folder is on the disk of the file.
+    ///
+    /// Returns when the folder is recorded and, for a finished file, the file is there on disk. After a crash before
+    /// that, the file is in one of the two folders, and the store knows which.
+    ///
+    /// - Parameter path: absolute, or relative to the working folder.
+    /// - Throws: ``DownloadError``, and nothing has changed, with code ``DownloadError/Code/invalidDestination`` if the
+    ///   folder is on another disk; otherwise as ``rename(to:)``.
+    public func move(toFolder path: String) async throws(DownloadError) {
+        try await downloader.move(id, toFolder: path)
+    }
+
     /// Fetches the finished file again if it is missing or has changed. ``DownloadRequest/onConflict`` of the request
     /// decides about another file in its place. An unchanged file stays, and an unfinished download continues.
     ///

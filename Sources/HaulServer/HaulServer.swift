@@ -1,4 +1,4 @@
-internal import Foundation
+package import Foundation
 package import HaulKit
 package import Hummingbird
 internal import HummingbirdCore
@@ -55,14 +55,17 @@ package final class HaulServer: Service {
         if token.wasEmpty {
             logger.warning("The token \(configuration.stateFolder)/token was empty. It is a new one now.")
         }
+        let live = LiveConfiguration(configuration, try ChangedSettings(stateFolder: configuration.stateFolder))
+        Self.warn(of: live, logger)
         codes = OneTimeCodes()
         self.logger = logger
         self.onListening = onListening
         services = Services(
             downloader: downloader,
-            feed: ChangeFeed(downloader, folder: configuration.folder, logger: logger),
+            feed: ChangeFeed(downloader, folder: { live.folders.fallback }, logger: logger),
             sessions: Sessions(stateFolder: configuration.stateFolder, logger: logger),
-            live: LiveConfiguration(configuration),
+            live: live,
+            settings: SettingsKeeper(live),
             logger: logger,
             metrics: metrics
         )
@@ -90,10 +93,41 @@ package final class HaulServer: Service {
         return "http://\(ServerConfiguration.Listener(host: host, port: listener.port))/"
     }
 
-    /// Applies the settings that may change while the server runs: ``ServerConfiguration/roots``,
-    /// ``ServerConfiguration/allowedHosts``, ``ServerConfiguration/trustedProxies``,
-    /// ``ServerConfiguration/maxEventStreams`` and ``ServerConfiguration/playsUnfinished``. Ignores all other settings.
-    package func reload(_ configuration: ServerConfiguration) { services.live.update(configuration) }
+    /// Applies the settings that may change while the server runs; ``LiveConfiguration`` lists them. Ignores all other
+    /// settings. Settings that were changed over the API stay.
+    ///
+    /// - Throws: ``DownloadError`` if the proxy is none, or the downloader was shut down.
+    package func reload(_ configuration: ServerConfiguration) async throws(DownloadError) {
+        _ = try ProxyText.settings(configuration.proxy, nil)
+        services.live.update(configuration)
+        Self.warn(of: services.live, logger)
+        try await services.applyNetwork()
+    }
+
+    /// Logs which folders of settings that were changed over the API are not allowed any more.
+    private static func warn(of live: LiveConfiguration, _ logger: Logger) {
+        if let folder = live.changed.folder, live.folders.fallback != folder {
+            logger.warning(
+                "The folder \(folder) of the page is not allowed any more. Downloads go to \(live.folders.fallback)."
+            )
+        }
+        do throws(Problem) { try live.placement.check(live.folders) } catch {
+            logger.warning("\(error.detail) Downloads that it chooses are refused.")
+        }
+    }
+
+    /// Chooses the place of a new download for which neither folder nor group was asked for.
+    ///
+    /// - Parameter name: the name that was asked for; `nil` for that of the URL.
+    /// - Throws: ``Problem`` if the folder of a rule is not allowed.
+    package func placement(of url: URL, name: String?) throws(Problem) -> PlacementRules.Placement {
+        try services.live.placement.placement(
+            of: RuleTarget(url, name: name),
+            folder: nil,
+            group: nil,
+            in: services.folders
+        )
+    }
 
     /// The folders in which downloads may be saved at present.
     package var folders: AllowedFolders { services.folders }

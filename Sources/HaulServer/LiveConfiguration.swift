@@ -1,31 +1,91 @@
+internal import HTTPTypes
+package import HaulKit
 internal import Synchronization
 
-/// The server's configuration, parts of which may change while the server runs.
+/// The server's configuration, parts of which may change while the server runs: by a reload, or over the API.
 package final class LiveConfiguration: Sendable {
-    private let present: Mutex<(ServerConfiguration, AllowedFolders)>
+    private struct Present {
+        /// The configuration of the start, with the changes of reloads.
+        var start: ServerConfiguration
+        var changed: ChangedSettings
+        var folders: AllowedFolders
 
-    package init(_ configuration: ServerConfiguration) {
-        present = Mutex((configuration, Self.folders(configuration)))
+        init(_ start: ServerConfiguration, _ changed: ChangedSettings) {
+            (self.start, self.changed) = (start, changed)
+            let allowed = AllowedFolders(folder: start.folder, roots: start.roots)
+            // A root that is gone takes the default folder below it along.
+            folders = changed.folder.flatMap { allowed.preferring($0) } ?? allowed
+        }
     }
 
-    package var configuration: ServerConfiguration { present.withLock { $0.0 } }
-    package var folders: AllowedFolders { present.withLock { $0.1 } }
+    private let present: Mutex<Present>
 
-    /// Applies the settings that may change without a restart: roots, hosts, proxies, the number of event streams, and
-    /// whether unfinished files can be played.
+    package init(_ configuration: ServerConfiguration, _ changed: ChangedSettings = ChangedSettings()) {
+        present = Mutex(Present(configuration, changed))
+    }
+
+    package var configuration: ServerConfiguration { present.withLock { $0.start } }
+    package var changed: ChangedSettings { present.withLock { $0.changed } }
+    package var folders: AllowedFolders { present.withLock { $0.folders } }
+
+    /// The rules and the folders of groups at present.
+    package var placement: PlacementRules {
+        present.withLock { present in
+            PlacementRules(
+                rules: present.changed.rules ?? present.start.placement.rules,
+                groups: present.changed.groups ?? present.start.placement.groups
+            )
+        }
+    }
+
+    /// `User-Agent` of downloads at present.
+    package var userAgent: String { present.withLock { $0.changed.userAgent ?? $0.start.userAgent } }
+
+    /// Proxy of downloads at present, as ``ServerConfiguration/proxy``. It may have a password.
+    package var proxy: String { present.withLock { $0.changed.proxy ?? $0.start.proxy } }
+
+    /// Sets `User-Agent` and proxies of the downloader's requests.
+    ///
+    /// - Throws: ``DownloadError`` if the proxy is none.
+    package func apply(to configuration: inout Downloader.Configuration) throws(DownloadError) {
+        configuration.network.proxies = try ProxyText.settings(proxy, self.configuration.environmentProxies)
+        configuration.network.userAgent = userAgent
+    }
+
+    /// Applies the settings that may change without a restart: roots, hosts, proxies, rules, groups, `User-Agent`, the
+    /// number of event streams, and whether unfinished files can be played.
     package func update(_ new: ServerConfiguration) {
         present.withLock { present in
-            var configuration = present.0
+            var configuration = present.start
             configuration.roots = new.roots
             configuration.allowedHosts = new.allowedHosts
             configuration.trustedProxies = new.trustedProxies
             configuration.maxEventStreams = new.maxEventStreams
             configuration.playsUnfinished = new.playsUnfinished
-            present = (configuration, Self.folders(configuration))
+            configuration.placement = new.placement
+            (configuration.userAgent, configuration.proxy) = (new.userAgent, new.proxy)
+            present = Present(configuration, present.changed)
         }
     }
 
-    private static func folders(_ configuration: ServerConfiguration) -> AllowedFolders {
-        AllowedFolders(folder: configuration.folder, roots: configuration.roots)
+    /// Applies settings that were changed over the API.
+    func update(_ changed: ChangedSettings) { present.withLock { $0 = Present($0.start, changed) } }
+}
+
+/// Changes settings over the API, one change after the other.
+package actor SettingsKeeper {
+    private let live: LiveConfiguration
+
+    package init(_ live: LiveConfiguration) { self.live = live }
+
+    /// Saves the changed settings, and then applies them to ``LiveConfiguration``.
+    ///
+    /// - Throws: the error of `change`, or ``Problem`` if they cannot be saved; then nothing has changed.
+    func change(_ change: @Sendable (inout ChangedSettings) throws(Problem) -> Void) throws(Problem) {
+        var changed = live.changed
+        try change(&changed)
+        guard changed != live.changed else { return }
+        try changed.save(stateFolder: live.configuration.stateFolder)
+        live.update(changed)
     }
 }

@@ -1,3 +1,5 @@
+package import HaulKit
+
 /// Addresses at which ``HaulServer`` listens, the hosts and proxies it accepts, and the folders for files.
 package struct ServerConfiguration: Sendable, Hashable {
     /// An address at which the server accepts TCP connections.
@@ -40,6 +42,14 @@ package struct ServerConfiguration: Sendable, Hashable {
     package var folder: String
     /// Folders in which downloads may be saved, including their subfolders. ``folder`` is always allowed too.
     package var roots: [String] = []
+    /// Rules and folders of groups that the files of the daemon's settings have.
+    package var placement = PlacementRules()
+    /// `User-Agent` of the requests of downloads.
+    package var userAgent = "haul/" + Downloader.version
+    /// Proxy of downloads for all URLs, as ``ProxyText`` reads it; empty for ``environmentProxies``.
+    package var proxy = ""
+    /// Proxies that the variables of the environment name.
+    package var environmentProxies: ProxySettings?
     /// Host names that a request may name besides `localhost` and IP addresses; in lower case, without a port.
     package var allowedHosts: Set<String> = []
     /// IP addresses of proxies whose `X-Forwarded-Proto` field is trusted.

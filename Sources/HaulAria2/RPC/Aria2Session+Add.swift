@@ -1,5 +1,6 @@
 internal import Foundation
 internal import HaulKit
+internal import HaulServer
 
 /// Adds one download, or the downloads of a Metalink.
 extension Aria2Session {
@@ -10,8 +11,39 @@ extension Aria2Session {
     ///   store cannot record the download.
     @discardableResult
     package func add(_ request: Aria2Request, at position: Int? = nil) async throws(Aria2Error) -> GID {
-        let made = try request.downloadRequest(global: global, roots: configuration.roots())
+        let (request, place) = try placed(request)
+        var made = try request.downloadRequest(global: global, roots: configuration.roots())
+        place?.apply(to: &made, request.options)
         return try await add(made, request, at: position)
+    }
+
+    /// Names the folder that the rules of the server choose, if the client named none: neither with the download nor
+    /// for all downloads.
+    ///
+    /// - Parameter name: the name that a document gives the file.
+    private func placed(
+        _ request: Aria2Request,
+        named name: String? = nil
+    ) throws(Aria2Error) -> (Aria2Request, PlacementRules.Placement?) {
+        let isNamed = request.options["dir"] != nil || global["dir"] != configuration.folder
+        // A URI that cannot be read is refused where the request is made.
+        guard let uri = request.uris.first, let url = try? uri.downloadURL() else { return (request, nil) }
+        do throws(Problem) {
+            guard let place = try configuration.placement(url, name ?? request.options["out"]) else {
+                return (request, nil)
+            }
+            var request = request
+            if !isNamed {
+                do throws(Aria2OptionError) { try request.options.set("dir", place.folder) } catch {
+                    return (request, place)
+                }
+            }
+            return (request, place)
+        } catch {
+            // A client that names a folder does not depend on the rules.
+            if isNamed { return (request, nil) }
+            throw Aria2Error(.folderFailed, error.detail)
+        }
     }
 
     private func add(
@@ -129,10 +161,12 @@ extension Aria2Session {
         var gids: [Aria2Value] = []
         for (index, file) in metalink.files.enumerated() {
             let request = Aria2Request(uris: file.sources.map(\.url.absoluteString), options: options)
-            let made = try Self.request(file, try request.downloadRequest(global: global, roots: configuration.roots()))
+            let (placed, chosen) = try placed(request, named: file.name)
+            var made = try Self.request(file, try placed.downloadRequest(global: global, roots: configuration.roots()))
+            chosen?.apply(to: &made, options)
             // Clamps the sum, because the client may send any position.
             let place = position.map { $0.addingClamped(index) }
-            gids.append(.text(try await add(made, request, at: place).description))
+            gids.append(.text(try await add(made, placed, at: place).description))
         }
         return .list(gids)
     }
@@ -150,5 +184,14 @@ extension Aria2Session {
         (request.setsModificationTime, request.startsPaused) = (common.setsModificationTime, common.startsPaused)
         (request.onConflict, request.stream) = (common.onConflict, common.stream)
         return request
+    }
+}
+
+extension PlacementRules.Placement {
+    /// Sets what a client left open. aria2 has no groups.
+    fileprivate func apply(to request: inout DownloadRequest, _ options: Aria2Options) {
+        request.group = group
+        guard let connections, options["split"] == nil, options["max-connection-per-server"] == nil else { return }
+        (request.maxConnections, request.initialConnections) = (connections, connections)
     }
 }

@@ -14,6 +14,10 @@ extension Aria2Session {
     ) {
         var configuration = Aria2Configuration()
         configuration.roots = { [weak server] in server?.folders ?? AllowedFolders(folder: folder, roots: []) }
+        configuration.placement = { [weak server] url, name throws(Problem) in
+            try server?.placement(of: url, name: name)
+        }
+        configuration.folder = folder
         configuration.isPersistent = true
         configuration.onShutdown = { _ in onShutdown() }
         self.init(downloader, global: Self.daemonOptions(folder), configuration: configuration)

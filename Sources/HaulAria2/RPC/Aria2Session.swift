@@ -1,4 +1,4 @@
-internal import Foundation
+package import Foundation
 package import HaulKit
 package import HaulServer
 
@@ -8,6 +8,12 @@ package struct Aria2Configuration: Sendable {
     /// Returns the folders in which files may be saved; `nil` for no restriction. Without a restriction, clients may
     /// also name the files that aria2 writes beside downloads, such as `save-session`.
     package var roots: @Sendable () -> AllowedFolders? = { nil }
+    /// Returns the place of a download for which a client named no folder: its URL, and the name that the client gave
+    /// the file. `nil` for no choice.
+    package var placement: @Sendable (URL, _ name: String?) throws(Problem) -> PlacementRules.Placement? = { _, _ in nil
+    }
+    /// The folder of downloads unless a client sets the global option `dir`; `nil` if ``placement`` chooses none.
+    package var folder: String?
     /// File in which `aria2.saveSession` saves, unless the option `save-session` names another file.
     package var sessionFile: String?
     /// Whether the downloader's store outlives the process, so that `aria2.saveSession` need not save anything.

@@ -1,6 +1,6 @@
 internal import Foundation
 
-/// Moves the download of a key that is requested with another destination.
+/// Moves downloads to other folders: when the user says so, or when their key is requested with another destination.
 extension Downloader {
     /// Checks whether an unfinished download can be completed at another destination, and makes the folder there.
     ///
@@ -18,6 +18,25 @@ extension Downloader {
         }
         let disk = disk
         try await services.onDisk { () throws(DiskError) in try disk.createFolder(new) }
+    }
+
+    /// Checks that the file of a download can be renamed into another folder, and makes the folder.
+    ///
+    /// A move is a rename, which replaces nothing and is complete or has not happened. Between two disks it would be a
+    /// copy.
+    func checkMove(_ record: DownloadRecord, toFolder folder: String) async throws(DownloadError) {
+        if let file = record.partPath ?? (record.status == .completed ? record.finalPath : nil) {
+            let old = FilePaths.folder(of: file)
+            let volumes = await space.freeSpace(near: [old, folder]).mapValues(\.volume)
+            guard let volume = volumes[folder], volume == volumes[old] else {
+                throw DownloadError(
+                    .invalidDestination,
+                    "The file is in \(old), on another disk than \(folder). A download moves within its disk only."
+                )
+            }
+        }
+        let disk = disk
+        try await services.onDisk { () throws(DiskError) in try disk.createFolder(folder) }
     }
 }
 

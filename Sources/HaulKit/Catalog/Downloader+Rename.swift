@@ -16,6 +16,23 @@ extension Downloader {
         }
     }
 
+    /// Moves the file of a download to another folder; see ``Download/move(toFolder:)``.
+    package func move(_ id: DownloadID, toFolder path: String) async throws(DownloadError) {
+        try checkIsOpen()
+        let folder = try FilePaths.absolute(path)
+        try await withCatalogLock { downloader throws(DownloadError) in
+            guard let task = try await downloader.catalog.load(id) else { throw .notFound(id) }
+            do throws(DownloadError) {
+                try await downloader.checkMove(task.record, toFolder: folder)
+                try await task.move(toFolder: folder)
+            } catch {
+                downloader.scheduler.evict(task)
+                throw error
+            }
+            downloader.scheduler.evict(task)
+        }
+    }
+
     /// Completes renames that a crash interrupted: each file has one of two names.
     func finishRenames() async throws(DownloadError) {
         for var record in try await store.unfinishedRenames() {

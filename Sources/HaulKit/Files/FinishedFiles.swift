@@ -123,6 +123,11 @@ extension EngineServices {
             // A file system that renames in two steps may leave both names.
             if isAtOld, isAtNew { try disk.remove(old) }
             if isAtNew { try disk.syncFolder(FilePaths.folder(of: new)) }
+            // After a power loss the file must not be in both folders of a move. The former one may be gone by now.
+            let former = FilePaths.folder(of: old)
+            if isAtNew, former != FilePaths.folder(of: new), try disk.status(former) != nil {
+                try disk.syncFolder(former)
+            }
             return isAtNew || !isAtOld
         }
         record.endRename(isDone: isDone)

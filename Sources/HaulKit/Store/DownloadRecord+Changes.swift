@@ -38,11 +38,24 @@ extension DownloadRecord {
 
     /// Sets the name of the finished file, which an unfinished download uses later. Moves no bytes.
     mutating func rename(to path: String) {
-        // Keeps `root`, the folder that the file must not leave: the file stays in its folder.
-        let root = request.root
+        // Keeps `root`, the folder that the file must not leave, for a name below it. A file that was moved elsewhere
+        // is in a folder that the user chose.
+        let root = self.root(of: path)
         request.destination = .file(path: path)
         request.root = root
         if finalPath != nil { finalPath = path }
+    }
+
+    /// Sets the folder of the finished file, which an unfinished download uses later. Moves no bytes. A file whose name
+    /// the server gives is named in the new folder.
+    mutating func move(toFolder folder: String) {
+        func moved(_ path: String) -> String { FilePaths.join(folder, FilePaths.name(of: path)) }
+        switch request.destination {
+        case .file(let path): request.destination = .file(path: moved(path))
+        case .folder: request.destination = .folder(path: folder)
+        }
+        // Keeps a name that is chosen already: a small file that is not on the disk yet has no partial file.
+        finalPath = finalPath.map(moved)
     }
 
     /// Records that a rename of the finished file begins. Until ``endRename(isDone:)`` the file may have either name:

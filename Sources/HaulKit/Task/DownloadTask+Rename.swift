@@ -1,5 +1,11 @@
-/// Renames the file within its folder.
+/// Renames the file within its folder, or moves it to another folder of the same disk.
 extension DownloadTask {
+    /// The part of the path that changes.
+    private enum Relocation: Sendable {
+        case name(String)
+        case folder(String)
+    }
+
     private var services: EngineServices { environment.services }
 
     /// Renames the file. Returns when the name is recorded, and for a finished file when the file has the name on the
@@ -7,13 +13,28 @@ extension DownloadTask {
     ///
     /// - Parameter name: a file name that has been checked.
     func rename(to name: String, isolation: isolated (any Actor)? = #isolation) async throws(DownloadError) {
+        try await relocate(.name(name))
+    }
+
+    /// Moves the file to another folder. Returns when the folder is recorded, and for a finished file when the file is
+    /// in the folder on the disk.
+    ///
+    /// - Parameter folder: an absolute path on the disk of the file; the folder exists.
+    func move(toFolder folder: String, isolation: isolated (any Actor)? = #isolation) async throws(DownloadError) {
+        try await relocate(.folder(folder))
+    }
+
+    private func relocate(
+        _ relocation: Relocation,
+        isolation: isolated (any Actor)? = #isolation
+    ) async throws(DownloadError) {
         // A batch that publishes the file already has its name.
         await leftBatch()
         // The change runs as a step, so that no other step uses the file or the record at the same time.
         let result: Result<Void, DownloadError> = await withCheckedContinuation { continuation in
             step { task, _ in
                 do throws(DownloadError) {
-                    try await task.changeName(name)
+                    try await task.change(relocation)
                     continuation.resume(returning: .success(()))
                 } catch { continuation.resume(returning: .failure(error)) }
                 return nil
@@ -22,23 +43,49 @@ extension DownloadTask {
         try result.get()
     }
 
-    private func changeName(_ name: String, isolation: isolated (any Actor)? = #isolation) async throws(DownloadError) {
+    private func change(
+        _ relocation: Relocation,
+        isolation: isolated (any Actor)? = #isolation
+    ) async throws(DownloadError) {
         if machine.state == .cancelled || isOnlyAnAttempt { throw .notFound(id) }
         let present = record.finalPath ?? record.file
-        let path = FilePaths.join(present.map(FilePaths.folder) ?? record.folder ?? ".", name)
         guard !record.isRepair else {
-            throw DownloadError(.inUse, "\(present ?? path) is being repaired. Rename it when that has ended.")
+            throw DownloadError(
+                .inUse,
+                "\(present ?? record.id) is being repaired. Rename or move it when that has ended."
+            )
         }
-        guard path != present else { return }
-        try await checkIsFree(path)
-        if case .completed = machine.state { try await renameFinished(to: path) } else { try await retarget(to: path) }
+        switch relocation {
+        case .name(let name):
+            let path = FilePaths.join(present.map(FilePaths.folder) ?? record.folder ?? ".", name)
+            guard path != present else { return }
+            try await checkIsFree(path)
+            if case .completed = machine.state {
+                try await renameFinished(to: path)
+            } else {
+                try await retarget { $0.rename(to: path) }
+            }
+        case .folder(let folder):
+            let path = present.map { FilePaths.join(folder, FilePaths.name(of: $0)) }
+            guard path ?? folder != present ?? record.folder else { return }
+            if let path { try await checkIsFree(path, isNewFolder: true) }
+            if case .completed = machine.state {
+                try await renameFinished(to: path ?? folder)
+            } else {
+                try await retarget { $0.move(toFolder: folder) }
+            }
+        }
         environment.notifications.renamed(self.present(), outcomeOfHandles, hub)
     }
 
-    private func checkIsFree(_ path: String, isolation: isolated (any Actor)? = #isolation) async throws(DownloadError)
-    {
+    /// - Parameter isNewFolder: whether the user chose the folder of `path` just now, so that it may be a link.
+    private func checkIsFree(
+        _ path: String,
+        isNewFolder: Bool = false,
+        isolation: isolated (any Actor)? = #isolation
+    ) async throws(DownloadError) {
         let disk = services.disk
-        try await services.checkFolder(of: path, record)
+        if !isNewFolder { try await services.checkFolder(of: path, record) }
         try await services.onDisk { () throws(DiskError) in
             if try disk.status(path) != nil { throw DiskError(.alreadyExists, call: "rename", path: path) }
         }
@@ -47,17 +94,21 @@ extension DownloadTask {
         }
     }
 
-    /// Changes the final name of an unfinished download. The partial file keeps its path until it is complete.
-    private func retarget(to path: String, isolation: isolated (any Actor)? = #isolation) async throws(DownloadError) {
+    /// Changes the destination of an unfinished download. The partial file keeps its path until it is complete.
+    private func retarget(
+        _ change: (inout DownloadRecord) -> Void,
+        isolation: isolated (any Actor)? = #isolation
+    ) async throws(DownloadError) {
         let before = record
         if !standing.isOwned {
             guard try await services.store.claim(record.id) else {
-                throw FilePlacement.inUse(record.partPath ?? path, owner: record.ownerPID)
+                let path = record.partPath ?? record.finalPath ?? record.file ?? record.folder ?? "."
+                throw FilePlacement.inUse(path, owner: record.ownerPID)
             }
             // The commit of the record releases the claim.
             record.ownerNumber = nil
         }
-        record.rename(to: path)
+        change(&record)
         do throws(DownloadError) { try await services.store.commit(record, nil, durably: true) } catch {
             record = before
             throw error

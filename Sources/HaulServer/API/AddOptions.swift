@@ -74,9 +74,12 @@ struct AddOptions {
 struct ItemReader {
     private let common: AddOptions
     private let folders: AllowedFolders
+    private let placement: PlacementRules
     private static let mostMirrors = 64
 
-    init(_ common: AddOptions, _ folders: AllowedFolders) { (self.common, self.folders) = (common, folders) }
+    init(_ common: AddOptions, _ folders: AllowedFolders, _ placement: PlacementRules) {
+        (self.common, self.folders, self.placement) = (common, folders, placement)
+    }
 
     /// - Throws: ``Problem`` for fields of a wrong name or type.
     func request(_ item: inout JSONBody) throws -> Result<DownloadRequest, Problem> {
@@ -92,6 +95,7 @@ struct ItemReader {
         let size = try item.optional("size", Int64.self)
         let stream = try AddOptions.stream(&item)
         let page = try Self.page(&item)
+        let type = try item.text("contentType", upTo: 1024)
         let failsOnChange = try item.optional("failsOnChange", Bool.self) ?? false
         try item.finish()
         guard size ?? 0 >= 0, bytesPerSecond ?? 0 >= 0 else {
@@ -110,10 +114,17 @@ struct ItemReader {
         }
         if let problem = JSONBody.problem(of: url, "The URL", upTo: 64 << 10) { return .failure(problem) }
         do {
-            var request = try made(url, folder)
+            var request = try made(url)
             common.apply(to: &request)
             request.suggestedName = name.flatMap { $0.isEmpty ? nil : $0 }
-            request.group = group ?? request.group
+            let place = try placement.placement(
+                of: RuleTarget(request.url, name: request.suggestedName, type: type),
+                folder: folder ?? common.folder,
+                group: group ?? common.group,
+                in: folders
+            )
+            request.destination = .folder(path: place.folder)
+            (request.group, request.maxConnections) = (place.group, place.connections)
             request.priority = priority ?? request.priority
             request.headers = headers
             request.size = size
@@ -139,9 +150,9 @@ struct ItemReader {
         return url
     }
 
-    private func made(_ url: String, _ folder: String?) throws(Problem) -> DownloadRequest {
-        let folder = try folders.folder(folder ?? common.folder)
-        do { return try DownloadRequest(url, to: .folder(path: folder)) } catch { throw Problem(error) }
+    /// Makes a request whose folder is not chosen yet.
+    private func made(_ url: String) throws(Problem) -> DownloadRequest {
+        do { return try DownloadRequest(url, to: .folder(path: folders.fallback)) } catch { throw Problem(error) }
     }
 
     private func refine(_ request: inout DownloadRequest, _ checksum: String?, _ mirrors: [String]) throws(Problem) {

@@ -13,15 +13,28 @@ struct DaemonSetting: Sendable {
         case flag(any WritableKeyPath<Configuration, Bool> & Sendable)
         /// A timetable as text; empty for none.
         case timetable(any WritableKeyPath<Configuration, Timetable?> & Sendable)
+        /// A value of ``ChangedSettings``. `null` and an empty text take back the value of the start.
+        case kept(type: String, value: @Sendable (LiveConfiguration) -> JSONValue, change: KeptChange)
         /// Any value. It is set where the daemon is started.
         case fixed(@Sendable (Configuration, AllowedFolders) -> JSONValue)
+    }
+
+    /// Checks a value, and returns a closure that applies it; `nil` is the value of the start.
+    ///
+    /// - Throws: ``Problem`` for a value that cannot be used.
+    typealias KeptChange = @Sendable (JSONValue?, LiveConfiguration) throws -> @Sendable (inout ChangedSettings) -> Void
+
+    /// A change of a setting of the downloader, or of one that the server keeps.
+    enum Change: Sendable {
+        case downloader(@Sendable (inout Configuration) -> Void)
+        case kept(@Sendable (inout ChangedSettings) -> Void)
     }
 
     let name: String
     let kind: Kind
     let description: String
 
-    private init(_ name: String, _ kind: Kind, _ description: String) {
+    init(_ name: String, _ kind: Kind, _ description: String) {
         (self.name, self.kind, self.description) = (name, kind, description)
     }
 
@@ -59,11 +72,7 @@ struct DaemonSetting: Sendable {
             empty for always.
             """
         ),
-        .init(
-            "folder",
-            .fixed { _, folders in .string(folders.fallback) },
-            "Folder for downloads that name none. Set it where haul serve is started: --directory."
-        ),
+        folder, userAgent, proxy, rules, groups,
         .init(
             "roots",
             .fixed { _, folders in .array(folders.roots.map { .string($0) }) },
@@ -74,6 +83,14 @@ struct DaemonSetting: Sendable {
             .fixed { configuration, _ in .array(configuration.network.deniedAddresses.map { .string($0.description) })
             },
             "Addresses that downloads may not connect to. Set them where haul serve is started: --deny-address."
+        ),
+        .init(
+            "hooks",
+            .fixed { configuration, _ in .array(configuration.hooks.actions.map { .string($0.description) }) },
+            """
+            Programs and webhooks of events. They are set where haul serve is started, as with --on-complete, and \
+            never over the API: whoever has the token of a page must not be able to start programs.
+            """
         ),
     ]
 
@@ -89,39 +106,42 @@ struct DaemonSetting: Sendable {
     var range: ClosedRange<Int>? {
         switch kind {
         case .count(let range, _), .rate(let range, _): range
-        case .flag, .timetable, .fixed: nil
+        case .flag, .timetable, .kept, .fixed: nil
         }
     }
 
-    func value(_ configuration: Configuration, _ folders: AllowedFolders) -> JSONValue {
+    func value(_ configuration: Configuration, _ live: LiveConfiguration) -> JSONValue {
         switch kind {
         case .count(_, let path): .integer(Int64(configuration[keyPath: path]))
         case .rate(_, let path): .integer(configuration[keyPath: path] ?? 0)
         case .flag(let path): .bool(configuration[keyPath: path])
         case .timetable(let path): .string(configuration[keyPath: path]?.description ?? "")
-        case .fixed(let value): value(configuration, folders)
+        case .kept(_, let value, _): value(live)
+        case .fixed(let value): value(configuration, live.folders)
         }
     }
 
-    /// Returns a closure that applies a value.
+    /// Returns the change to a value.
     ///
     /// - Throws: ``Problem`` if the value has a wrong type or is out of range.
-    func change(to value: JSONValue) throws(Problem) -> @Sendable (inout Configuration) -> Void {
+    func change(to value: JSONValue, _ live: LiveConfiguration) throws -> Change {
         switch (kind, value) {
         case (.count(let range, let path), .integer(let number)):
             guard let count = Int(exactly: number), range.contains(count) else { throw wrong }
-            return { $0[keyPath: path] = count }
+            return .downloader { $0[keyPath: path] = count }
         case (.rate(let range, let path), .integer(let number)):
             guard let count = Int(exactly: number), range.contains(count) else { throw wrong }
-            return { $0[keyPath: path] = number == 0 ? nil : number }
+            return .downloader { $0[keyPath: path] = number == 0 ? nil : number }
         case (.flag(let path), .bool(let flag)):
-            return { $0[keyPath: path] = flag }
+            return .downloader { $0[keyPath: path] = flag }
         case (.timetable(let path), .string(let text)):
             let timetable: Timetable?
             do throws(DownloadError) { timetable = text.isEmpty ? nil : try Timetable(text) } catch {
                 throw Problem(.unprocessableContent, "invalidField", "\(name): \(error.message)")
             }
-            return { $0[keyPath: path] = timetable }
+            return .downloader { $0[keyPath: path] = timetable }
+        case (.kept(_, _, let change), _):
+            return .kept(try change(value == .null || value == .string("") ? nil : value, live))
         default: throw wrong
         }
     }

@@ -18,9 +18,10 @@ package actor ChangeFeed {
     private var totals = FeedTotals()
     private var isFlushing = false
     private var isTicking = false
-    private let folder: String
+    /// Returns the folder whose free space is reported.
+    private let folder: @Sendable () -> String
 
-    package init(_ downloader: Downloader, folder: String, logger: Logger) {
+    package init(_ downloader: Downloader, folder: @escaping @Sendable () -> String, logger: Logger) {
         boot = String(UInt32.random(in: .min ... .max), radix: 16)
         (self.downloader, self.folder, self.logger) = (downloader, folder, logger)
     }
@@ -116,7 +117,7 @@ package actor ChangeFeed {
     private func readTotals() async {
         totals.noteReading()
         do throws(DownloadError) {
-            let next = try await Totals(downloader, folder: folder)
+            let next = try await Totals(downloader, folder: folder())
             totals.update(next)
         } catch { logger.debug("totals: \(error)") }
     }

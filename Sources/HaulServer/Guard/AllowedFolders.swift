@@ -7,7 +7,7 @@ package struct AllowedFolders: Sendable {
     /// Folders with their links resolved.
     package let roots: [String]
     /// Folder for a request that names no folder.
-    let fallback: String
+    private(set) var fallback: String
 
     package init(folder: String, roots: [String]) {
         var known: [String] = []
@@ -17,6 +17,17 @@ package struct AllowedFolders: Sendable {
         }
         self.roots = known
         fallback = folder
+    }
+
+    /// Returns these folders with another one for requests that name none; `nil` if that one is not allowed.
+    ///
+    /// - Parameter folder: an absolute path.
+    func preferring(_ folder: String) -> AllowedFolders? {
+        // The error says only that the folder is not allowed.
+        guard folder.hasPrefix("/"), let real = try? self.folder(folder) else { return nil }
+        var folders = self
+        folders.fallback = real
+        return folders
     }
 
     /// Returns the folder of a path, absolute and with its links resolved. The folder need not exist.

@@ -59,12 +59,7 @@ struct AddRoutes {
         var wanted: [Result<DownloadRequest, Problem>] = []
         if let text = try body.optional("metalink", String.self) {
             let metalink = try await problems { () throws(DownloadError) in try Metalink(Data(text.utf8)) }
-            let folder = try services.folders.folder(common.folder)
-            for file in metalink.files {
-                var request = DownloadRequest(file, into: folder)
-                common.apply(to: &request)
-                wanted.append(.success(request))
-            }
+            for file in metalink.files { wanted.append(request(file, common)) }
         }
         let items = try body.objects("items") ?? []
         try body.finish()
@@ -76,7 +71,7 @@ struct AddRoutes {
         }
         for var item in items {
             // A field with a wrong name or type fails the whole request; an unusable URL or folder fails only its item.
-            wanted.append(try ItemReader(common, services.folders).request(&item))
+            wanted.append(try ItemReader(common, services.folders, services.live.placement).request(&item))
         }
         if let owner { wanted = try await owned(wanted, by: owner) }
         let requests = wanted.compactMap { wanted in
@@ -101,6 +96,22 @@ struct AddRoutes {
         }
         answer.rev = await services.feed.position
         return JSONBody.response(answer)
+    }
+
+    /// Makes the request of a Metalink's file.
+    private func request(_ file: Metalink.File, _ common: AddOptions) -> Result<DownloadRequest, Problem> {
+        do throws(Problem) {
+            let place = try services.live.placement.placement(
+                of: RuleTarget(DownloadRequest(file, into: services.folders.fallback).url, name: file.name),
+                folder: common.folder,
+                group: common.group,
+                in: services.folders
+            )
+            var request = DownloadRequest(file, into: place.folder)
+            common.apply(to: &request)
+            (request.group, request.maxConnections) = (place.group, place.connections)
+            return .success(request)
+        } catch { return .failure(error) }
     }
 
     /// Gives the requests of a key to its owner. Refuses those for downloads of others, because joining one would give

@@ -2,9 +2,10 @@ internal import Foundation
 internal import HTTPTypes
 internal import HaulKit
 internal import Hummingbird
+internal import Logging
 
-/// Routes that read settings and change them while downloads run. No setting names a program: programs started at
-/// events are configured where the server is started, never over HTTP.
+/// Routes that read settings and change them while downloads run. No setting that can be changed names a program:
+/// programs started at events are configured where the server is started, never over HTTP.
 struct ConfigurationRoutes {
     let services: Services
 
@@ -24,6 +25,8 @@ struct ConfigurationRoutes {
         routes.patch("/api/v1/configuration") { request, _ in
             var body = try await JSONBody(request, limit: 64 << 10)
             var changes: [@Sendable (inout Downloader.Configuration) -> Void] = []
+            var kept: [@Sendable (inout ChangedSettings) -> Void] = []
+            var names: [String] = []
             for (name, value) in body.rest().sorted(by: { $0.key < $1.key }) {
                 guard let setting = DaemonSetting.live(name) else {
                     throw Problem(
@@ -32,14 +35,24 @@ struct ConfigurationRoutes {
                         "There is no setting named \(name.prefix(60)) that can be changed."
                     )
                 }
-                changes.append(try setting.change(to: value))
+                switch try setting.change(to: value, services.live) {
+                case .downloader(let change): changes.append(change)
+                case .kept(let change): kept.append(change)
+                }
+                names.append(name)
             }
-            let all = changes
+            let (all, ours) = (changes, kept)
+            if !ours.isEmpty {
+                try await services.settings.change { changed in for change in ours { change(&changed) } }
+                try await problems { () throws(DownloadError) in try await services.applyNetwork() }
+            }
             try await problems { () throws(DownloadError) in
                 _ = try await services.downloader.update { configuration in
                     for change in all { change(&configuration) }
                 }
             }
+            // Logs no values, because a proxy may have a password.
+            if !ours.isEmpty { services.logger.info("Settings were changed: \(names.joined(separator: ", ")).") }
             await services.feed.markStale()
             return JSONBody.response(await answer())
         }
@@ -50,7 +63,7 @@ struct ConfigurationRoutes {
         var settings: [String: Entry] = [:]
         for setting in DaemonSetting.all {
             settings[setting.name] = Entry(
-                value: setting.value(configuration, services.folders),
+                value: setting.value(configuration, services.live),
                 live: setting.isLive,
                 minimum: setting.range?.lowerBound,
                 maximum: setting.range?.upperBound,

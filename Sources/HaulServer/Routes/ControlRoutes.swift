@@ -50,11 +50,16 @@ struct ControlRoutes {
         let download = try await services.download(context)
         var body = try await JSONBody(request)
         let name = try body.text("name", upTo: 1024)
+        let path = try body.text("folder", upTo: 4095)
         let priority = try body.optional("priority", Int.self)
         let bytesPerSecond = try body.optional("bytesPerSecond", Int64.self)
         let source = try source(&body)
         try body.finish()
-        if context.key != nil, name != nil || priority != nil || bytesPerSecond != nil { throw KeyScope.refusal }
+        if context.key != nil, name != nil || path != nil || priority != nil || bytesPerSecond != nil {
+            throw KeyScope.refusal
+        }
+        let folder = try path.map { try services.folders.folder($0) }
+        if let folder { try await move(download, folder) }
         try await problems { () throws(DownloadError) in
             if let name { try await download.rename(to: name) }
             if let priority { try await download.setPriority(priority) }
@@ -65,6 +70,15 @@ struct ControlRoutes {
         await services.feed.changed(download.snapshot)
         if priority != nil { await services.feed.markStale() }
         return JSONBody.response(row)
+    }
+
+    /// - Parameter folder: an absolute path that is allowed.
+    private func move(_ download: Download, _ folder: String) async throws(Problem) {
+        do throws(DownloadError) { try await download.move(toFolder: folder) } catch {
+            // The path is usable, so its disk is the reason.
+            guard error.code == .invalidDestination else { throw Problem(error) }
+            throw Problem(.conflict, "otherDisk", error.message)
+        }
     }
 
     private func source(_ body: inout JSONBody) throws -> DownloadSource? {

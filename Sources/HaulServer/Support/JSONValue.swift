@@ -1,3 +1,5 @@
+internal import Foundation
+
 /// Any JSON value. Used for bodies whose fields are read by name, and for the changed fields of a row.
 package enum JSONValue: Hashable, Sendable {
     case null
@@ -48,4 +50,24 @@ extension JSONValue: ExpressibleByStringLiteral, ExpressibleByIntegerLiteral, Ex
     package init(stringLiteral value: String) { self = .string(value) }
     package init(integerLiteral value: Int64) { self = .integer(value) }
     package init(booleanLiteral value: Bool) { self = .bool(value) }
+}
+
+extension JSONValue {
+    /// Reads a text; returns `nil` if it is no JSON.
+    package init?(text: String) {
+        // The caller says what the text is for. The decoder's error would repeat parts of the text.
+        guard let value = try? JSONDecoder().decode(JSONValue.self, from: Data(text.utf8)) else { return nil }
+        self = value
+    }
+
+    /// The value in one line, with sorted keys.
+    package var jsonText: String {
+        let encoder = JSONEncoder()
+        encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
+        do { return String(decoding: try encoder.encode(self), as: UTF8.self) } catch {
+            // Every number is finite when it is encoded, and nothing else fails.
+            assertionFailure("\(error)")
+            return "null"
+        }
+    }
 }

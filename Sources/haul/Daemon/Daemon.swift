@@ -28,6 +28,7 @@ struct Daemon {
         let logger = logger()
         try prepareFolders()
         try Self.check(settings.server.roots, logger)
+        try settings.checkFolders()
         var aria2 = settings.aria2
         let downloader = try await Downloader(try configuration(logger, &server, &aria2))
         if let salvaged = downloader.salvagedStore {
@@ -212,7 +213,9 @@ struct Daemon {
         configuration.network.deniedAddresses = settings.deniedAddresses
         settings.hooks.apply(to: &configuration)
         configuration.hooks.actions = try settings.hooks.hooks()
-        configuration.network.proxies = try .environment(ProcessInfo.processInfo.environment)
+        server.environmentProxies = try .environment(ProcessInfo.processInfo.environment)
+        let changed = try ChangedSettings(stateFolder: server.stateFolder)
+        try LiveConfiguration(server, changed).apply(to: &configuration)
         configuration.telemetry.metrics = metrics
         // The server logs ends and summaries. The engine's own lines, one for each start and end, belong to `debug`.
         configuration.telemetry.logger = logger
@@ -247,6 +250,7 @@ struct Daemon {
         do {
             let new = try await ServeSettings.read(options)
             try Self.check(new.server.roots, logger)
+            try new.checkFolders()
             let jobs = new.jobs
             if jobs != readJobs.value {
                 try await downloader.update { $0.queue.maxConcurrentDownloads = jobs }
@@ -254,13 +258,14 @@ struct Daemon {
             }
             let isPlaying = new.server.playsUnfinished
             try await downloader.update { $0.connections.fetchesMediaEndEarly = isPlaying }
-            haul.reload(new.server)
+            try await haul.reload(new.server)
             logger.notice("The settings were read again.")
             if ServeSetting.all.contains(where: { $0.needsRestart(settings, new) }) {
                 logger.warning("\(ServeSetting.appliedAfterRestart) apply after a new start.")
             }
         } catch {
-            logger.error("The settings stay as they were: \((error as? Complaint)?.sentence ?? "\(error)")")
+            let cause = (error as? Complaint)?.sentence ?? (error as? DownloadError)?.message
+            logger.error("The settings stay as they were: \(cause ?? "\(error)")")
         }
     }
 

@@ -29,6 +29,7 @@ struct Serve: AsyncParsableCommand {
         do {
             let settings = try await ServeSettings.read(options)
             if printConfig {
+                try settings.checkFolders()
                 for line in settings.lines { Output.result(line) }
                 return
             }
@@ -91,6 +92,8 @@ struct ServeOptions: ParsableArguments {
     @Option(help: ServeSetting.playing.argumentHelp)
     var playing: String?
 
+    @OptionGroup var downloads: ServeDownloadOptions
+
     @OptionGroup var hooks: ServeHookOptions
 
     @OptionGroup var aria2: ServeAria2Options
@@ -99,6 +102,21 @@ struct ServeOptions: ParsableArguments {
     var config: String?
 
     @OptionGroup var state: StateOptions
+}
+
+/// Options of `haul serve` for defaults of downloads.
+struct ServeDownloadOptions: ParsableArguments {
+    @Option(help: ServeSetting.userAgent.argumentHelp)
+    var userAgent: String?
+
+    @Option(help: ServeSetting.proxy.argumentHelp)
+    var proxy: String?
+
+    @Option(help: ServeSetting.rules.argumentHelp)
+    var rules: String?
+
+    @Option(help: ServeSetting.groups.argumentHelp)
+    var groups: String?
 }
 
 /// Options of `haul serve` for programs and webhooks.

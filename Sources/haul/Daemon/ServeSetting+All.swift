@@ -6,11 +6,12 @@ import Logging
 extension ServeSetting {
     /// All settings, in the order of messages.
     static let all: [ServeSetting] = Array(
-        [listeners, [directory], limits, hooks, [stateFolder], aria2].joined()
+        [listeners, [directory], limits, downloads, hooks, [stateFolder], aria2].joined()
     )
 
     /// All settings, in the order in which they are read and printed: the default of `socket` depends on `state-dir`.
-    static let inReadingOrder: [ServeSetting] = [stateFolder, directory] + listeners + limits + hooks + aria2
+    static let inReadingOrder: [ServeSetting] =
+        [stateFolder, directory] + listeners + limits + downloads + hooks + aria2
 
     /// The settings that apply after a new start, for a message.
     static var appliedAfterRestart: String {

@@ -1,4 +1,5 @@
 import ArgumentParser
+import HaulServer
 
 /// A setting of `haul serve`. Its name is that in the configuration file, and the option has the same name unless
 /// ``option`` differs. The variable of the environment is `HAUL_` and the name in capitals (`HAUL_LISTEN`).
@@ -18,6 +19,8 @@ struct ServeSetting: Sendable {
         case text(standard: Default, apply: Apply<String>)
         /// A text for each use of the option; none by default.
         case list(apply: Apply<[String]>)
+        /// A list or an object of JSON; none by default. The option and the environment have its text.
+        case json(apply: Apply<JSONValue>)
     }
 
     /// The effect of a new value that SIGHUP makes the daemon read.
@@ -80,6 +83,24 @@ extension ServeSetting {
             option: option ?? name,
             isSecret: secret,
             kind: .text(standard: standard, apply: apply),
+            change: change,
+            help: help,
+            given: { options in given(options).map { Value.text($0) } }
+        )
+    }
+
+    static func json(
+        _ name: String,
+        change: Change,
+        _ help: String,
+        _ given: @escaping @Sendable (ServeOptions) -> String?,
+        apply: @escaping Apply<JSONValue>
+    ) -> ServeSetting {
+        .init(
+            name: name,
+            option: name,
+            isSecret: false,
+            kind: .json(apply: apply),
             change: change,
             help: help,
             given: { options in given(options).map { Value.text($0) } }

@@ -56,11 +56,31 @@ struct ServeSettings {
                 let shown = found.map { setting.isSecret ? " ***" : " \($0.value.joined(separator: ", "))" } ?? ""
                 lines.append("\(setting.name) =\(shown)  (\(found?.source ?? "default"))")
                 try apply(found?.value ?? [], &self)
+            case .json(let apply):
+                let found = Self.first(sources) { $0.string(forKey: setting.readerKey) }
+                lines.append("\(setting.name) = \(found?.value ?? "")  (\(found?.source ?? "default"))")
+                guard let text = found?.value, !text.isEmpty else { continue }
+                guard let json = JSONValue(text: text) else {
+                    throw Complaint("\(setting.name) is not JSON: \(text.prefix(100))", .usage)
+                }
+                try apply(json, &self)
             }
         }
         let denied = deniedAddresses
         if !allowsLinkLocal { deniedAddresses += AddressBlock.linkLocal.filter { !denied.contains($0) } }
         aria2 = try aria2Values.configuration(server)
+    }
+
+    /// Checks that the folders of rules and groups are allowed. Commands other than `serve` read the settings without
+    /// this check.
+    ///
+    /// - Throws: ``Complaint`` that names the first rule or group whose folder is not allowed.
+    func checkFolders() throws {
+        do throws(Problem) {
+            try server.placement.check(AllowedFolders(folder: server.folder, roots: server.roots))
+        } catch {
+            throw Complaint([error.detail, error.suggestion].compactMap(\.self).joined(separator: " "), .usage)
+        }
     }
 
     /// Returns the value of the first source that has one, and the name of this source.
@@ -124,6 +144,7 @@ extension ServeSetting {
         case (.text, .string(let text)): return .text(text)
         case (.text, .integer(let number)): return .text(String(number))
         case (.text, .array): throw Complaint("\(path): \(name) must be a text or a number.", .usage)
+        case (.json, .array), (.json, .object): return .text(json.jsonText)
         case (.list, .string), (.list, .integer):
             throw Complaint("\(path): \(name) must be a list of texts.", .usage)
         case (.list, .array(let items)):

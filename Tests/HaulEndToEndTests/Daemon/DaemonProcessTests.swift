@@ -166,6 +166,42 @@ struct DaemonProcessTests {
         await server.stop()
     }
 
+    @Test func settingsOfThePageOutliveAKillAndAHangup() async throws {
+        let file = rig.haul.folder("serve.json")
+        try #"{"user-agent": "file/1", "proxy": "http://name:secret@127.0.0.1:9"}"#.write(
+            toFile: file,
+            atomically: true,
+            encoding: .utf8
+        )
+        let daemon = try await rig.start(["--config", file])
+        let before = try await rig.run("config").output
+        #expect(before.contains("userAgent=file/1\n") && before.contains("proxy=http://***@127.0.0.1:9\n"))
+        let rules = #"rules=[{"extensions":["bin"],"folder":"binaries","group":"Binaries"}]"#
+        #expect(try await rig.run("config", rules, "folder=\(rig.downloads)/page", "proxy=direct").status == 0)
+        // The file changes what the page has not set.
+        try #"{"user-agent": "file/2", "groups": {"Films": "films"}}"#.write(
+            toFile: file,
+            atomically: true,
+            encoding: .utf8
+        )
+        daemon.send(SIGHUP)
+        while try await !rig.run("config").output.contains("userAgent=file/2\n") {}
+        daemon.send(SIGKILL)
+        let killed = await daemon.result()
+        #expect(killed.wasKilled && !killed.errors.contains("secret") && !killed.output.contains("secret"))
+        let again = try await rig.start(["--config", file])
+        let after = try await rig.run("config").output
+        for line in [
+            "userAgent=file/2", "proxy=direct", "folder=\(rig.downloads)/page", #"groups={"Films":"films"}"#,
+            #"rules={"extensions":["bin"],"folder":"binaries","group":"Binaries"}"#,
+        ] { #expect(after.contains(line + "\n"), "\(line) of \(after)") }
+        #expect(try await rig.run("add", "--paused", "http://127.0.0.1:9/a.bin").status == 0)
+        #expect(try await rig.run("config", "rules=", "folder=").status == 0)
+        let last = try await rig.run("config").output
+        #expect(last.contains("rules=\n") && last.contains("folder=\(rig.downloads)\n"))
+        await rig.stop(again)
+    }
+
     @Test func aHangupReadsTheSettingsAgain() async throws {
         let file = rig.haul.folder("serve.json")
         try "{\"jobs\": 2}".write(toFile: file, atomically: true, encoding: .utf8)

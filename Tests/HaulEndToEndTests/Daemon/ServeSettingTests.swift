@@ -37,7 +37,7 @@ struct ServeSettingTests {
             let options = try ServeOptions.parse(["--" + setting.option] + (isFlag ? [] : ["7"]))
             let expected: ServeSetting.Value =
                 switch setting.kind {
-                case .text: .text(isFlag ? "true" : "7")
+                case .text, .json: .text(isFlag ? "true" : "7")
                 case .list: .list(["7"])
                 }
             #expect(setting.given(options) == expected, "\(setting.name)")
@@ -67,9 +67,10 @@ struct ServeSettingTests {
     @Test func everySettingIsPrintedWithItsSource() async throws {
         var haul = haul
         haul.environment["HAUL_ARIA2_SECRET"] = "secret"
+        haul.environment["HAUL_PROXY"] = "http://name:secret@127.0.0.1:9"
         haul.environment["HAUL_WEBHOOK"] = "https://hooks.example/?token=secret"
         let file = haul.folder("settings.json")
-        try #"{"allow-host": ["A.example", "b.example"], "max-streams": 5}"#.write(
+        try #"{"allow-host": ["A.example", "b.example"], "max-streams": 5, "groups": {"Films": "films"}}"#.write(
             toFile: file,
             atomically: true,
             encoding: .utf8
@@ -82,8 +83,9 @@ struct ServeSettingTests {
                 "state-dir", "directory", "listen", "socket", "root", "allow-host", "trust-proxy", "deny-address",
                 "allow-link-local",
                 "jobs",
-                "max-streams", "playing", "log-level", "log-format", "umask", "on-start", "on-complete", "on-error",
-                "on-all-complete",
+                "max-streams", "playing", "log-level", "log-format", "umask", "user-agent", "proxy", "rules", "groups",
+                "on-start",
+                "on-complete", "on-error", "on-all-complete",
                 "hook-timeout", "webhook", "webhook-secret-file", "aria2-rpc", "aria2-secret", "aria2-secret-file",
                 "aria2-allow-origin",
                 "aria2-notify-all",
@@ -92,8 +94,10 @@ struct ServeSettingTests {
         for line in [
             "state-dir = \(haul.state.path)  (environment)", "listen = 127.0.0.1:4285  (default)",
             "root =  (default)", "allow-host = A.example, b.example  (\(file))", "jobs = 4  (option)",
-            "max-streams = 5  (\(file))", "aria2-secret = ***  (environment)",
-            "webhook = ***  (environment)", "on-complete =  (default)", "aria2-secret-file =   (default)",
+            "max-streams = 5  (\(file))", #"groups = {"Films":"films"}  (\#(file))"#,
+            "aria2-secret = ***  (environment)",
+            "proxy = ***  (environment)", "rules =   (default)", "webhook = ***  (environment)",
+            "on-complete =  (default)", "aria2-secret-file =   (default)",
             "aria2-notify-all = false  (default)",
         ] { #expect(lines.contains(line), "\(line)") }
     }
@@ -103,8 +107,8 @@ struct ServeSettingTests {
             #"{"jbos": 6}"#,
             """
             there is no setting named jbos. Settings: listen, socket, directory, root, allow-host, trust-proxy, deny-address, \
-            allow-link-local, jobs, max-streams, playing, log-level, log-format, umask, on-start, on-complete, on-error, \
-            on-all-complete, hook-timeout, webhook, webhook-secret-file, state-dir, aria2-rpc, aria2-secret, \
+            allow-link-local, jobs, max-streams, playing, log-level, log-format, umask, user-agent, proxy, rules, groups, on-start, \
+            on-complete, on-error, on-all-complete, hook-timeout, webhook, webhook-secret-file, state-dir, aria2-rpc, aria2-secret, \
             aria2-secret-file, aria2-allow-origin, aria2-notify-all.
             """
         ), (#"{"root": "/"}"#, "root must be a list of texts."), (#"{"root": [1]}"#, "root must be a list of texts."),
@@ -114,6 +118,16 @@ struct ServeSettingTests {
         (#"{"playing": "maybe"}"#, "--playing must be on or off, not maybe."),
         (#"{"umask": "22 "}"#, "--umask must be an octal number from 000 to 077, such as 002, not 22 ."),
         (#"{"umask": "702"}"#, "--umask must be an octal number from 000 to 077, such as 002, not 702."),
+        (#"{"rules": {}}"#, "rules is a list of objects."), (#"{"rules": true}"#, "rules has a wrong type."),
+        (#"{"rules": [{"extensions": ["pdf"]}]}"#, "rules[0].folder, group and connections are missing."),
+        (#"{"rules": [{"extension": "pdf", "folder": "a"}]}"#, "There is no field named rules[0].extension."),
+        (
+            #"{"rules": [{"hosts": ["example.org"], "group": "A"}, {"name": "Out", "types": ["video"], "folder": "/etc"}]}"#,
+            "The folder of rule 2 (Out) cannot be used. Files may not be saved in /etc."
+        ), (#"{"groups": {"Films": "../films"}}"#, "The folder of the group Films cannot be used."),
+        (#"{"groups": {"Films": 1}}"#, "groups.Films must be a folder"),
+        (#"{"proxy": "ftp://name:secret@h"}"#, "--proxy: Haul speaks to http:// and socks5:// proxies, not to ftp://."),
+        (#"{"user-agent": "a\nb"}"#, "--user-agent has characters that HTTP does not allow."),
     ])
     func aWrongFileIsRefused(_ json: String, _ message: String) async throws {
         let file = haul.folder("settings.json")

@@ -5,11 +5,25 @@ import Testing
 @testable import HaulCore
 @testable import HaulKit
 
-/// Cuts the power at each operation of a rename.
+/// Cuts the power at each operation of a rename, and of a move to another folder.
 @Suite(.timeLimit(.minutes(60)))
 struct RenamePowerCutTests {
     private static let content = TestContent(seed: 7, count: 90_000).bytes(0..<90_000)
     private static let names = ["/data/old.bin", "/data/new.bin"]
+
+    /// A change of the path of a finished file.
+    enum Change: String, Sendable, CaseIterable {
+        case rename, move
+
+        var target: String { self == .rename ? RenamePowerCutTests.names[1] : "/data/other/old.bin" }
+
+        func make(_ download: Download) async throws(DownloadError) {
+            switch self {
+            case .rename: try await download.rename(to: "new.bin")
+            case .move: try await download.move(toFolder: "/data/other")
+            }
+        }
+    }
 
     private func request(_ path: String) throws -> DownloadRequest {
         DownloadRequest(try #require(URL(string: "http://server.test/file.bin")), to: .file(path: path))
@@ -32,8 +46,12 @@ struct RenamePowerCutTests {
         return try await Downloader(over: disk, transport, store, configuration)
     }
 
-    @Test(arguments: [Downloader.Configuration.Restoration.everything, .onRequest])
-    func aCutLeavesTheFileUnderOneOfItsNames(_ restoration: Downloader.Configuration.Restoration) async throws {
+    @Test(arguments: [Downloader.Configuration.Restoration.everything, .onRequest], Change.allCases)
+    func aCutLeavesTheFileUnderOneOfItsNames(
+        _ restoration: Downloader.Configuration.Restoration,
+        _ change: Change
+    ) async throws {
+        let names = [Self.names[0], change.target]
         var cuts = 0
         var found: Set<String> = []
         for seed in UInt64(1)...8 {
@@ -50,7 +68,7 @@ struct RenamePowerCutTests {
                 disk.cutPower(at: operation)
                 let wasRenamed: Bool
                 do throws(DownloadError) {
-                    try await download.rename(to: "new.bin")
+                    try await change.make(download)
                     wasRenamed = true
                 } catch { wasRenamed = false }
                 let isCut = disk.isDead
@@ -60,13 +78,13 @@ struct RenamePowerCutTests {
                 disk.restart()
                 var random = SplitMix64(seed: seed &* 31 &+ UInt64(operation))
                 #expect(try snapshots.restore(into: folder("b"), choosing: &random))
-                let context: Comment = "seed \(seed), operation \(operation), \(restoration)"
+                let context: Comment = "seed \(seed), operation \(operation), \(restoration), \(change)"
                 let second = ScriptedTransport { _, _ in .init(status: 404) }
                 let after = try await downloader(disk, folder("b"), second, restoration)
                 let handle = try #require(try await after.find(id: download.id), context)
                 let path = try #require(handle.snapshot.path, context)
-                #expect(Self.names.contains(path), context)
-                #expect(!wasRenamed || path == Self.names[1], context)
+                #expect(names.contains(path), context)
+                #expect(!wasRenamed || path == names[1], context)
                 #expect(disk.paths == [path], context)
                 #expect(disk.content(path) == Self.content, context)
                 #expect(try await handle.fileState() == .unchanged, context)
@@ -79,9 +97,9 @@ struct RenamePowerCutTests {
                 found.insert(path)
             }
         }
-        print("power cuts, renaming: \(cuts)")
+        print("power cuts, \(change): \(cuts)")
         #expect(cuts > 8)
-        #expect(found == Set(Self.names))
+        #expect(found == Set(names))
     }
 
     @Test func aRenameThatTheDiskRefusesChangesNothing() async throws {

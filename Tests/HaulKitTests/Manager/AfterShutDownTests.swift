@@ -49,6 +49,8 @@ struct AfterShutDownTests {
         "move a handle": { _, download in try await download.move(to: .first) },
         "rename": { rig, download in try await rig.downloader.rename(download.id, to: "renamed") },
         "rename a handle": { _, download in try await download.rename(to: "renamed") },
+        "move to a folder": { rig, download in try await rig.downloader.move(download.id, toFolder: rig.folder) },
+        "move a handle to a folder": { rig, download in try await download.move(toFolder: rig.folder) },
         "fetch a handle again": { _, download in try await download.fetchAgain() },
         "download a text": { rig, _ in
             _ = try await rig.downloader.download(rig.server.url("/fast/new"), to: rig.folder)

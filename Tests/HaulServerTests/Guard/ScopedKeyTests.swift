@@ -91,6 +91,10 @@ import Testing
             }
             let rename = try await client.send(.patch, "/api/v1/downloads/\(own)", key, body: #"{"name": "new"}"#)
             #expect(rename.code == "outOfScope")
+            for folder in ["films", "/etc"] {
+                let json = #"{"folder": "\#(folder)"}"#
+                #expect(try await client.send(.patch, "/api/v1/downloads/\(own)", key, body: json).code == "outOfScope")
+            }
             // Joining the download of another would make it the key's own.
             #expect(try await add("other", key)?["error"]?["code"]?.text == "alreadyAdded")
             #expect(try await add("own", key)?["download"]?["id"]?.text == own)

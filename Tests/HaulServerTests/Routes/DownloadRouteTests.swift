@@ -316,7 +316,6 @@ import Testing
             #expect(await rig.downloader.configuration.queue.maxConcurrentDownloads == 7)
             for wrong in [
                 #"{"maxConcurrentDownloads": 0}"#, #"{"speedLimit": -1}"#, #"{"timetable": "noon"}"#,
-                #"{"folder": "/"}"#,
                 #"{"hooks": []}"#, #"{"allowsMetered": 1}"#, #"{"roots": ["/"]}"#,
             ] {
                 do {

@@ -46,6 +46,7 @@ class AddDialog {
     #found = new Map();
     #looking = null;
     #folder = null;
+    #hasRules = false;
     #busy = false;
     #keys = new Map();
 
@@ -131,6 +132,13 @@ class AddDialog {
             if (!this.#folder?.chosen) this.#setFolder({ path: folder.path, freeBytes: folder.freeBytes });
         } catch {
             // Keeps the daemon's default folder. The answer to adding says what is wrong with it.
+        }
+        try {
+            const { settings } = await api.get("configuration");
+            this.#hasRules = settings.rules?.value.length > 0 || Object.keys(settings.groups?.value ?? {}).length > 0;
+            this.#setFolder(this.#folder);
+        } catch {
+            // Without the settings the dialog does not say that rules may choose.
         }
         await readGroups();
         this.groups.replaceChildren(...groups.map((group) => el("option", { value: group.name })));
@@ -259,7 +267,8 @@ class AddDialog {
         this.#folder = folder;
         this.folder.lastElementChild.textContent = visible(folder.path);
         this.folder.title = visible(folder.path);
-        this.free.textContent = folder.freeBytes === undefined ? "" : t("free", bytes(folder.freeBytes));
+        const free = folder.freeBytes === undefined ? "" : t("free", bytes(folder.freeBytes));
+        this.free.textContent = [free, this.#hasRules && !folder.chosen ? t("rules.mayChoose") : ""].filter(Boolean).join("  ·  ");
     }
 
     async #chooseFolder() {
@@ -296,6 +305,8 @@ class AddDialog {
             url: link,
             ...(links.length === 1 && !this.nameControl.hidden && this.name.value.trim() ? { name: this.name.value.trim() } : {}),
             ...(stream(link) ? { stream: stream(link) } : {}),
+            // The daemon's rules go by the type that the server stated. That of a film says nothing of the file.
+            ...(this.#found.get(link)?.contentType && !this.#found.get(link).stream ? { contentType: this.#found.get(link).contentType } : {}),
             ...(headers ? { headers } : {}),
             ...(limit > 0 ? { bytesPerSecond: limit } : {}),
             ...(links.length === 1 && this.checksum.value.trim() ? { checksum: this.checksum.value.trim() } : {}),

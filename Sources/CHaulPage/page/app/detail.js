@@ -5,6 +5,7 @@ import { amounts, describe, errorText, filmText, mainAction, progress, sizeText,
 import { openDialog } from "./dialog.js";
 import { byId, button, el, icon, setAttribute, setIcon, setText } from "./dom.js";
 import { failureText } from "./failure.js";
+import { chooseFolder } from "./folders.js";
 import { bytes, clock, count, duration, moment, percent, speed, visible } from "./format.js";
 import { SpeedGraph } from "./graph.js";
 import { headersIn } from "./header-fields.js";
@@ -314,7 +315,10 @@ export class Detail {
         const facts = [
             ["source", [el("span", { class: "wrap", text: visible(value.url) }), value.state === "completed" || offersLink(value) ? null : button(t("replaceSource"), { class: "link", onclick: () => this.#replaceSource() })]],
             ["page", value.page ? el("a", { class: "wrap", href: value.page, target: "_blank", rel: "noreferrer", text: visible(value.page) }) : null],
-            ["savedTo", value.path ?? value.folder ? [el("span", { class: "wrap", text: visible(value.path ?? `${value.folder}/`) }), button(t("copyPath"), { class: "link", onclick: () => copyText(value.path ?? value.folder) })] : null],
+            ["savedTo", [
+                ...(value.path ?? value.folder ? [el("span", { class: "wrap", text: visible(value.path ?? `${value.folder}/`) }), button(t("copyPath"), { class: "link", onclick: () => copyText(value.path ?? value.folder) })] : []),
+                button(t("moveFile"), { class: "link", onclick: () => this.#moveFile() }),
+            ]],
             ["size", value.totalBytes === undefined || value.stream ? null : [`${bytes(value.totalBytes)} `, value.totalBytes < 1000 ? null : el("span", { class: "muted", text: t("exactBytes", count(value.totalBytes)) })]],
             ["group", value.group ? visible(value.group) : null],
             ["proof", value.proof ? t(`proof.${value.proof}`) : null],
@@ -380,6 +384,16 @@ export class Detail {
         field.focus();
         const dot = field.value.lastIndexOf(".");
         field.setSelectionRange(0, dot > 0 ? dot : field.value.length);
+    }
+
+    async #moveFile() {
+        const id = this.id;
+        const chosen = await chooseFolder(this.#value?.folder);
+        if (!chosen || chosen.path === this.#value?.folder) return;
+        const row = await change(id, { folder: chosen.path });
+        if (!row) return;
+        toast(t("movedTo", visible(chosen.path)), { seconds: 4 });
+        if (this.id === id) this.#patch({ path: row.path ?? null, folder: row.folder ?? null });
     }
 
     #replaceSource() {

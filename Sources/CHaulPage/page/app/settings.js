@@ -1,18 +1,20 @@
 // Settings: those of this browser, and those of the daemon.
 import { api } from "./api.js";
 import { openDialog } from "./dialog.js";
-import { button, el } from "./dom.js";
+import { button, el, icon } from "./dom.js";
 import { extensionSettings } from "./extensions.js";
 import { failureText, tellFailure } from "./failure.js";
+import { chooseFolder } from "./folders.js";
 import { visible } from "./format.js";
 import { hoursControl } from "./hours.js";
 import { canNotify, notifies, setNotifies } from "./notify.js";
 import { applyTheme, preference, setPreference } from "./preferences.js";
+import { groupsSetting, rulesSetting } from "./rules.js";
 import { has, languages, t } from "./text.js";
 import { readTotals } from "./totals.js";
 import { toast } from "./toast.js";
 
-const ORDER = ["maxConcurrentDownloads", "connectionsPerDownload", "connectionsPerHost", "speedLimit", "allowsMetered", "timetable", "folder"];
+const ORDER = ["maxConcurrentDownloads", "connectionsPerDownload", "connectionsPerHost", "speedLimit", "allowsMetered", "timetable", "folder", "userAgent", "proxy", "rules", "groups"];
 
 export async function openSettings({ signedOut, showKeys }) {
     const daemon = el("section", { class: "settings-daemon" }, el("p", { class: "muted", text: t("loading") }));
@@ -75,13 +77,15 @@ function setting(label, control, ...rest) {
 
 // MARK: The daemon
 
+const lists = { rules: rulesSetting, groups: groupsSetting };
+
 function showDaemon(box, settings) {
     const names = Object.keys(settings).sort((a, b) => (ORDER.indexOf(a) + 1 || 99) - (ORDER.indexOf(b) + 1 || 99));
     const live = names.filter((name) => settings[name].live);
     const fixed = names.filter((name) => !settings[name].live);
     box.replaceChildren(
         el("h3", { text: t("daemon") }),
-        ...live.map((name) => liveSetting(name, settings[name])),
+        ...live.map((name) => lists[name]?.(settings[name].value) ?? liveSetting(name, settings[name])),
         ...(fixed.length > 0 ? [el("details", { class: "advanced" }, el("summary", { text: t("setAtStart", fixed.length) }), el("p", { class: "muted", text: t("setAtStartHint") }), el("dl", { class: "facts" }, fixed.map((name) => el("div", {}, el("dt", {}, el("code", { text: name })), el("dd", {}, el("span", { class: "wrap", text: shown(settings[name].value) }), el("span", { class: "muted block", lang: "en", text: settings[name].description })))))) ] : []),
     );
 }
@@ -96,17 +100,18 @@ function shown(value) {
 function liveSetting(name, value) {
     const id = `set-${name}`;
     const problem = el("p", { class: "field-error", role: "alert", hidden: true });
+    /// Returns the setting as the daemon has it now, or `null` after a failure.
     const save = async (next) => {
         problem.hidden = true;
         try {
-            await api.patch("configuration", { [name]: next });
+            const { settings } = await api.patch("configuration", { [name]: next });
             toast(t("saved"), { seconds: 2 });
             readTotals();
-            return true;
+            return settings[name];
         } catch (error) {
             problem.textContent = failureText(error);
             problem.hidden = false;
-            return false;
+            return null;
         }
     };
     const hint = el("p", { class: "muted hint", text: has(`set.${name}.hint`) ? t(`set.${name}.hint`) : value.description, lang: has(`set.${name}.hint`) ? null : "en" });
@@ -123,6 +128,17 @@ function control(id, name, value, save) {
         const box = el("input", { type: "checkbox", class: "switch", role: "switch", id, checked: value.value, onchange: async () => (await save(box.checked)) || (box.checked = !box.checked) });
         return box;
     }
+    if (name === "folder") {
+        const path = el("span", { class: "folder-text", text: visible(value.value) });
+        const choose = el("button", { type: "button", class: "field folder-button", id, title: visible(value.value), onclick: async () => {
+            const chosen = await chooseFolder(value.value);
+            const saved = chosen && (await save(chosen.path));
+            if (!saved) return;
+            value.value = saved.value;
+            path.textContent = choose.title = visible(saved.value);
+        } }, icon("i-folder"), path);
+        return choose;
+    }
     if (name === "speedLimit") {
         const text = (limit) => (limit ? String(limit / 1e6) : "");
         const field = el("input", { class: "field", id, type: "text", inputmode: "decimal", autocomplete: "off", value: text(value.value), placeholder: t("noLimit"), onchange: () => {
@@ -137,6 +153,10 @@ function control(id, name, value, save) {
         const field = el("input", { class: "field number", id, type: "number", step: 1, min: value.minimum, max: value.maximum, value: value.value, onchange: () => field.checkValidity() ? save(Number(field.value)) : field.reportValidity() });
         return field;
     }
-    const field = el("input", { class: "field", id, type: "text", autocomplete: "off", spellcheck: "false", value: value.value ?? "", placeholder: has(`set.${name}.placeholder`) ? t(`set.${name}.placeholder`) : "", onchange: () => save(field.value.trim()) });
+    const field = el("input", { class: "field", id, type: "text", autocomplete: "off", spellcheck: "false", value: value.value ?? "", placeholder: has(`set.${name}.placeholder`) ? t(`set.${name}.placeholder`) : "", onchange: async () => {
+        const saved = await save(field.value.trim());
+        // A proxy comes back without its password, an empty text as the value of the start.
+        if (saved) field.value = saved.value ?? "";
+    } });
     return field;
 }

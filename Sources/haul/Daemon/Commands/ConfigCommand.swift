@@ -9,8 +9,9 @@ struct ConfigCommand: AsyncParsableCommand {
         commandName: "config",
         abstract: "Prints the settings of the daemon, or changes them while it runs.",
         discussion: """
-            NAME=VALUE changes a setting that is live. Sizes may have a unit: speedLimit=2M. Where the daemon listens and \
-            saves is set where it is started: haul serve --print-config.
+            NAME=VALUE changes a setting that is live. Sizes may have a unit: speedLimit=2M. Lists are JSON. An empty VALUE takes \
+            back folder, userAgent, proxy, rules and groups. Where the daemon listens, and below which folders it saves, is set \
+            where it is started: haul serve --print-config.
             """
     )
 
@@ -69,9 +70,12 @@ struct ConfigCommand: AsyncParsableCommand {
         case .integer:
             guard let number = ByteCount(text)?.bytes else { throw Complaint("\(name) is a number.", .usage) }
             return (name, .integer(number))
+        case .array, .object:
+            // The daemon refuses a text in place of a list with its own sentence.
+            return (name, text.isEmpty ? .null : JSONValue(text: text) ?? .string(text))
         default:
             // The daemon refuses unknown names with its own sentence.
-            return (name, .string(name == "folder" ? try FilePaths.absolute(text) : text))
+            return (name, .string(name == "folder" && !text.isEmpty ? try FilePaths.absolute(text) : text))
         }
     }
 
@@ -83,7 +87,7 @@ struct ConfigCommand: AsyncParsableCommand {
         case .number(let value): String(value)
         case .string(let value): value
         case .array(let values): values.map(text).joined(separator: ", ")
-        case .object(let values): values.keys.sorted().joined(separator: ", ")
+        case .object: value.jsonText
         }
     }
 }

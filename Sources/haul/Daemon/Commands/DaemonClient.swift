@@ -199,7 +199,7 @@ extension ExitStatus {
         case "forbiddenFolder", "invalidField", "unknownField", "missingField", "badRequest", "tooManyItems",
             "uriTooLong", "contentTooLarge":
             self = .usage
-        case "folderNotMade": self = .disk
+        case "folderNotMade", "settingsNotSaved": self = .disk
         default: self = .otherFailure
         }
     }
