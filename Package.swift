@@ -117,7 +117,7 @@ let tests: [Target] = [
     .testTarget(
         name: "HaulServerTests",
         dependencies: [
-            "HaulServer", "HaulKit", "HaulTesting",
+            "HaulServer", "HaulKit", "HaulCore", "HaulTesting",
             .product(name: "CoreMetrics", package: "swift-metrics"),
             .product(name: "Hummingbird", package: "hummingbird"),
             .product(name: "HummingbirdTesting", package: "hummingbird"),

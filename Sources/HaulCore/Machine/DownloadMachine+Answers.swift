@@ -9,6 +9,7 @@ extension DownloadMachine {
         transfer.forgetPieces()
         comparison.finish(at: nil)
         if found == nil { resource = nil }
+        joining.noteFound(all: isWhole)
         return settleOr { machine in machine.isWhole ? machine.finish(at: now) : machine.open(at: now) }
     }
 

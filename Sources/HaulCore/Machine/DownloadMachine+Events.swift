@@ -109,6 +109,8 @@ extension DownloadMachine {
     private mutating func stepFailed(_ error: DownloadError, at now: Instant) -> [Action] {
         if error.code == .tooManyOpenFiles { return waitForFiles(error, at: now) }
         switch state {
+        case .verifying where error.isOfFilm && isStreamLog && joining.foundAll:
+            return settleOr { $0.fetchAgain(error, at: now) }
         case .inspectingDisk, .publishing, .verifying: return settleOr { $0.fail(error) }
         case .preparing(let id, _, let ended):
             return (ended == nil ? [.close(id)] : []) + settleOr { $0.fail(error) }
@@ -116,4 +118,17 @@ extension DownloadMachine {
         default: return []
         }
     }
+
+    /// Fetches a film anew that an earlier run could not put together from the same bytes either, once in a run. The
+    /// server may have other bytes by now.
+    private mutating func fetchAgain(_ error: DownloadError, at now: Instant) -> [Action] {
+        guard patience.refetches() else { return fail(error) }
+        joining.dropBytes()
+        return open(at: now)
+    }
+}
+
+extension DownloadError {
+    /// Whether the bytes of the film are the cause, rather than the disk or a program that is not installed.
+    fileprivate var isOfFilm: Bool { code == .invalidStream || code == .incompleteStream }
 }

@@ -10,6 +10,8 @@ extension DownloadMachine {
         private(set) var dropsBytes = false
         /// Whether the server has sent parts that cannot be used.
         private(set) var rangesAreBroken = false
+        /// Whether this run found all bytes on the disk and has received none itself.
+        private(set) var foundAll = false
         /// Number of bytes when the current attempt began.
         private(set) var countAtOpen: Int64 = 0
 
@@ -20,12 +22,13 @@ extension DownloadMachine {
         /// Notes a good answer, for whose body the file is prepared.
         mutating func noteAnswer(at count: Int64) {
             countAtOpen = count
-            (isFromReplacedSource, asksPlain, dropsBytes) = (false, false, false)
+            (isFromReplacedSource, asksPlain, dropsBytes, foundAll) = (false, false, false, false)
         }
 
         mutating func noteReplacedSource() { isFromReplacedSource = true }
         mutating func askPlain() { asksPlain = true }
         mutating func dropBytes() { dropsBytes = true }
+        mutating func noteFound(all: Bool) { foundAll = all }
         mutating func noteBrokenRanges() { rangesAreBroken = true }
 
         /// Notes that the link leads to another place, whose server may send usable parts.

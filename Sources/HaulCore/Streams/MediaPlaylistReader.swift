@@ -32,6 +32,9 @@ struct MediaPlaylistReader {
             case .tag(let tag, let text): try reader.take(tag, text, line.number)
             }
         }
+        if reader.next.duration != nil, reader.playlist.hasEndMark {
+            throw .invalid("the last segment has no URI", line: 0)
+        }
         guard reader.hasTargetDuration || reader.playlist.segments.isEmpty else {
             throw .invalid("it has no EXT-X-TARGETDURATION, so it is a list of files rather than a stream", line: 0)
         }
@@ -53,7 +56,9 @@ struct MediaPlaylistReader {
             if playlist.kind == .vod { playlist.isEnded = true }
         case .iFramesOnly: playlist.isIFramesOnly = true
         case .skip: throw .unsupported("the server sent a playlist with segments left out, which nobody asked for")
-        case .duration: next.duration = try duration(text, line)
+        case .duration:
+            if next.duration != nil { throw .invalid("a segment has no URI", line: line) }
+            next.duration = try duration(text, line)
         case .byteRange:
             next.range = PlaylistNumber.range(text)
             if next.range == nil { throw .invalid("a byte range is impossible", line: line) }

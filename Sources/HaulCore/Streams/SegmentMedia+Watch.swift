@@ -10,7 +10,10 @@ extension SegmentMedia {
         /// The head of a box that has arrived in part.
         private var head: [UInt8] = []
 
-        package init() {}
+        private let hasSection: Bool
+
+        /// - Parameter hasSection: whether the playlist names an initialization section for the segment.
+        package init(hasSection: Bool = true) { self.hasSection = hasSection }
 
         private static let examined = 16 << 10
         private static let packet: Int64 = 188
@@ -47,6 +50,9 @@ extension SegmentMedia {
         private mutating func judge(length: Int64) -> String? {
             do throws(Refusal) {
                 kind = try SegmentMedia.judge(front, length: length)
+                if kind == .fragmentedMP4, !hasSection {
+                    return "it is a fragment of MP4, and the playlist names no initialization section for it"
+                }
                 front = Array(front.prefix(1))
                 return nil
             } catch { return error.description }

@@ -65,6 +65,21 @@ extension DownloadRecord {
         return request.stream?.allowsGaps == true
     }
 
+    /// Whether the finished file is the film, or the playlist, that a request asks for. Each recording of a live stream
+    /// with a length of its own is another film.
+    func hasFilm(of request: DownloadRequest) -> Bool {
+        let (own, wanted) = (self.request.stream ?? .init(), request.stream ?? .init())
+        guard resource?.stream == .film else {
+            // An option for streams says nothing about a file that is no playlist.
+            return own.keepsPlaylist == wanted.keepsPlaylist
+                || !StreamPlaylist.isPlaylist(mediaType: resource?.contentType, path: request.url.path)
+        }
+        return !wanted.keepsPlaylist && own.liveSeconds == nil && wanted.liveSeconds == nil
+            && (own.variant ?? "best") == (wanted.variant ?? "best") && own.audio == wanted.audio
+            && own.subtitles == wanted.subtitles
+            && (own.container == wanted.container || wanted.container == .automatic)
+    }
+
     /// Changes the destination of the file. The partial file keeps its path until the file is complete.
     mutating func move(to destination: DownloadRequest.Destination) {
         request.destination = destination

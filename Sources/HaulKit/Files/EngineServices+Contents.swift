@@ -10,7 +10,9 @@ extension EngineServices {
         until flag: CancelFlag,
         isolation: isolated (any Actor)? = #isolation
     ) async throws(DownloadError) -> Bool {
-        guard let path = record.finalPath, let size = record.finished?.size, record.hasOnlyGaps(of: request) else {
+        guard let path = record.finalPath, let size = record.finished?.size, record.hasOnlyGaps(of: request),
+            record.hasFilm(of: request)
+        else {
             return false
         }
         if let expected = request.size, expected != size { return false }

@@ -136,13 +136,13 @@ enum FFmpeg {
         // The text differs between C libraries.
         guard lists.openFiles < DescriptorLimit.most, !output.complaint.contains("Too many open files") else {
             throw DownloadError(
-                .invalidStream,
+                .diskFailed,
                 "ffmpeg has to open \(lists.openFiles) pieces of this film at once, and may open \(DescriptorLimit.most) files. What was received is kept. Raise the hard limit of open files (ulimit -n, or LimitNOFILE of a service), and resume the download."
             )
         }
         throw DownloadError(
             .invalidStream,
-            "ffmpeg could not put this film together. What was received is kept.",
+            "ffmpeg could not put this film together. Another container may help; a further attempt with this one fetches the film again.",
             cause: String(output.complaint.suffix(500))
         )
     }

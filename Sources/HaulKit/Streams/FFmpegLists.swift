@@ -43,14 +43,21 @@ final class FFmpegLists: Sendable {
                 guard number + 1 < parts.count else { continue }
                 entries += "duration \(Self.text(max(0, begins[number + 1] - begins[number])))\n"
             }
-            inputs.append([
-                "-itsoffset", Self.text(begins.first ?? 0), "-f", "concat", "-safe", "0", "-i", try lists.add(entries),
-            ])
+            inputs.append(
+                Self.probing + [
+                    "-itsoffset", Self.text(begins.first ?? 0), "-f", "concat", "-safe", "0", "-i",
+                    try lists.add(entries),
+                ]
+            )
         }
         self.inputs = inputs
         // One part of each track is open at a time.
         openFiles = assembly.tracks.reduce(0) { $0 + ($1.parts.map(\.ranges.count).max() ?? 0) }
     }
+
+    /// How far ffmpeg looks for the first bytes of each track, in microseconds and bytes. Sound may begin long after the
+    /// pictures.
+    private static let probing = ["-analyzeduration", "60000000", "-probesize", "50000000"]
 
     /// Lists one behind another in a file.
     private struct Lists {

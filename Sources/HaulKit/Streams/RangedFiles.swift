@@ -6,7 +6,7 @@ internal import Synchronization
 /// Any thread may call it.
 final class RangedFiles: Sendable {
     private struct Version {
-        /// Text of the first strong entity tag.
+        /// The first entity tag, weak or strong, or else the first `Last-Modified`.
         var tag: String?
         /// Length of the whole file in bytes.
         var total: Int64?
@@ -56,11 +56,13 @@ final class RangedFiles: Sendable {
         return SegmentFailure(error, isWorthRetrying: false)
     }
 
-    /// Returns the strong tag of an answer. Another place that a redirect led to may have tags of its own (RFC 9110
-    /// §8.8.1), so its answer counts as one without a tag.
+    /// Returns the tag of an answer, or else its date. A weak one that stays the same proves nothing; one that changes
+    /// proves another version. Another place that a redirect led to may have tags of its own (RFC 9110 §8.8.1), so its
+    /// answer counts as one without a tag.
     private static func tag(of head: ResponseHead) -> String? {
-        guard !head.isRedirected, let tag = Validator(head).entityTag, !tag.isWeak else { return nil }
-        return tag.text
+        guard !head.isRedirected else { return nil }
+        let validator = Validator(head)
+        return validator.entityTag?.text ?? validator.lastModified
     }
 
     private static func total(of head: ResponseHead) -> Int64? {

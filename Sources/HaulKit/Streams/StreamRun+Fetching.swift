@@ -34,7 +34,7 @@ extension StreamRun {
             range: range,
             mostBytes: terms.progress.counts.mostSegmentBytes,
             cipher: cipher,
-            watch: SegmentMedia.Watch(),
+            watch: SegmentMedia.Watch(hasSection: segment.map != nil),
             files: files
         ) { piece in
             appender.append(

@@ -91,7 +91,10 @@ package struct DownloadRule: Hashable, Sendable {
         if name.hasPrefix("*.") { name = name.dropFirst(2) } else if name.hasPrefix(".") { name = name.dropFirst() }
         if name.hasSuffix(".") { name = name.dropLast() }
         guard !name.isEmpty, !name.contains(where: { "/\\@?#%*".contains($0) || $0.isWhitespace }) else { return nil }
-        let authority = name.contains(":") && !name.hasPrefix("[") ? "[\(name)]" : String(name)
+        let address = name.hasPrefix("[") && name.hasSuffix("]") ? name.dropFirst().dropLast() : name
+        // A port is no part of a host.
+        guard !address.contains(":") || IPAddress(String(address)) != nil else { return nil }
+        let authority = address.contains(":") ? "[\(address)]" : String(name)
         // The error of a text that is no URL has nothing that the caller does not say.
         guard let url = try? "http://\(authority)/".downloadURL(), url.port == nil else { return nil }
         return url.host.map(plain)

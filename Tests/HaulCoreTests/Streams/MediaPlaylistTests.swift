@@ -127,6 +127,14 @@ struct MediaPlaylistTests {
         #expect(throws: StreamError.self) { try segments("#EXTINF:1,", "a.ts", "b.ts") }
     }
 
+    @Test func refusesASegmentWithoutAURI() throws {
+        #expect(throws: StreamError.self) { try segments("#EXTINF:1,", "#EXTINF:1,", "a.ts") }
+        let head = "#EXTM3U\n#EXT-X-TARGETDURATION:6\n#EXTINF:1,\na.ts\n#EXTINF:1,\n"
+        #expect(throws: StreamError.self) { try PlaylistText.media(head + "#EXT-X-ENDLIST\n") }
+        // The server of a live stream may be writing the rest.
+        #expect(try PlaylistText.media(head).segments.count == 1)
+    }
+
     @Test func refusesAPlaylistWithSegmentsLeftOut() {
         #expect(throws: StreamError.self) { try segments("#EXT-X-SKIP:SKIPPED-SEGMENTS=3", "#EXTINF:1,", "a.ts") }
     }

@@ -35,6 +35,15 @@ struct SegmentMediaWatchTests {
         for bytes in good { #expect(reason(bytes, pieces: length) == nil) }
     }
 
+    @Test func refusesAFragmentForWhichThePlaylistNamesNoInitializationSection() {
+        let fragment = box("styp", 8) + box("moof", 100) + box("mdat", 50_000)
+        for (bytes, isMedia) in [(fragment, false), (packets(300), true)] {
+            var watch = SegmentMedia.Watch(hasSection: false)
+            let reason = watch.take(bytes) ?? watch.finish()
+            #expect((reason == nil) == isMedia)
+        }
+    }
+
     @Test(arguments: pieces) func findsAPacketThatIsNoneFarBehind(_ length: Int) {
         var bytes = packets(300)
         bytes[188 * 250] = 0

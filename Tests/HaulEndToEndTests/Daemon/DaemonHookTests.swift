@@ -35,7 +35,10 @@ struct DaemonHookTests {
         try await until { server.requests.contains { $0["Haul-Event"] == "failed" } }
         let told = server.requests.filter { $0.path == "/hook" }
         #expect(told.allSatisfy { $0["Haul-Signature"]?.hasPrefix("sha256=") == true })
-        #expect(try await !rig.run("config").output.contains("/hook"))
+        let shown = try await rig.run("config").output
+        // The path of a webhook's URL is often a secret.
+        #expect(shown.contains("webhook http://127.0.0.1:"))
+        #expect(!shown.contains(server.url("/hook")))
         await rig.stop(daemon)
         await server.stop()
     }

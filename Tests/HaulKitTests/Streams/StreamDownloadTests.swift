@@ -179,6 +179,26 @@ struct StreamDownloadTests {
         }
     }
 
+    @Test func fetchesAFilmAnewThatCouldNotBePutTogether() async throws {
+        let site = StreamSite()
+        putFragments(pictures, TestMovie.picture.initSection, "picture", on: site)
+        let place = try #require(pictures[1].firstRange(of: Array("trun".utf8))?.upperBound)
+        var broken = pictures[1]
+        // Far more samples than the box has.
+        broken.replaceSubrange(place + 4..<place + 8, with: [0x7F, 0xFF, 0xFF, 0xFF])
+        site.put(broken, at: "/talk/picture-1.m4s")
+        try await site.run { rig in
+            let error = try await rig.failure(of: try fragments(rig, "/talk/picture.m3u8"))
+            #expect(error.code == .invalidStream)
+            site.put(pictures[1], at: "/talk/picture-1.m4s")
+            try await rig.another { second async throws in
+                _ = try await second.add(try fragments(rig, "/talk/picture.m3u8")).result()
+            }
+            #expect(rig.paths().count { $0 == "/talk/picture-1.m4s" } == 2)
+            #expect(try rig.names() == ["file.bin"])
+        }
+    }
+
     @Test func mergesPicturesAndSound() async throws {
         let site = StreamSite()
         putFragments(pictures, TestMovie.picture.initSection, "picture", on: site)

@@ -76,7 +76,7 @@ struct StreamProgramTests {
     @Test func namesTheLimitOfOpenFiles() async throws {
         try await scripted("echo \"$target: Too many open files\" >&2; exit 1") { rig, downloader in
             let error = try await failure(rig, downloader)
-            #expect(error.code == .invalidStream)
+            #expect(error.code == .diskFailed)
             #expect(error.message.contains("LimitNOFILE"))
         }
     }

@@ -42,6 +42,28 @@ struct StreamVersionTests {
         }
     }
 
+    /// A weak tag or a date that changes shows another version, though one that stays proves nothing.
+    @Test(arguments: [true, false]) func mixesNoRangesOfTwoWeakTagsOrDates(_ hasTags: Bool) async throws {
+        let site = StreamSite()
+        putRanges(on: site)
+        let resources = [film.film, other.film].enumerated().map { number, bytes in
+            TestContent(bytes).resource(
+                etag: hasTags ? "W/\"\(number)\"" : nil,
+                lastModified: hasTags ? nil : "Mon, 0\(number + 1) Jan 2024 00:00:00 GMT"
+            )
+        }
+        let requests = CallCounter()
+        site.answer("/talk/all.ts") { resources[requests.next() <= 4 ? 0 : 1].reply(to: $0) }
+        try await site.run { rig in
+            #expect(try await rig.failure(of: try rig.film()).code == .contentChanged)
+            #expect(try rig.holdsOnlyPart())
+            try await rig.another { second async throws in
+                _ = try await second.add(try rig.film()).result()
+            }
+            #expect(try rig.holdsOnly(other.content))
+        }
+    }
+
     @Test func keepsTheRangesOfAnUnchangedFile() async throws {
         let site = StreamSite()
         putRanges(on: site)

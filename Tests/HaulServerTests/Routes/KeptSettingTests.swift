@@ -3,6 +3,7 @@ import HTTPTypes
 import HaulKit
 import HaulTesting
 import HummingbirdTesting
+import NIOCore
 import Testing
 
 @testable import HaulServer

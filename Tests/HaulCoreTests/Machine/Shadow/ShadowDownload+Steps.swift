@@ -58,7 +58,12 @@ extension ShadowDownload {
     }
 
     private mutating func startBody(_ id: ConnectionID, _ offset: Int64, _ compare: Int64, _ limit: Int64?) {
-        guard let open = connections[id], let body = open.body else { return }
+        guard let open = connections[id] else { return }
+        guard let body = open.body else {
+            // The body of a refusal or of a page is not modelled. Its connection breaks, and does not stay for ever.
+            connections[id] = nil
+            return send(.connectionEnded(id, .failed(TransportError(.connectionLost, "no body"), file.persisted)))
+        }
         if !isOpen { complain("admits a body into no file") }
         if offset - compare != body.first { complain("admits at \(offset) what begins at \(body.first)") }
         let again = ByteSet(offset - compare..<offset)
