@@ -73,15 +73,14 @@ import Testing
         }
     }
 
-    @Test func twoPlayersAreServedAndTheOriginSendsHardlyMoreThanTheFile() async throws {
-        try await playing(isMeasured: true) { rig, client, download, origin async throws in
+    @Test func twoPlayersAreServedAtOnce() async throws {
+        try await playing(isMeasured: true) { rig, client, download, _ async throws in
             async let one = client.call(.get, path(download), rig, [.range: "bytes=6000000-7999999"])
             async let other = client.call(.get, path(download), rig, [.range: "bytes=15000000-16999999"])
             #expect(try await Array(buffer: one.body) == Self.content.bytes(6_000_000..<8_000_000))
             #expect(try await Array(buffer: other.body) == Self.content.bytes(15_000_000..<17_000_000))
             let file = try await download.result()
             #expect(try Self.content.matches(fileAt: file.path))
-            #expect(origin.bodyBytesSent <= Self.content.count * 102 / 100)
         }
     }
 
