@@ -1,4 +1,4 @@
-/// What distinguishes a version of a file from others of the same download.
+/// A version of a file, told from other versions of the same download by its length and validator.
 package struct ReadVersion: Sendable, Equatable {
     /// Length of the file in bytes.
     package let total: Int64
@@ -17,10 +17,8 @@ package struct ReadVersion: Sendable, Equatable {
 
     /// A short name, made from the validator.
     package var name: String {
-        // FNV-1a, because the name must be the same in the next process.
         let text = (validator.entityTag?.text ?? "") + "\n" + (validator.lastModified ?? "")
-        let hash = text.utf8.reduce(0xcbf2_9ce4_8422_2325 as UInt64) { ($0 ^ UInt64($1)) &* 0x100_0000_01b3 }
-        return String(hash, radix: 36)
+        return String(StableHash.of(text.utf8), radix: 36)
     }
 
     /// Whether two files are of the same version for certain.

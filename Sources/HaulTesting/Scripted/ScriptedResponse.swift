@@ -50,9 +50,7 @@ public struct ScriptedResponse: Sendable {
         fileName: String? = nil
     ) -> ScriptedResponse {
         let bytes = Array(bytes)
-        // FNV-1a: good enough to tell the versions of a test apart.
-        let hash = bytes.reduce(UInt64(0xCBF2_9CE4_8422_2325)) { ($0 ^ UInt64($1)) &* 0x100_0000_01B3 }
-        let version = "\(bytes.count)-\(String(hash, radix: 16))"
+        let version = "\(bytes.count)-\(String(StableHash.of(bytes), radix: 16))"
         return ScriptedResponse(
             outcome: .body(Body(bytes: bytes, contentType: contentType, fileName: fileName, version: version))
         )

@@ -129,9 +129,7 @@ struct Aria2RemoteRun: Sendable {
     /// at one port.
     static func storeName(_ options: Aria2Options) -> String {
         let folder = FilePaths.absolute(options["dir"] ?? "", from: FileManager.default.currentDirectoryPath)
-        // FNV-1a suffices, because the hash is only a name.
-        let hash = folder.utf8.reduce(UInt64(0xCBF2_9CE4_8422_2325)) { ($0 ^ UInt64($1)) &* 0x100_0000_01B3 }
-        return "aria2-\(options["rpc-listen-port"] ?? "6800")-\(String(hash, radix: 16))"
+        return "aria2-\(options["rpc-listen-port"] ?? "6800")-\(String(StableHash.of(folder.utf8), radix: 16))"
     }
 }
 

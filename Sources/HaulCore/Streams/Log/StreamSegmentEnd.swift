@@ -35,7 +35,7 @@ package struct StreamSegmentEnd: Sendable, Hashable {
 
     /// Digest of octets for ``key`` and ``file``, never 0. Finds changes, not forgeries; a key is hashed before.
     package static func digest(_ octets: some Sequence<UInt8>) -> UInt64 {
-        let digest = octets.reduce(0xcbf2_9ce4_8422_2325) { ($0 ^ UInt64($1)) &* 0x0000_0100_0000_01b3 }
+        let digest = StableHash.of(octets)
         return digest == 0 ? 1 : digest
     }
 
