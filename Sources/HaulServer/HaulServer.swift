@@ -101,7 +101,7 @@ package final class HaulServer: Service {
         _ = try ProxyText.settings(configuration.proxy, nil)
         services.live.update(configuration)
         Self.warn(of: services.live, logger)
-        try await services.applyNetwork()
+        _ = try await services.downloader.update(try services.live.networkChange())
     }
 
     /// Logs which folders of settings that were changed over the API are not allowed any more.

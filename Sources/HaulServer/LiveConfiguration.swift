@@ -44,12 +44,15 @@ package final class LiveConfiguration: Sendable {
     /// Proxy of downloads at present, as ``ServerConfiguration/proxy``. It may have a password.
     package var proxy: String { present.withLock { $0.changed.proxy ?? $0.start.proxy } }
 
-    /// Sets `User-Agent` and proxies of the downloader's requests.
+    /// Returns a closure that sets `User-Agent` and proxies of the downloader's requests.
     ///
     /// - Throws: ``DownloadError`` if the proxy is none.
-    package func apply(to configuration: inout Downloader.Configuration) throws(DownloadError) {
-        configuration.network.proxies = try ProxyText.settings(proxy, self.configuration.environmentProxies)
-        configuration.network.userAgent = userAgent
+    package func networkChange() throws(DownloadError) -> @Sendable (inout Downloader.Configuration) -> Void {
+        let (proxies, userAgent) = (try ProxyText.settings(proxy, configuration.environmentProxies), userAgent)
+        return { configuration in
+            configuration.network.proxies = proxies
+            configuration.network.userAgent = userAgent
+        }
     }
 
     /// Applies the settings that may change without a restart: roots, hosts, proxies, rules, groups, `User-Agent`, the

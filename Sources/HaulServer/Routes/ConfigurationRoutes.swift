@@ -41,11 +41,12 @@ struct ConfigurationRoutes {
                 }
                 names.append(name)
             }
-            let (all, ours) = (changes, kept)
+            let ours = kept
             if !ours.isEmpty {
                 try await services.settings.change { changed in for change in ours { change(&changed) } }
-                try await problems { () throws(DownloadError) in try await services.applyNetwork() }
+                changes.append(try await problems { () throws(DownloadError) in try services.live.networkChange() })
             }
+            let all = changes
             try await problems { () throws(DownloadError) in
                 _ = try await services.downloader.update { configuration in
                     for change in all { change(&configuration) }

@@ -17,17 +17,6 @@ package struct Services: Sendable {
     package var configuration: ServerConfiguration { live.configuration }
     package var folders: AllowedFolders { live.folders }
 
-    /// Hands `User-Agent` and proxies to the downloader.
-    func applyNetwork() async throws(DownloadError) {
-        var wanted = Downloader.Configuration()
-        try live.apply(to: &wanted)
-        let network = wanted.network
-        _ = try await downloader.update { configuration in
-            configuration.network.proxies = network.proxies
-            configuration.network.userAgent = network.userAgent
-        }
-    }
-
     /// Returns the handle of the download whose id is in the path.
     package func download(_ context: ServerContext) async throws -> Download {
         // A key of an extension sees the downloads that it added, as if there were no others.

@@ -215,7 +215,7 @@ struct Daemon {
         configuration.hooks.actions = try settings.hooks.hooks()
         server.environmentProxies = try .environment(ProcessInfo.processInfo.environment)
         let changed = try ChangedSettings(stateFolder: server.stateFolder)
-        try LiveConfiguration(server, changed).apply(to: &configuration)
+        try LiveConfiguration(server, changed).networkChange()(&configuration)
         configuration.telemetry.metrics = metrics
         // The server logs ends and summaries. The engine's own lines, one for each start and end, belong to `debug`.
         configuration.telemetry.logger = logger
