@@ -49,55 +49,6 @@ final class SegmentSink: Sendable {
         }
     }
 
-    /// Bytes for the next write.
-    private struct Batch {
-        /// Offset in the file.
-        var offset: Int64
-        var buffers: [ByteBuffer] = []
-        var bytes = 0
-
-        /// Appends bytes. Copies small reads together, because a server that sends ten bytes at a time must not cost an
-        /// I/O vector each.
-        ///
-        /// Also copies buffers that keep much more memory than they need. The TLS library returns every read in a
-        /// buffer of the largest size that it ever needed.
-        mutating func append(_ more: ByteBuffer) {
-            guard more.readableBytes > 0 else { return }
-            bytes += more.readableBytes
-            let isSparse = more.storageCapacity > 2 * more.readableBytes
-            guard isSparse || more.readableBytes < 4096 else {
-                buffers.append(more)
-                return
-            }
-            if let last = buffers.last, last.readableBytes < SegmentSink.joinedSize {
-                buffers.removeLast()
-                var joined = last
-                joined.writeImmutableBuffer(more)
-                buffers.append(joined)
-            } else if isSparse, more.storageCapacity > SegmentSink.joinedSize {
-                var dense = ByteBufferAllocator().buffer(capacity: SegmentSink.joinedSize)
-                dense.writeImmutableBuffer(more)
-                buffers.append(dense)
-            } else {
-                buffers.append(more)
-            }
-        }
-
-        /// Removes the bytes behind the last whole block and returns a copy. A slice would keep the whole buffer in
-        /// memory.
-        mutating func takePartOfBlock() -> ByteBuffer? {
-            let count = Int((offset + Int64(bytes)) % SegmentSink.blockSize)
-            guard count > 0, var last = buffers.popLast() else { return nil }
-            guard last.readableBytes > count, let whole = last.readSlice(length: last.readableBytes - count) else {
-                buffers.append(last)
-                return nil
-            }
-            buffers.append(whole)
-            bytes -= count
-            return ByteBuffer(bytes: last.readableBytesView)
-        }
-    }
-
     /// Bytes behind the batch that the speed limit has not admitted yet.
     private struct Held {
         var bytes = ByteBuffer()
@@ -167,7 +118,7 @@ final class SegmentSink: Sendable {
 
     private struct State {
         var body: Body
-        var batch: Batch
+        var batch: WriteBatch
         var held = Held()
         var writes = Writes()
         var flush = Flush()
@@ -220,11 +171,6 @@ final class SegmentSink: Sendable {
 
     /// Most batches handed over at once: one being written, one waiting.
     private static let mostOutstanding = 2
-    /// Approximate size of the buffers that small reads are copied into.
-    private static let joinedSize = 65536
-    /// Batches end at a multiple of this size while bytes arrive fast, because `PosixFile` writes whole blocks without
-    /// another copy.
-    private static let blockSize: Int64 = 4096
     /// The first bytes are written early, so that they can be claimed early. Later bytes are written in time for the
     /// next tick.
     private static let firstFlush = TimeAmount.milliseconds(40)
@@ -242,7 +188,7 @@ final class SegmentSink: Sendable {
         self.batchSize = batchSize
         self.speedLimit = speedLimit
         state = Mutex(
-            State(body: Body(expected: overlap[...], wanted: limit), batch: Batch(offset: offset))
+            State(body: Body(expected: overlap[...], wanted: limit), batch: WriteBatch(offset: offset))
         )
     }
 

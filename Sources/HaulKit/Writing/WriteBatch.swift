@@ -1,0 +1,56 @@
+internal import NIOCore
+
+/// Bytes for the next write.
+struct WriteBatch {
+    /// Offset in the file.
+    var offset: Int64
+    var buffers: [ByteBuffer] = []
+    var bytes = 0
+
+    /// Approximate size of the buffers that small reads are copied into.
+    private static let joinedSize = 65536
+    /// Batches end at a multiple of this size while bytes arrive fast, because `PosixFile` writes whole blocks without
+    /// another copy.
+    private static let blockSize: Int64 = 4096
+
+    /// Appends bytes. Copies small reads together, because a server that sends ten bytes at a time must not cost an
+    /// I/O vector each.
+    ///
+    /// Also copies buffers that keep much more memory than they need. The TLS library returns every read in a
+    /// buffer of the largest size that it ever needed.
+    mutating func append(_ more: ByteBuffer) {
+        guard more.readableBytes > 0 else { return }
+        bytes += more.readableBytes
+        let isSparse = more.storageCapacity > 2 * more.readableBytes
+        guard isSparse || more.readableBytes < 4096 else {
+            buffers.append(more)
+            return
+        }
+        if let last = buffers.last, last.readableBytes < Self.joinedSize {
+            buffers.removeLast()
+            var joined = last
+            joined.writeImmutableBuffer(more)
+            buffers.append(joined)
+        } else if isSparse, more.storageCapacity > Self.joinedSize {
+            var dense = ByteBufferAllocator().buffer(capacity: Self.joinedSize)
+            dense.writeImmutableBuffer(more)
+            buffers.append(dense)
+        } else {
+            buffers.append(more)
+        }
+    }
+
+    /// Removes the bytes behind the last whole block and returns a copy. A slice would keep the whole buffer in
+    /// memory.
+    mutating func takePartOfBlock() -> ByteBuffer? {
+        let count = Int((offset + Int64(bytes)) % Self.blockSize)
+        guard count > 0, var last = buffers.popLast() else { return nil }
+        guard last.readableBytes > count, let whole = last.readSlice(length: last.readableBytes - count) else {
+            buffers.append(last)
+            return nil
+        }
+        buffers.append(whole)
+        bytes -= count
+        return ByteBuffer(bytes: last.readableBytesView)
+    }
+}
