@@ -34,12 +34,11 @@ extension DownloadMachine {
         return [.open(id, question), .report]
     }
 
-    /// Returns the gap in which the newest reader waits. Only a strong tag lets a first request begin without bytes before
-    /// it that are compared.
+    /// Returns the gap in which the newest reader waits; `nil` if a first request cannot begin there.
     private func gapOfReader(_ resource: Resource) -> (lower: Int64, upper: Int64?)? {
         guard let position = transfer.readers.positions.first, let total = resource.total,
-            resource.validator.strongTag != nil, transfer.readers.hasOfferedRanges,
-            resource.advisesAgainstRanges != true, !joining.asksPlain,
+            transfer.readers.letRequestsBeginAnywhere(in: resource), resource.advisesAgainstRanges != true,
+            !joining.asksPlain,
             joinTerms(resource).source == .sameURL
         else { return nil }
         let written = persisted.written

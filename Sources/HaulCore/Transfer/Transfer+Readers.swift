@@ -10,10 +10,16 @@ extension Transfer {
         private var lastMove: Instant?
         /// Whether the last answer to a first request was a range or offered ranges. A first request in the middle of the
         /// file could otherwise lose all bytes.
-        private(set) var hasOfferedRanges = false
+        private var hasOfferedRanges = false
 
         mutating func noteFirstAnswer(_ head: ResponseHead) {
             hasOfferedRanges = head.status == 206 || head.headers.first(name: "Accept-Ranges")?.lowercased() == "bytes"
+        }
+
+        /// Whether the first request of an attempt may begin anywhere in the file. Only a strong tag lets it begin without
+        /// bytes before it that are compared.
+        func letRequestsBeginAnywhere(in resource: Resource) -> Bool {
+            resource.validator.strongTag != nil && hasOfferedRanges
         }
 
         mutating func wait(at positions: [Int64]) { self.positions = positions }
@@ -88,8 +94,7 @@ extension Transfer {
     /// Returns the slowest connection that brings bytes and serves no other reader; `nil` if there is none, or too much
     /// would be lost. The last connection is given up only if the next first request can begin anywhere in the file.
     private mutating func giveUp(at now: Instant) -> ConnectionID? {
-        let mayBeginAnywhere =
-            terms.resource.validator.strongTag != nil && readers.hasOfferedRanges && !home.isForeign
+        let mayBeginAnywhere = readers.letRequestsBeginAnywhere(in: terms.resource) && !home.isForeign
         guard let plan, active.count > 1 || mayBeginAnywhere else { return nil }
         let serving = Set(
             readers.positions.dropFirst().compactMap { position in
