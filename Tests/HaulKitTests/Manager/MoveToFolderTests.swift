@@ -8,10 +8,6 @@ import Testing
 /// Moving the file of a download to another folder.
 @Suite(.serialized, .timeLimit(.minutes(60)))
 struct MoveToFolderTests {
-    private func code(_ call: () async throws -> Void) async -> DownloadError.Code? {
-        await #expect(throws: DownloadError.self) { try await call() }?.code
-    }
-
     @Test(arguments: [true, false])
     func movesAFinishedFile(isNamed: Bool) async throws {
         try await DownloaderRig.runManyFiles { rig async throws in
@@ -39,7 +35,7 @@ struct MoveToFolderTests {
             _ = try await download.result()
             try FileManager.default.createDirectory(atPath: rig.folder + "/other", withIntermediateDirectories: false)
             try rig.put("mine", at: rig.folder + "/other/a")
-            #expect(await code { try await download.move(toFolder: rig.folder + "/other") } == .fileExists)
+            #expect(await thrownCode { try await download.move(toFolder: rig.folder + "/other") } == .fileExists)
             #expect(try rig.text(at: rig.folder + "/other/a") == "mine")
             #expect(try await download.result().path == rig.folder + "/a")
             #expect(try await download.fileState() == .unchanged)
@@ -53,7 +49,7 @@ struct MoveToFolderTests {
             _ = try await download.result()
             try FileManager.default.moveItem(atPath: rig.folder + "/a", toPath: rig.folder + "/elsewhere")
             try rig.put("mine", at: rig.folder + "/a")
-            #expect(await code { try await download.move(toFolder: rig.folder + "/other") } == .diskFailed)
+            #expect(await thrownCode { try await download.move(toFolder: rig.folder + "/other") } == .diskFailed)
             #expect(try rig.text(at: rig.folder + "/a") == "mine")
         }
     }

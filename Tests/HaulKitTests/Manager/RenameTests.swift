@@ -8,10 +8,6 @@ import Testing
 /// Renaming the file of a download.
 @Suite(.serialized, .timeLimit(.minutes(60)))
 struct RenameTests {
-    private func code(_ call: () async throws -> Void) async -> DownloadError.Code? {
-        await #expect(throws: DownloadError.self) { try await call() }?.code
-    }
-
     @Test(arguments: [true, false])
     func renamesAFinishedFile(isNamed: Bool) async throws {
         try await DownloaderRig.runManyFiles { rig async throws in
@@ -50,12 +46,12 @@ struct RenameTests {
             let download = try await rig.downloader.add(try rig.named("a") { $0.onConflict = .overwrite })
             _ = try await download.result()
             try rig.put("mine", at: rig.folder + "/b")
-            #expect(await code { try await download.rename(to: "b") } == .fileExists)
+            #expect(await thrownCode { try await download.rename(to: "b") } == .fileExists)
             let paused = try await rig.downloader.add(try rig.named("c", "slow") { $0.onConflict = .overwrite })
             await paused.reaches(1000)
-            #expect(await code { try await paused.rename(to: "b") } == .fileExists)
-            #expect(await code { try await paused.rename(to: "a") } == .fileExists)
-            #expect(await code { try await download.rename(to: "c") } == .inUse)
+            #expect(await thrownCode { try await paused.rename(to: "b") } == .fileExists)
+            #expect(await thrownCode { try await paused.rename(to: "a") } == .fileExists)
+            #expect(await thrownCode { try await download.rename(to: "c") } == .inUse)
             #expect(try rig.text(at: rig.folder + "/b") == "mine")
             #expect(try await download.result().path == rig.folder + "/a")
             #expect(try await download.fileState() == .unchanged)
@@ -68,7 +64,7 @@ struct RenameTests {
         try await DownloaderRig.runManyFiles { rig async throws in
             let download = try await rig.downloader.add(try rig.named("a"))
             _ = try await download.result()
-            #expect(await code { try await download.rename(to: name) } == .invalidDestination)
+            #expect(await thrownCode { try await download.rename(to: name) } == .invalidDestination)
             #expect(try rig.names() == ["a"])
         }
     }
@@ -77,7 +73,9 @@ struct RenameTests {
         try await DownloaderRig.runManyFiles { rig async throws in
             let download = try await rig.downloader.add(try rig.named("a"))
             _ = try await download.result()
-            #expect(await code { try await download.rename(to: String(repeating: "ä", count: 124)) } == .nameTooLong)
+            #expect(
+                await thrownCode { try await download.rename(to: String(repeating: "ä", count: 124)) } == .nameTooLong
+            )
             let longest = String(repeating: "ä", count: 123)
             try await download.rename(to: longest)
             #expect(try rig.names() == [longest])
@@ -93,7 +91,7 @@ struct RenameTests {
             #expect(missing?.code == .diskFailed)
             #expect(missing?.message == "\(rig.folder)/a does not exist.")
             try rig.put("mine", at: rig.folder + "/a")
-            #expect(await code { try await download.rename(to: "b") } == .diskFailed)
+            #expect(await thrownCode { try await download.rename(to: "b") } == .diskFailed)
             #expect(try rig.names() == ["a", "elsewhere"])
             #expect(try rig.text(at: rig.folder + "/a") == "mine")
             #expect(try await download.result().path == rig.folder + "/a")
