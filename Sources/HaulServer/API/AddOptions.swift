@@ -22,7 +22,7 @@ struct AddOptions {
         onDuplicate = try body.optional("onDuplicate")
         onConflict = try body.optional("onConflict")
         if onConflict == .overwrite {
-            throw Problem(.unprocessableContent, "invalidField", "onConflict is rename, fail or skip.")
+            throw Problem.invalidField("onConflict is rename, fail or skip.")
         }
         stream = try Self.stream(&body)
         do throws(DownloadError) { try stream?.check() } catch { throw Problem(error) }
@@ -59,9 +59,7 @@ struct AddOptions {
         let fields = try body.optional("headers", [String: String].self) ?? [:]
         return try fields.sorted { $0.key < $1.key }.map { name, value in
             guard value.utf8.count <= 16 << 10, let field = HeaderField(name, value) else {
-                throw Problem(
-                    .unprocessableContent,
-                    "invalidField",
+                throw Problem.invalidField(
                     "A field of headers is longer than 16 KiB, or has characters that HTTP does not allow."
                 )
             }
@@ -99,16 +97,12 @@ struct ItemReader {
         let failsOnChange = try item.optional("failsOnChange", Bool.self) ?? false
         try item.finish()
         guard size ?? 0 >= 0, bytesPerSecond ?? 0 >= 0 else {
-            throw Problem(
-                .unprocessableContent,
-                "invalidField",
+            throw Problem.invalidField(
                 "size and bytesPerSecond of an item must not be negative."
             )
         }
         guard mirrors.count <= Self.mostMirrors else {
-            throw Problem(
-                .unprocessableContent,
-                "invalidField",
+            throw Problem.invalidField(
                 "mirrors of an item has more than \(Self.mostMirrors) URLs."
             )
         }
@@ -140,7 +134,7 @@ struct ItemReader {
     /// Reads the URL of a page without its user info, which no browser shows or sends as a referrer.
     private static func page(_ item: inout JSONBody) throws -> URL? {
         guard let text = try item.text("page", upTo: 8 << 10), !text.isEmpty else { return nil }
-        let problem = Problem(.unprocessableContent, "invalidField", "page of an item is no http or https URL.")
+        let problem = Problem.invalidField("page of an item is no http or https URL.")
         // Clients open the page, so a scheme that runs scripts or reads files is refused.
         guard var parts = URLComponents(string: text), let scheme = parts.scheme?.lowercased(),
             scheme == "http" || scheme == "https", parts.host?.isEmpty == false

@@ -19,7 +19,7 @@ extension DaemonSetting {
             guard let value else { return { $0.userAgent = nil } }
             let text = try text(value, "userAgent", upTo: 1024)
             guard HeaderField("User-Agent", text) != nil else {
-                throw problem("userAgent has characters that HTTP does not allow.")
+                throw Problem.invalidField("userAgent has characters that HTTP does not allow.")
             }
             return { $0.userAgent = text }
         },
@@ -33,10 +33,10 @@ extension DaemonSetting {
             let text = try text(value, "proxy", upTo: 1024)
             // Otherwise a password that is not shown could be sent to a proxy that somebody else chose.
             guard !text.contains(ProxyText.hidden) else {
-                throw problem("proxy has a hidden password. Write the proxy with its password.")
+                throw Problem.invalidField("proxy has a hidden password. Write the proxy with its password.")
             }
             do throws(DownloadError) { _ = try ProxyText.settings(text, nil) } catch {
-                throw problem("proxy: \(error.message)")
+                throw Problem.invalidField("proxy: \(error.message)")
             }
             return { $0.proxy = text }
         },
@@ -77,10 +77,8 @@ extension DaemonSetting {
     )
 
     private static func text(_ value: JSONValue, _ name: String, upTo limit: Int) throws(Problem) -> String {
-        guard case .string(let text) = value else { throw problem("\(name) must be a text.") }
+        guard case .string(let text) = value else { throw Problem.invalidField("\(name) must be a text.") }
         if let problem = JSONBody.problem(of: text, name, upTo: limit) { throw problem }
         return text
     }
-
-    private static func problem(_ detail: String) -> Problem { Problem(.unprocessableContent, "invalidField", detail) }
 }

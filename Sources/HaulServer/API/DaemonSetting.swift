@@ -137,7 +137,7 @@ struct DaemonSetting: Sendable {
         case (.timetable(let path), .string(let text)):
             let timetable: Timetable?
             do throws(DownloadError) { timetable = text.isEmpty ? nil : try Timetable(text) } catch {
-                throw Problem(.unprocessableContent, "invalidField", "\(name): \(error.message)")
+                throw Problem.invalidField("\(name): \(error.message)")
             }
             return .downloader { $0[keyPath: path] = timetable }
         case (.kept(_, _, let change), _):
@@ -148,6 +148,6 @@ struct DaemonSetting: Sendable {
 
     private var wrong: Problem {
         let bounds = range.map { "; it is a number from \($0.lowerBound) to \($0.upperBound)" } ?? ""
-        return Problem(.unprocessableContent, "invalidField", "\(name) has a wrong type or value\(bounds).")
+        return Problem.invalidField("\(name) has a wrong type or value\(bounds).")
     }
 }

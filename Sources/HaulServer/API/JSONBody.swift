@@ -68,7 +68,7 @@ package struct JSONBody {
     package mutating func optional<Value: Decodable>(_ name: String, _ type: Value.Type = Value.self) throws -> Value? {
         guard let value = fields.removeValue(forKey: name), value != .null else { return nil }
         do { return try JSONDecoder().decode(Value.self, from: JSONEncoder().encode(value)) } catch {
-            throw Problem(.unprocessableContent, "invalidField", "\(place)\(name) has a wrong type or value.")
+            throw Problem.invalidField("\(place)\(name) has a wrong type or value.")
         }
     }
 
@@ -89,13 +89,13 @@ package struct JSONBody {
     /// Returns a problem if `text` is longer than `limit` bytes or has control characters; `nil` if `text` is valid.
     package static func problem(of text: String, _ name: String, upTo limit: Int) -> Problem? {
         guard text.utf8.count <= limit else {
-            return Problem(.unprocessableContent, "invalidField", "\(name) is longer than \(limit) bytes.")
+            return Problem.invalidField("\(name) is longer than \(limit) bytes.")
         }
         let hidden: Set<Unicode.GeneralCategory> = [.control, .lineSeparator, .paragraphSeparator]
         guard text.unicodeScalars.contains(where: { hidden.contains($0.properties.generalCategory) }) else {
             return nil
         }
-        return Problem(.unprocessableContent, "invalidField", "\(name) has control characters.")
+        return Problem.invalidField("\(name) has control characters.")
     }
 
     /// Reads a list of objects.
@@ -103,7 +103,7 @@ package struct JSONBody {
         guard let list = try optional(name, [JSONValue].self) else { return nil }
         return try list.enumerated().map { index, value in
             guard case .object(let fields) = value else {
-                throw Problem(.unprocessableContent, "invalidField", "\(place)\(name)[\(index)] must be an object.")
+                throw Problem.invalidField("\(place)\(name)[\(index)] must be an object.")
             }
             return JSONBody(fields, place: "\(place)\(name)[\(index)].")
         }

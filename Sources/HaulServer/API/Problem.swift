@@ -52,6 +52,10 @@ package struct Problem: Error, Codable, Hashable, Sendable {
     }
 
     package static let notFound = Problem(.notFound, "notFound", "There is nothing at this path.")
+    /// A field of a right name whose value cannot be used.
+    package static func invalidField(_ detail: String) -> Problem {
+        Problem(.unprocessableContent, "invalidField", detail)
+    }
     package static func badRequest(_ detail: String) -> Problem { Problem(.badRequest, "badRequest", detail) }
 }
 

@@ -9,7 +9,7 @@ struct Query {
         for (name, value) in request.uri.queryParameters {
             let (name, value) = (String(name), String(value))
             guard fields.updateValue(value, forKey: name) == nil else {
-                throw Problem(.unprocessableContent, "invalidField", "\(name.prefix(60)) stands in the query twice.")
+                throw Problem.invalidField("\(name.prefix(60)) stands in the query twice.")
             }
         }
     }
@@ -19,9 +19,7 @@ struct Query {
     mutating func number(_ name: String, _ range: ClosedRange<Int>) throws -> Int? {
         guard let text = fields.removeValue(forKey: name) else { return nil }
         guard let number = Int(text), range.contains(number) else {
-            throw Problem(
-                .unprocessableContent,
-                "invalidField",
+            throw Problem.invalidField(
                 "\(name) must be a number from \(range.lowerBound) to \(range.upperBound)."
             )
         }
@@ -32,7 +30,7 @@ struct Query {
         switch fields.removeValue(forKey: name) {
         case nil, "false": return false
         case "true": return true
-        default: throw Problem(.unprocessableContent, "invalidField", "\(name) must be true or false.")
+        default: throw Problem.invalidField("\(name) must be true or false.")
         }
     }
 

@@ -147,7 +147,7 @@ struct AddRoutes {
         let headers = try AddOptions.headers(&body)
         try body.finish()
         guard (1...50).contains(urls.count) else {
-            throw Problem(.unprocessableContent, "invalidField", "urls must have 1 to 50 items.")
+            throw Problem.invalidField("urls must have 1 to 50 items.")
         }
         let probes = await withTaskGroup(of: (Int, Probe).self) { group in
             var results: [Int: Probe] = [:]

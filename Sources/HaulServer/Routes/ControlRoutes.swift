@@ -152,7 +152,7 @@ struct ControlRoutes {
             guard let ids else { throw Problem(.unprocessableContent, "missingField", "Name ids or a filter.") }
             return .ids(ids.subtracting(except))
         }
-        guard ids == nil else { throw Problem(.unprocessableContent, "invalidField", "Name either ids or a filter.") }
+        guard ids == nil else { throw Problem.invalidField("Name either ids or a filter.") }
         var filter = DownloadFilter()
         filter.states = try object.optional("state", [String].self).map(DownloadFilter.states)
         filter.group = try object.optional("group", String.self)
@@ -179,7 +179,7 @@ struct ControlRoutes {
         case (nil, let id?, nil): place = .before(id)
         case (nil, nil, let id?): place = .after(id)
         default:
-            throw Problem(.unprocessableContent, "invalidField", "Name one of: to (first or last), before, after.")
+            throw Problem.invalidField("Name one of: to (first or last), before, after.")
         }
         try await problems { () throws(DownloadError) in try await services.downloader.move(ids, to: place) }
         await services.feed.markStale()

@@ -38,7 +38,7 @@ struct ListRoutes {
         try query.finish()
         if let cursor {
             guard let start = Int(cursor, radix: 36), start >= 0, start <= 100_000_000, offset == nil else {
-                throw Problem(.unprocessableContent, "invalidField", "cursor is not one of this list.")
+                throw Problem.invalidField("cursor is not one of this list.")
             }
             filter.offset = start
         } else {
@@ -97,7 +97,7 @@ extension DownloadFilter {
         }
         if let part = try query.text("id")?.lowercased() {
             guard (4...36).contains(part.count) else {
-                throw Problem(.unprocessableContent, "invalidField", "id must have 4 to 36 characters.")
+                throw Problem.invalidField("id must have 4 to 36 characters.")
             }
             if let id = DownloadID(part) {
                 ids = [id]
@@ -114,13 +114,13 @@ extension DownloadFilter {
         case "name": order = .path
         case "size": order = .size
         case let other?:
-            throw Problem(.unprocessableContent, "invalidField", "There is no order named \(other.prefix(40)).")
+            throw Problem.invalidField("There is no order named \(other.prefix(40)).")
         }
         switch try query.text("order") {
         case nil, "asc": isDescending = false
         case "desc": isDescending = true
         case let other?:
-            throw Problem(.unprocessableContent, "invalidField", "order is asc or desc, not \(other.prefix(40)).")
+            throw Problem.invalidField("order is asc or desc, not \(other.prefix(40)).")
         }
     }
 
@@ -128,7 +128,7 @@ extension DownloadFilter {
         Set(
             try names.map { name in
                 guard let state = DownloadSnapshot.State(rawValue: name) else {
-                    throw Problem(.unprocessableContent, "invalidField", "There is no state named \(name.prefix(40)).")
+                    throw Problem.invalidField("There is no state named \(name.prefix(40)).")
                 }
                 return state
             }

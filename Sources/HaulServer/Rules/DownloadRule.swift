@@ -48,41 +48,41 @@ package struct DownloadRule: Hashable, Sendable {
         try body.finish()
         hostNames = try hosts.map { host in
             guard let name = Self.hostName(host) else {
-                throw Self.wrong("\(place)hosts has \(HostCheck.printable(host)), which is no host name.")
+                throw Problem.invalidField("\(place)hosts has \(HostCheck.printable(host)), which is no host name.")
             }
             return name
         }
         if let wrong = extensions.first(where: { $0.isEmpty || $0.contains("/") }) {
-            throw Self.wrong(
+            throw Problem.invalidField(
                 "\(place)extensions has \"\(HostCheck.printable(wrong))\", which is no extension of a file."
             )
         }
         if let wrong = types.first(where: { !Self.isType($0) }) {
-            throw Self.wrong(
+            throw Problem.invalidField(
                 "\(place)types has \(HostCheck.printable(wrong)), which is no media type like application/pdf or video/*."
             )
         }
         if let connections, !(1...Self.mostConnections).contains(connections) {
-            throw Self.wrong("\(place)connections is a number from 1 to \(Self.mostConnections).")
+            throw Problem.invalidField("\(place)connections is a number from 1 to \(Self.mostConnections).")
         }
         guard !hosts.isEmpty || !extensions.isEmpty || !types.isEmpty else {
-            throw Self.wrong("\(place)hosts, extensions and types are empty. A rule needs one of them.")
+            throw Problem.invalidField("\(place)hosts, extensions and types are empty. A rule needs one of them.")
         }
         guard folder != nil || group != nil || connections != nil else {
-            throw Self.wrong("\(place)folder, group and connections are missing. A rule needs one of them.")
+            throw Problem.invalidField("\(place)folder, group and connections are missing. A rule needs one of them.")
         }
     }
 
     private static func values(_ field: String, _ body: inout JSONBody, _ place: String) throws -> [String] {
         let values = try body.optional(field, [String].self) ?? []
-        guard values.count <= mostValues else { throw wrong("\(place)\(field) has more than \(mostValues) values.") }
+        guard values.count <= mostValues else {
+            throw Problem.invalidField("\(place)\(field) has more than \(mostValues) values.")
+        }
         return try values.map { value in
             if let problem = JSONBody.problem(of: value, "A value of \(place)\(field)", upTo: 253) { throw problem }
             return value.trimmingCharacters(in: .whitespaces)
         }
     }
-
-    private static func wrong(_ detail: String) -> Problem { Problem(.unprocessableContent, "invalidField", detail) }
 
     /// Returns a host in the spelling of a URL's host: in lower case, names of other scripts in Punycode. Returns `nil`
     /// for a text that is no host alone.
@@ -121,7 +121,7 @@ package struct DownloadRule: Hashable, Sendable {
 
 // MARK: - Matching
 
-/// What rules look at.
+/// Properties of a new download that rules compare.
 package struct RuleTarget: Hashable, Sendable {
     /// Host of the URL.
     package var host: String
@@ -129,10 +129,6 @@ package struct RuleTarget: Hashable, Sendable {
     package var name: String
     /// Media types in lower case, without parameters. A playlist is also the film that it becomes.
     package var types: [String]
-
-    private static let playlists: Set = [
-        "application/vnd.apple.mpegurl", "application/x-mpegurl", "audio/mpegurl", "audio/x-mpegurl",
-    ]
 
     /// - Parameters:
     ///   - name: the name that was asked for; `nil` for that of the URL.
@@ -144,7 +140,7 @@ package struct RuleTarget: Hashable, Sendable {
         self.name = name.flatMap { $0.contains(".") ? $0 : nil } ?? FileName.from(url: url) ?? name ?? ""
         let stated = type?.prefix { $0 != ";" }.trimmingCharacters(in: .whitespaces).lowercased() ?? ""
         let type = ["", "application/octet-stream"].contains(stated) ? FileType.named(self.name) : stated
-        types = Self.playlists.contains(type) ? [type, "video/mp4"] : [type]
+        types = StreamPlaylist.mediaTypes.contains(type) ? [type, "video/mp4"] : [type]
     }
 }
 

@@ -93,10 +93,12 @@ extension PlacementRules {
     ///
     /// - Throws: ``Problem`` that names the first wrong rule.
     package static func rules(_ json: JSONValue) throws -> [DownloadRule] {
-        guard case .array(let items) = json else { throw wrong("rules is a list of objects.") }
-        guard items.count <= mostRules else { throw wrong("rules has more than \(mostRules) rules.") }
+        guard case .array(let items) = json else { throw Problem.invalidField("rules is a list of objects.") }
+        guard items.count <= mostRules else { throw Problem.invalidField("rules has more than \(mostRules) rules.") }
         return try items.enumerated().map { number, item in
-            guard case .object(let fields) = item else { throw wrong("rules[\(number)] must be an object.") }
+            guard case .object(let fields) = item else {
+                throw Problem.invalidField("rules[\(number)] must be an object.")
+            }
             return try DownloadRule(fields, place: "rules[\(number)].")
         }
     }
@@ -104,20 +106,22 @@ extension PlacementRules {
     /// Reads the folders of groups: an object of folders by name.
     package static func groups(_ json: JSONValue) throws -> [String: String] {
         guard case .object(let fields) = json else {
-            throw wrong("groups is an object with a folder for each name of a group.")
+            throw Problem.invalidField("groups is an object with a folder for each name of a group.")
         }
-        guard fields.count <= mostGroups else { throw wrong("groups has more than \(mostGroups) groups.") }
+        guard fields.count <= mostGroups else {
+            throw Problem.invalidField("groups has more than \(mostGroups) groups.")
+        }
         var groups: [String: String] = [:]
         for (name, value) in fields.sorted(by: { $0.key < $1.key }) {
             if let problem = JSONBody.problem(of: name, "A name in groups", upTo: 200) { throw problem }
             guard case .string(let folder) = value, !name.isEmpty, !folder.isEmpty else {
-                throw wrong("groups.\(HostCheck.printable(name)) must be a folder, and the name must not be empty.")
+                throw Problem.invalidField(
+                    "groups.\(HostCheck.printable(name)) must be a folder, and the name must not be empty."
+                )
             }
             if let problem = JSONBody.problem(of: folder, "A folder in groups", upTo: 4095) { throw problem }
             groups[name] = folder
         }
         return groups
     }
-
-    private static func wrong(_ detail: String) -> Problem { Problem(.unprocessableContent, "invalidField", detail) }
 }
