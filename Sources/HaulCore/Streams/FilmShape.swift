@@ -4,7 +4,7 @@ package struct FilmShape: Sendable, Hashable {
     /// Whether the segments of pictures and sound are fragments of MP4.
     package var isFragmented: Bool
     package var hasSubtitles: Bool
-    /// Whether a track goes on with other parameters somewhere.
+    /// Whether the parameters of a track change somewhere.
     package var hasSeams: Bool
 
     package init(trackCount: Int, isFragmented: Bool, hasSubtitles: Bool, hasSeams: Bool) {

@@ -142,7 +142,7 @@ private struct FoundFile: Sendable {
     var finished: FileStatus?
 }
 
-/// How a reader goes on whose byte is missing.
+/// The next step of a reader whose byte is missing.
 enum ReadStep: Sendable {
     /// Reads another file of the same version.
     case read(ReadSource)
@@ -162,7 +162,7 @@ extension Downloader {
         engine.waitingReaders.leave(number, of: id, tasks[id])
     }
 
-    /// Returns how a reader of `source` goes on, whose byte at `offset` is missing there.
+    /// Returns the next step of a reader of `source`, where the byte at `offset` is missing.
     ///
     /// - Throws: ``DownloadError`` if the byte will not come, or would be one of another version.
     fileprivate func next(

@@ -37,11 +37,11 @@ extension DownloadTask {
         { (offset, count) async throws(DiskError) in try await part.read(at: offset, count: count) }
     }
 
-    /// Returns the ranges of a log with the records that its killed writer could not tell the store any more; `nil` if there
-    /// are none.
+    /// Returns the ranges of a log with the records that a killed process wrote and did not record in the store; `nil` if
+    /// there are none.
     ///
-    /// A log is written from its first byte on without a gap, so until the machine starts anew each byte of the file is one
-    /// that was written. The checks of the records show whether another program has changed the end of the file.
+    /// A process writes a log in order and without gaps. Until the next start of the machine, the whole file is what was
+    /// written. The checks of the records show whether another program has changed the end of the file.
     func wholeLog(
         behind claimed: PersistedRanges?,
         of stored: DownloadStore.Saved?,

@@ -11,7 +11,7 @@ struct WriteWaiters {
 
     private var waiting: [Int: (position: Int64, continuation: CheckedContinuation<Void, Never>)] = [:]
     private var last = 0
-    /// Whether nothing is written to the file any more, so that nobody may wait.
+    /// Whether the download has released the file. No reader may wait after that.
     private(set) var isClosed = false
 
     mutating func nextNumber() -> Int {
@@ -19,7 +19,7 @@ struct WriteWaiters {
         return last
     }
 
-    /// - Returns: `false` if nobody may wait any more.
+    /// - Returns: `false` after ``close()``: the reader must not wait.
     mutating func add(_ number: Int, _ position: Int64, _ continuation: CheckedContinuation<Void, Never>) -> Bool {
         guard !isClosed else { return false }
         waiting[number] = (position, continuation)
@@ -30,7 +30,9 @@ struct WriteWaiters {
         Woken(continuations: [waiting.removeValue(forKey: number)?.continuation].compactMap(\.self))
     }
 
-    /// Removes the readers whose byte is written; `nil` if nobody waits.
+    /// Removes the readers whose byte is written.
+    ///
+    /// - Returns: `nil` if no reader waits.
     mutating func removeServed(_ written: ByteSet) -> Woken? {
         if waiting.isEmpty { return nil }
         let served = waiting.filter { written.end(from: $0.value.position) > $0.value.position }

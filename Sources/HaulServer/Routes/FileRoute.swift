@@ -5,7 +5,7 @@ internal import Hummingbird
 /// Route of the file of a download, with ranges (RFC 9110 §14). Downloaded bytes never appear as a page of this server:
 /// only media and plain text are shown, in a sandbox. Everything else is an attachment.
 ///
-/// Of an unfinished download only films and music are sent, if the settings allow it.
+/// Sends an unfinished file only if it is a film or music and the settings allow it.
 struct FileRoute {
     let services: Services
 

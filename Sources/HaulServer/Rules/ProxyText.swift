@@ -25,6 +25,6 @@ package enum ProxyText {
             ? proxy.description : proxy.description.replacing("://", with: "://\(hidden)@", maxReplacements: 1)
     }
 
-    /// What ``masked(_:)`` has in place of user name and password.
+    /// Text of ``masked(_:)`` in place of user name and password.
     static let hidden = "***"
 }
