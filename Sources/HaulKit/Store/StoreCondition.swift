@@ -33,8 +33,9 @@ struct StoreCondition: Sendable {
         if let text = filter.text {
             let pattern =
                 "%" + text.replacing("\\", with: "\\\\").replacing("%", with: "\\%").replacing("_", with: "\\_") + "%"
-            let like = ["url", "finalPath", "file", "key"].map { "\($0) LIKE ? ESCAPE '\\'" }.joined(separator: " OR ")
-            add("(\(like))", pattern, pattern, pattern, pattern)
+            let like = ["url", "finalPath", "file", "key", Self.suggestedName]
+                .map { "\($0) LIKE ? ESCAPE '\\'" }.joined(separator: " OR ")
+            add("(\(like))", pattern, pattern, pattern, pattern, pattern)
         }
         if let added = filter.added { add(added, "createdAt") }
         if let ended = filter.ended { add(ended, "finishedAt") }
@@ -45,13 +46,24 @@ struct StoreCondition: Sendable {
             case .added: "download.rowid \(direction)"
             case .queue: "priority \(opposite), position \(direction), download.rowid \(direction)"
             case .ended: "finishedAt \(direction), download.rowid \(direction)"
-            case .path: "coalesce(finalPath, file, url) COLLATE NOCASE \(direction), download.rowid \(direction)"
+            case .path:
+                """
+                coalesce(finalPath, file, rtrim(folder, '/') || '/' || \(Self.suggestedName), url) COLLATE NOCASE
+                \(direction), download.rowid \(direction)
+                """
             case .size: "total \(direction), download.rowid \(direction)"
             }
         if filter.limit != nil || filter.offset > 0 {
             page = " LIMIT \(max(0, filter.limit ?? .max)) OFFSET \(max(0, filter.offset))"
         }
     }
+
+    /// The name that a request suggests; NULL if it suggests none. Tests the text first, because parsing the JSON of
+    /// each row is slow, and an edited row may have none.
+    private static let suggestedName = """
+        CASE WHEN instr(request, '"suggestedName"') > 0 AND json_valid(request)
+        THEN json_extract(request, '$.suggestedName') END
+        """
 
     mutating func add(_ more: String, _ values: String...) {
         sql = sql == "1" ? more : "\(sql) AND \(more)"

@@ -20,7 +20,7 @@ struct List: AsyncParsableCommand {
     @Option(help: "Downloads of this group.")
     var group: String?
 
-    @Option(help: "Downloads with this text in URL or path.")
+    @Option(help: "Downloads with this text in URL, name or path.")
     var search: String?
 
     @Option(help: "Order: added, queue, ended, name or size.")
