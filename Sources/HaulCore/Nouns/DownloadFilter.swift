@@ -28,6 +28,10 @@ public struct DownloadFilter: Sendable, Hashable {
         case path
         /// By complete length; unknown lengths first.
         case size
+        /// By bytes per second (``DownloadSnapshot/bytesPerSecond``); downloads to which nothing arrives first.
+        case speed
+        /// By the time to the last byte (``DownloadSnapshot/timeLeft``); unknown times last.
+        case timeLeft
     }
 
     /// States to match; `nil` for all.

@@ -23,8 +23,14 @@ struct StoreCondition: Sendable {
 
     /// Creates the condition of a filter without the filter's predicate.
     ///
-    /// - Parameter live: states of the active downloads. Their rows have only the status `queued`.
-    init(_ filter: DownloadFilter, live: [DownloadID: DownloadSnapshot.State]) {
+    /// - Parameters:
+    ///   - live: states of the active downloads. Their rows have only the status `queued`.
+    ///   - measures: speeds or times left of the active downloads, for an order by them.
+    init(
+        _ filter: DownloadFilter,
+        live: [DownloadID: DownloadSnapshot.State],
+        measures: [DownloadID: Double] = [:]
+    ) {
         if let states = filter.states { add(states, live: live) }
         if let group = filter.group { add("groupName = ?", group) }
         if let owner = filter.owner { add("owner = ?", owner) }
@@ -52,10 +58,19 @@ struct StoreCondition: Sendable {
                 \(direction), download.rowid \(direction)
                 """
             case .size: "total \(direction), download.rowid \(direction)"
+            case .speed: "\(Self.measure(measures, else: "0")) \(direction), download.rowid \(direction)"
+            case .timeLeft: "\(Self.measure(measures, else: "9e99")) \(direction), download.rowid \(direction)"
             }
         if filter.limit != nil || filter.offset > 0 {
             page = " LIMIT \(max(0, filter.limit ?? .max)) OFFSET \(max(0, filter.offset))"
         }
+    }
+
+    /// Returns the SQL of a value that only active downloads have. Contains no outside value but ids and numbers.
+    private static func measure(_ measures: [DownloadID: Double], else other: String) -> String {
+        guard !measures.isEmpty else { return "NULL" }
+        let values = measures.map { "\"\($0.key)\":\($0.value.isFinite ? $0.value : 0)" }.joined(separator: ",")
+        return "coalesce(json_extract('{\(values)}', '$.\"' || download.id || '\"'), \(other))"
     }
 
     /// The name that a request suggests; NULL if it suggests none. Tests the text first, because parsing the JSON of

@@ -199,7 +199,7 @@ import Testing
     }
 
     @Test(arguments: [
-        "limit=0", "limit=501", "limit=x", "sort=speed", "order=up", "state=lost", "cursor=-", "x=1", "limit=1&limit=2",
+        "limit=0", "limit=501", "limit=x", "sort=fast", "order=up", "state=lost", "cursor=-", "x=1", "limit=1&limit=2",
         "offset=-1",
     ])
     func aQueryThatCannotBeReadIsRefused(_ query: String) async throws {
