@@ -49,7 +49,7 @@ import Testing
                 {"url": "http://127.0.0.1:9/file?id=2", "name": "Anna.mp4"}], "paused": true}
                 """#
             let answer = try await client.call(.post, "/api/v1/downloads", rig, json: json)
-            #expect(answer.json["items"]?[0]?["download"]?["name"]?.text == "Über _uns_.mp4")
+            #expect(try answer.json["items"]?[0]?["download"]?["name"]?.text == "Über _uns_.mp4")
             func names(_ query: String) async throws -> [String?] {
                 let list = try await client.call(.get, "/api/v1/downloads?\(query)", rig).json["items"]
                 return (0..<(list?.count ?? 0)).map { list?[$0]?["name"]?.text }
