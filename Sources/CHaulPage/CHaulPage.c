@@ -101,126 +101,129 @@ static const unsigned char asset_31[] = {
 #embed "page/app/lists.js"
 };
 static const unsigned char asset_32[] = {
-#embed "page/app/main.js"
+#embed "page/app/log.js"
 };
 static const unsigned char asset_33[] = {
-#embed "page/app/menu.js"
+#embed "page/app/main.js"
 };
 static const unsigned char asset_34[] = {
-#embed "page/app/model.js"
+#embed "page/app/menu.js"
 };
 static const unsigned char asset_35[] = {
-#embed "page/app/notify.js"
+#embed "page/app/model.js"
 };
 static const unsigned char asset_36[] = {
-#embed "page/app/patch.js"
+#embed "page/app/notify.js"
 };
 static const unsigned char asset_37[] = {
-#embed "page/app/pointer.js"
+#embed "page/app/patch.js"
 };
 static const unsigned char asset_38[] = {
-#embed "page/app/preferences.js"
+#embed "page/app/pointer.js"
 };
 static const unsigned char asset_39[] = {
-#embed "page/app/preview.js"
+#embed "page/app/preferences.js"
 };
 static const unsigned char asset_40[] = {
-#embed "page/app/print.css"
+#embed "page/app/preview.js"
 };
 static const unsigned char asset_41[] = {
-#embed "page/app/print.js"
+#embed "page/app/print.css"
 };
 static const unsigned char asset_42[] = {
-#embed "page/app/rail.js"
+#embed "page/app/print.js"
 };
 static const unsigned char asset_43[] = {
-#embed "page/app/remedies.js"
+#embed "page/app/rail.js"
 };
 static const unsigned char asset_44[] = {
-#embed "page/app/removal.js"
+#embed "page/app/remedies.js"
 };
 static const unsigned char asset_45[] = {
-#embed "page/app/route.js"
+#embed "page/app/removal.js"
 };
 static const unsigned char asset_46[] = {
-#embed "page/app/row-menu.js"
+#embed "page/app/route.js"
 };
 static const unsigned char asset_47[] = {
-#embed "page/app/row.js"
+#embed "page/app/row-menu.js"
 };
 static const unsigned char asset_48[] = {
-#embed "page/app/rows.css"
+#embed "page/app/row.js"
 };
 static const unsigned char asset_49[] = {
-#embed "page/app/rules.js"
+#embed "page/app/rows.css"
 };
 static const unsigned char asset_50[] = {
-#embed "page/app/segment-map.js"
+#embed "page/app/rules.js"
 };
 static const unsigned char asset_51[] = {
-#embed "page/app/selection.js"
+#embed "page/app/segment-map.js"
 };
 static const unsigned char asset_52[] = {
-#embed "page/app/settings.js"
+#embed "page/app/selection.js"
 };
 static const unsigned char asset_53[] = {
-#embed "page/app/signin.js"
+#embed "page/app/settings.js"
 };
 static const unsigned char asset_54[] = {
-#embed "page/app/status.js"
+#embed "page/app/signin.js"
 };
 static const unsigned char asset_55[] = {
-#embed "page/app/text.de.js"
+#embed "page/app/status.js"
 };
 static const unsigned char asset_56[] = {
-#embed "page/app/text.en.js"
+#embed "page/app/text.de.js"
 };
 static const unsigned char asset_57[] = {
-#embed "page/app/text.es.js"
+#embed "page/app/text.en.js"
 };
 static const unsigned char asset_58[] = {
-#embed "page/app/text.fr.js"
+#embed "page/app/text.es.js"
 };
 static const unsigned char asset_59[] = {
-#embed "page/app/text.ja.js"
+#embed "page/app/text.fr.js"
 };
 static const unsigned char asset_60[] = {
-#embed "page/app/text.js"
+#embed "page/app/text.ja.js"
 };
 static const unsigned char asset_61[] = {
-#embed "page/app/text.zh.js"
+#embed "page/app/text.js"
 };
 static const unsigned char asset_62[] = {
-#embed "page/app/theme.js"
+#embed "page/app/text.zh.js"
 };
 static const unsigned char asset_63[] = {
-#embed "page/app/timetable.js"
+#embed "page/app/theme.js"
 };
 static const unsigned char asset_64[] = {
-#embed "page/app/toast.js"
+#embed "page/app/timetable.js"
 };
 static const unsigned char asset_65[] = {
-#embed "page/app/totals.js"
+#embed "page/app/toast.js"
 };
 static const unsigned char asset_66[] = {
-#embed "page/icon-192.png"
+#embed "page/app/totals.js"
 };
 static const unsigned char asset_67[] = {
-#embed "page/icon-512.png"
+#embed "page/icon-192.png"
 };
 static const unsigned char asset_68[] = {
-#embed "page/icon-maskable-512.png"
+#embed "page/icon-512.png"
 };
 static const unsigned char asset_69[] = {
-#embed "page/icon.svg"
+#embed "page/icon-maskable-512.png"
 };
 static const unsigned char asset_70[] = {
-#embed "page/index.html"
+#embed "page/icon.svg"
 };
 static const unsigned char asset_71[] = {
-#embed "page/manifest.webmanifest"
+#embed "page/index.html"
 };
 static const unsigned char asset_72[] = {
+#embed "page/manifest.webmanifest"
+};
+static const unsigned char asset_73[] = {
 #embed "openapi.json"
 };
 
@@ -257,47 +260,48 @@ static const haul_page_asset assets[] = {
     {"app/list-menu.js", "text/javascript; charset=utf-8", asset_29, sizeof(asset_29)},
     {"app/list.js", "text/javascript; charset=utf-8", asset_30, sizeof(asset_30)},
     {"app/lists.js", "text/javascript; charset=utf-8", asset_31, sizeof(asset_31)},
-    {"app/main.js", "text/javascript; charset=utf-8", asset_32, sizeof(asset_32)},
-    {"app/menu.js", "text/javascript; charset=utf-8", asset_33, sizeof(asset_33)},
-    {"app/model.js", "text/javascript; charset=utf-8", asset_34, sizeof(asset_34)},
-    {"app/notify.js", "text/javascript; charset=utf-8", asset_35, sizeof(asset_35)},
-    {"app/patch.js", "text/javascript; charset=utf-8", asset_36, sizeof(asset_36)},
-    {"app/pointer.js", "text/javascript; charset=utf-8", asset_37, sizeof(asset_37)},
-    {"app/preferences.js", "text/javascript; charset=utf-8", asset_38, sizeof(asset_38)},
-    {"app/preview.js", "text/javascript; charset=utf-8", asset_39, sizeof(asset_39)},
-    {"app/print.css", "text/css; charset=utf-8", asset_40, sizeof(asset_40)},
-    {"app/print.js", "text/javascript; charset=utf-8", asset_41, sizeof(asset_41)},
-    {"app/rail.js", "text/javascript; charset=utf-8", asset_42, sizeof(asset_42)},
-    {"app/remedies.js", "text/javascript; charset=utf-8", asset_43, sizeof(asset_43)},
-    {"app/removal.js", "text/javascript; charset=utf-8", asset_44, sizeof(asset_44)},
-    {"app/route.js", "text/javascript; charset=utf-8", asset_45, sizeof(asset_45)},
-    {"app/row-menu.js", "text/javascript; charset=utf-8", asset_46, sizeof(asset_46)},
-    {"app/row.js", "text/javascript; charset=utf-8", asset_47, sizeof(asset_47)},
-    {"app/rows.css", "text/css; charset=utf-8", asset_48, sizeof(asset_48)},
-    {"app/rules.js", "text/javascript; charset=utf-8", asset_49, sizeof(asset_49)},
-    {"app/segment-map.js", "text/javascript; charset=utf-8", asset_50, sizeof(asset_50)},
-    {"app/selection.js", "text/javascript; charset=utf-8", asset_51, sizeof(asset_51)},
-    {"app/settings.js", "text/javascript; charset=utf-8", asset_52, sizeof(asset_52)},
-    {"app/signin.js", "text/javascript; charset=utf-8", asset_53, sizeof(asset_53)},
-    {"app/status.js", "text/javascript; charset=utf-8", asset_54, sizeof(asset_54)},
-    {"app/text.de.js", "text/javascript; charset=utf-8", asset_55, sizeof(asset_55)},
-    {"app/text.en.js", "text/javascript; charset=utf-8", asset_56, sizeof(asset_56)},
-    {"app/text.es.js", "text/javascript; charset=utf-8", asset_57, sizeof(asset_57)},
-    {"app/text.fr.js", "text/javascript; charset=utf-8", asset_58, sizeof(asset_58)},
-    {"app/text.ja.js", "text/javascript; charset=utf-8", asset_59, sizeof(asset_59)},
-    {"app/text.js", "text/javascript; charset=utf-8", asset_60, sizeof(asset_60)},
-    {"app/text.zh.js", "text/javascript; charset=utf-8", asset_61, sizeof(asset_61)},
-    {"app/theme.js", "text/javascript; charset=utf-8", asset_62, sizeof(asset_62)},
-    {"app/timetable.js", "text/javascript; charset=utf-8", asset_63, sizeof(asset_63)},
-    {"app/toast.js", "text/javascript; charset=utf-8", asset_64, sizeof(asset_64)},
-    {"app/totals.js", "text/javascript; charset=utf-8", asset_65, sizeof(asset_65)},
-    {"icon-192.png", "image/png", asset_66, sizeof(asset_66)},
-    {"icon-512.png", "image/png", asset_67, sizeof(asset_67)},
-    {"icon-maskable-512.png", "image/png", asset_68, sizeof(asset_68)},
-    {"icon.svg", "image/svg+xml", asset_69, sizeof(asset_69)},
-    {"index.html", "text/html; charset=utf-8", asset_70, sizeof(asset_70)},
-    {"manifest.webmanifest", "application/manifest+json", asset_71, sizeof(asset_71)},
-    {"openapi.json", "application/json", asset_72, sizeof(asset_72)},
+    {"app/log.js", "text/javascript; charset=utf-8", asset_32, sizeof(asset_32)},
+    {"app/main.js", "text/javascript; charset=utf-8", asset_33, sizeof(asset_33)},
+    {"app/menu.js", "text/javascript; charset=utf-8", asset_34, sizeof(asset_34)},
+    {"app/model.js", "text/javascript; charset=utf-8", asset_35, sizeof(asset_35)},
+    {"app/notify.js", "text/javascript; charset=utf-8", asset_36, sizeof(asset_36)},
+    {"app/patch.js", "text/javascript; charset=utf-8", asset_37, sizeof(asset_37)},
+    {"app/pointer.js", "text/javascript; charset=utf-8", asset_38, sizeof(asset_38)},
+    {"app/preferences.js", "text/javascript; charset=utf-8", asset_39, sizeof(asset_39)},
+    {"app/preview.js", "text/javascript; charset=utf-8", asset_40, sizeof(asset_40)},
+    {"app/print.css", "text/css; charset=utf-8", asset_41, sizeof(asset_41)},
+    {"app/print.js", "text/javascript; charset=utf-8", asset_42, sizeof(asset_42)},
+    {"app/rail.js", "text/javascript; charset=utf-8", asset_43, sizeof(asset_43)},
+    {"app/remedies.js", "text/javascript; charset=utf-8", asset_44, sizeof(asset_44)},
+    {"app/removal.js", "text/javascript; charset=utf-8", asset_45, sizeof(asset_45)},
+    {"app/route.js", "text/javascript; charset=utf-8", asset_46, sizeof(asset_46)},
+    {"app/row-menu.js", "text/javascript; charset=utf-8", asset_47, sizeof(asset_47)},
+    {"app/row.js", "text/javascript; charset=utf-8", asset_48, sizeof(asset_48)},
+    {"app/rows.css", "text/css; charset=utf-8", asset_49, sizeof(asset_49)},
+    {"app/rules.js", "text/javascript; charset=utf-8", asset_50, sizeof(asset_50)},
+    {"app/segment-map.js", "text/javascript; charset=utf-8", asset_51, sizeof(asset_51)},
+    {"app/selection.js", "text/javascript; charset=utf-8", asset_52, sizeof(asset_52)},
+    {"app/settings.js", "text/javascript; charset=utf-8", asset_53, sizeof(asset_53)},
+    {"app/signin.js", "text/javascript; charset=utf-8", asset_54, sizeof(asset_54)},
+    {"app/status.js", "text/javascript; charset=utf-8", asset_55, sizeof(asset_55)},
+    {"app/text.de.js", "text/javascript; charset=utf-8", asset_56, sizeof(asset_56)},
+    {"app/text.en.js", "text/javascript; charset=utf-8", asset_57, sizeof(asset_57)},
+    {"app/text.es.js", "text/javascript; charset=utf-8", asset_58, sizeof(asset_58)},
+    {"app/text.fr.js", "text/javascript; charset=utf-8", asset_59, sizeof(asset_59)},
+    {"app/text.ja.js", "text/javascript; charset=utf-8", asset_60, sizeof(asset_60)},
+    {"app/text.js", "text/javascript; charset=utf-8", asset_61, sizeof(asset_61)},
+    {"app/text.zh.js", "text/javascript; charset=utf-8", asset_62, sizeof(asset_62)},
+    {"app/theme.js", "text/javascript; charset=utf-8", asset_63, sizeof(asset_63)},
+    {"app/timetable.js", "text/javascript; charset=utf-8", asset_64, sizeof(asset_64)},
+    {"app/toast.js", "text/javascript; charset=utf-8", asset_65, sizeof(asset_65)},
+    {"app/totals.js", "text/javascript; charset=utf-8", asset_66, sizeof(asset_66)},
+    {"icon-192.png", "image/png", asset_67, sizeof(asset_67)},
+    {"icon-512.png", "image/png", asset_68, sizeof(asset_68)},
+    {"icon-maskable-512.png", "image/png", asset_69, sizeof(asset_69)},
+    {"icon.svg", "image/svg+xml", asset_70, sizeof(asset_70)},
+    {"index.html", "text/html; charset=utf-8", asset_71, sizeof(asset_71)},
+    {"manifest.webmanifest", "application/manifest+json", asset_72, sizeof(asset_72)},
+    {"openapi.json", "application/json", asset_73, sizeof(asset_73)},
 };
 
 const haul_page_asset *haul_page_assets(void) { return assets; }

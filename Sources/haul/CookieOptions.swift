@@ -20,8 +20,14 @@ struct CookieOptions: ParsableArguments {
 
     func apply(to configuration: inout Downloader.Configuration) throws {
         configuration.network.collectsCookies = saveCookies != nil
-        if let saveCookies, !Self.holdsOnlyCookies(saveCookies) {
-            throw Complaint("\(saveCookies) is no cookies.txt file, and is not replaced. Name another file.", .usage)
+        if let saveCookies {
+            try Self.checkFolder(of: saveCookies)
+            guard Self.holdsOnlyCookies(saveCookies) else {
+                throw Complaint(
+                    "\(saveCookies) is no cookies.txt file, and is not replaced. Name another file.",
+                    .usage
+                )
+            }
         }
         guard let loadCookies else { return }
         let data = try OptionFile.contents(loadCookies, limit: Self.mostBytes)
@@ -31,6 +37,15 @@ struct CookieOptions: ParsableArguments {
         }
         guard data.count <= Self.mostBytes else { throw Complaint("\(loadCookies) is too large for cookies.", .usage) }
         configuration.network.cookies = Cookies(netscape: String(decoding: data, as: UTF8.self))
+    }
+
+    /// Checks that the folder of a file exists, before a download begins whose cookies could not be kept.
+    private static func checkFolder(of path: String) throws {
+        let folder = FilePaths.folder(of: path)
+        var status = stat()
+        guard stat(folder, &status) == 0, status.st_mode & S_IFMT == S_IFDIR else {
+            throw Complaint("The folder \(folder) of --save-cookies does not exist.", .usage)
+        }
     }
 
     /// Returns whether cookies may replace the file: it is missing, empty or not regular, or each of its lines is a

@@ -6,7 +6,7 @@ public import HaulKit
 struct GetOptions: ParsableArguments {
     @Option(
         name: [.short, .long],
-        help: "Path of the file. Fails if it exists, unless --on-conflict says otherwise.",
+        help: "Path of the file, below --directory. Fails if it exists, unless --on-conflict says otherwise.",
         completion: .file()
     )
     var output: String?
@@ -66,6 +66,13 @@ struct GetOptions: ParsableArguments {
     /// Whether the options allow several files: `--output`, `--checksum` and `--mirror` are for a single file.
     var areForMany: Bool { output == nil && checksum == nil && mirror.isEmpty }
 
+    /// The file that `--output` names, in `--directory` unless its path is absolute; else the folder.
+    private var destination: DownloadRequest.Destination {
+        guard let output else { return .folder(path: directory) }
+        let isWhole = directory == "." || output.hasPrefix("/")
+        return .file(path: isWhole ? output : FilePaths.join(directory, output))
+    }
+
     /// - Parameter text: a URL with optional mirrors after it, separated by tabs, or `haul-source:KEY`.
     func request(_ text: String) throws -> DownloadRequest {
         if let key = Self.key(text) { return try request(key: key) }
@@ -73,7 +80,7 @@ struct GetOptions: ParsableArguments {
         guard let first = texts.first else { throw Self.unreadable }
         let urls = try [Self.spelled(first)] + (texts.dropFirst() + mirror).map(Self.mirror)
         let url = urls[0]
-        var request = DownloadRequest(url, to: output.map { .file(path: $0) } ?? .folder(path: directory))
+        var request = DownloadRequest(url, to: destination)
         request.mirrors = urls.dropFirst().enumerated().map { Metalink.Source($1, priority: $0 + 1) }
         request.checksum = checksum?.checksum
         request.onConflict = onConflict
@@ -83,7 +90,7 @@ struct GetOptions: ParsableArguments {
 
     /// Makes a request without a URL: the refresh command prints the URL.
     private func request(key: String) throws -> DownloadRequest {
-        var request = DownloadRequest(key: key, to: output.map { .file(path: $0) } ?? .folder(path: directory))
+        var request = DownloadRequest(key: key, to: destination)
         request.mirrors = try mirror.map(Self.mirror).enumerated().map { Metalink.Source($1, priority: $0 + 1) }
         request.checksum = checksum?.checksum
         request.onConflict = onConflict
@@ -112,8 +119,8 @@ struct GetOptions: ParsableArguments {
         return metalink.files.map { file in
             var request = DownloadRequest(file, into: directory)
             request.mirrors += mirrors.map { Metalink.Source($0) }
-            if let output {
-                request.destination = .file(path: output)
+            if output != nil {
+                request.destination = destination
                 request.onConflict = nil
             }
             request.checksum = checksum?.checksum ?? request.checksum

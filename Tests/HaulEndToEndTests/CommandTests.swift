@@ -183,6 +183,17 @@ struct CommandTests {
         await server.stop()
     }
 
+    @Test func aRelativeNameIsInTheNamedFolder() async throws {
+        let server = try await server()
+        let absolute = folder("whole.bin")
+        for (name, path) in [("a.bin", "out/a.bin"), ("sub/b.bin", "out/sub/b.bin"), (absolute, "whole.bin")] {
+            let result = try await haul.run("get", "-d", "out", "-o", name, server.url("/file.bin"))
+            #expect(result.status == 0, "\(result)")
+            #expect(try Self.content.matches(fileAt: folder(path)), "\(name)")
+        }
+        await server.stop()
+    }
+
     @Test func exitsSixWhenTheNamedFileExists() async throws {
         let server = try await server()
         try "mine".write(toFile: folder("here"), atomically: true, encoding: .utf8)

@@ -112,6 +112,16 @@ struct NamedFileTests {
         await server.stop()
     }
 
+    @Test(arguments: ["nope/jar", "file/jar"])
+    func aMissingFolderOfCookiesIsRefusedBeforeTheDownload(_ path: String) async throws {
+        let server = try await server(200)
+        try "".write(toFile: folder("file"), atomically: false, encoding: .utf8)
+        let result = try await haul.run("get", "--save-cookies", path, server.url("/file.bin"))
+        #expect(result.status == 64 && result.errors.contains("of --save-cookies does not exist"), "\(result)")
+        #expect(server.requests.isEmpty)
+        await server.stop()
+    }
+
     /// The link leads to an existing file, to a missing file, or through another link.
     @Test(arguments: [["jar"], ["sub/jar"], ["second", "sub/jar"]], [true, false])
     func cookiesGoToTheTargetOfALink(_ targets: [String], isThere: Bool) async throws {

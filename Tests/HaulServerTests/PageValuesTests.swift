@@ -99,6 +99,17 @@ import Testing
         #expect(Set(fields.keys).isDisjoint(with: ofRow.keys))
     }
 
+    /// Each code of a log's line has a case in the script that writes the lines in the page's language.
+    @Test func thePageKnowsTheCodesOfTheLog() throws {
+        let script = String(buffer: try asset("app/log.js"))
+        for code in DownloadLogs.Code.allCases { #expect(script.contains("case \"\(code.rawValue)\":")) }
+    }
+
+    @Test func everySettingHasATextOfThePage() throws {
+        let texts = String(buffer: try asset("app/text.en.js"))
+        for setting in DaemonSetting.all { #expect(texts.contains("\"set.\(setting.name).hint\"")) }
+    }
+
     @Test func everyStateIsDescribed() throws {
         #expect(try schema("State").enum == DownloadSnapshot.State.allCases.map(\.rawValue))
     }

@@ -143,3 +143,17 @@ def test_a_running_film_shows_its_segments(page):
     # A finished film has a size like any file.
     what, _ = page.d.execute_async_script(FILM, {"state": "completed"})
     assert "2.80" in what and "~" not in what and "segment" not in what
+
+
+def test_the_log_is_in_the_language_of_the_page(page, api, source):
+    api.add(small(source, "log.txt"), source + "refused.bin?fail=403")
+    page.open()
+    page.until_state("log.txt", "completed")
+    page.until_state("refused.bin", "failed")
+    ids = {name: api.row(name)["id"] for name in ("log.txt", "refused.bin")}
+    page.js("localStorage.setItem('haul.language', 'de')")
+    for name, text in {"log.txt": "Fertig: ", "refused.bin": "Der Server hat mit 403 geantwortet."}.items():
+        page.open("#open=" + ids[name])
+        until(lambda: page.all(".log li") and text in page.find(".log").text, text)
+        assert "Hinzugef\u00fcgt." in page.find(".log").text
+        assert not page.all(".log [lang=en]")

@@ -13,7 +13,10 @@ def test_the_running_downloads_are_sorted_by_speed_and_by_time_left(page, api, s
     page.list("Active")
     page.find("#sort").send_keys("Fastest first")
     until(lambda: page.names() == ["fast.bin", "middle.bin", "slow.bin"], "by speed")
+    served = lambda **query: [row["name"] for row in api.rows(state="transferring", **query)]
+    until(lambda: served(sort="speed", order="desc") == page.names(), "the daemon has the same order")
     api("PATCH", "downloads/" + api.row("fast.bin")["id"], {"bytesPerSecond": 50_000})
     until(lambda: page.names() == ["middle.bin", "fast.bin", "slow.bin"], "a change of speed changes the order")
     page.find("#sort").send_keys("Least time left first")
     until(lambda: page.names() == ["middle.bin", "slow.bin", "fast.bin"], "by time left")
+    until(lambda: served(sort="left") == page.names(), "the daemon has the same order of times")

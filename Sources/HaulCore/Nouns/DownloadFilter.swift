@@ -23,10 +23,15 @@ public struct DownloadFilter: Sendable, Hashable {
         case queue
         /// By the end of the last run; downloads without an end first.
         case ended
-        /// By path, or by URL where the path is not known yet; ASCII letters compare without case.
+        /// By path; before the path is known by folder and suggested name, or by URL if no name is suggested. ASCII
+        /// letters compare without case.
         case path
         /// By complete length; unknown lengths first.
         case size
+        /// By bytes per second (``DownloadSnapshot/bytesPerSecond``); downloads to which nothing arrives first.
+        case speed
+        /// By the time to the last byte (``DownloadSnapshot/timeLeft``); unknown times last.
+        case timeLeft
     }
 
     /// States to match; `nil` for all.
@@ -39,7 +44,7 @@ public struct DownloadFilter: Sendable, Hashable {
     package var ids: Set<DownloadID>?
     /// Keys to match (``DownloadRequest/key``); `nil` for all, an empty set for none.
     package var keys: Set<String>?
-    /// Text that occurs in the request's URL, the path or the key; `nil` for any.
+    /// Text that occurs in the request's URL, its suggested name, the path or the key; `nil` for any.
     package var text: String?
     /// Time at which the download was added, upper bound excluded; `nil` for any.
     package var added: Range<Date>?
@@ -72,8 +77,8 @@ public struct DownloadFilter: Sendable, Hashable {
     ///   - owner: the owner to match (``DownloadRequest/owner``).
     ///   - ids: ids to match; an empty set matches nothing.
     ///   - keys: keys to match (``DownloadRequest/key``); an empty set matches nothing.
-    ///   - text: text that occurs in the request's URL, the path or the key. ASCII letters match without case, as with
-    ///     SQLite's LIKE.
+    ///   - text: text that occurs in the request's URL, its suggested name, the path or the key. ASCII letters match
+    ///     without case, as with SQLite's LIKE.
     ///   - added: time at which the download was added, upper bound excluded.
     ///   - ended: time at which the last run ended, upper bound excluded. A range excludes downloads that have not
     ///     ended.

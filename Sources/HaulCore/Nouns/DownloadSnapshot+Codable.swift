@@ -4,7 +4,7 @@ extension DownloadSnapshot: Codable, CodedByKeys {
     package enum Keys: String, CodingKey {
         case id, url, state, holdReason, path, receivedBytes, totalBytes, bytesPerSecond, error, retryDelay
         case connections, receivedRanges, key, group, owner, metadata, priority, addedAt, startedAt, endedAt, proof
-        case gaps, finalURL, stream
+        case gaps, finalURL, stream, suggestedName
     }
 
     /// An absent value gets its default of the memberwise initialiser, so that values of earlier versions can be read.
@@ -35,7 +35,8 @@ extension DownloadSnapshot: Codable, CodedByKeys {
             proof: try values.decodeIfPresent(CompletedDownload.Proof.self, forKey: .proof),
             gaps: try values.decodeIfPresent([String].self, forKey: .gaps) ?? [],
             finalURL: try values.decodeIfPresent(CodedURL.self, forKey: .finalURL)?.url,
-            stream: try values.decodeIfPresent(Stream.self, forKey: .stream)
+            stream: try values.decodeIfPresent(Stream.self, forKey: .stream),
+            suggestedName: try values.decodeIfPresent(String.self, forKey: .suggestedName)
         )
     }
 
@@ -65,5 +66,6 @@ extension DownloadSnapshot: Codable, CodedByKeys {
         try values.encodeIfPresent(proof, forKey: .proof)
         try values.encodeIfPresent(finalURL.map { CodedURL($0) }, forKey: .finalURL)
         try values.encodeIfPresent(stream, forKey: .stream)
+        try values.encodeIfPresent(suggestedName, forKey: .suggestedName)
     }
 }

@@ -64,6 +64,8 @@ public struct DownloadSnapshot: Sendable, Hashable, Identifiable {
     public package(set) var holdReason: HoldReason?
     /// Final path of the file; `nil` until the name is known.
     public let path: String?
+    /// The name that the request suggests for the file: ``DownloadRequest/suggestedName``.
+    public let suggestedName: String?
     /// Bytes of the file that are received and written, including those of earlier runs.
     public package(set) var receivedBytes: Int64
     /// Complete length in bytes; `nil` while it is unknown.
@@ -178,9 +180,11 @@ public struct DownloadSnapshot: Sendable, Hashable, Identifiable {
         proof: CompletedDownload.Proof? = nil,
         gaps: [String] = [],
         finalURL: URL? = nil,
-        stream: Stream? = nil
+        stream: Stream? = nil,
+        suggestedName: String? = nil
     ) {
         self.id = id
+        self.suggestedName = suggestedName
         (urlText, finalURLText) = (url.absoluteString, finalURL?.absoluteString)
         (self.state, self.holdReason, self.path) = (state, holdReason, path)
         (self.receivedBytes, self.totalBytes, self.bytesPerSecond) = (receivedBytes, totalBytes, bytesPerSecond)
@@ -200,6 +204,7 @@ public struct DownloadSnapshot: Sendable, Hashable, Identifiable {
 
     private init(_ other: DownloadSnapshot, _ state: State) {
         (id, urlText, finalURLText, path) = (other.id, other.urlText, other.finalURLText, other.path)
+        suggestedName = other.suggestedName
         (receivedBytes, totalBytes) = (other.receivedBytes, other.totalBytes)
         (key, group, owner, metadata, priority) = (other.key, other.group, other.owner, other.metadata, other.priority)
         (addedAt, startedAt) = (other.addedAt, other.startedAt)
@@ -210,10 +215,11 @@ public struct DownloadSnapshot: Sendable, Hashable, Identifiable {
         (bytesPerSecond, connections, receivedRanges, stream) = (0, [], [], nil)
     }
 
-    /// The file's name for display: the name in ``path``, else the name in the URL, else the URL's host, else ``key``
-    /// or ``id``. While ``path`` is `nil`, the file may still get another name.
+    /// The file's name for display: the name in ``path``, else ``suggestedName`` made safe, else the name in the URL,
+    /// else the URL's host, else ``key`` or ``id``. While ``path`` is `nil`, the file may still get another name.
     public var name: String {
         if let path, !path.isEmpty { return FilePaths.name(of: path) }
+        if let name = suggestedName.flatMap(FileName.safeTitle) { return name }
         let url = url
         return FileName.from(url: url) ?? url.host ?? key ?? id.description
     }

@@ -14,7 +14,7 @@ final class CatalogReader {
     }
 
     func condition(_ filter: DownloadFilter) -> StoreCondition {
-        StoreCondition(filter, live: filter.states == nil ? [:] : live)
+        StoreCondition(filter, live: filter.states == nil ? [:] : live, measures: measures(for: filter.order))
     }
 
     /// Returns a filter for the same downloads without a predicate. Calls the predicate of `filter` for each download
@@ -51,6 +51,21 @@ final class CatalogReader {
             let state = task.snapshot(at: now).state
             if state != .queued { states[task.id] = state }
         }
+    }
+
+    /// Returns what an order compares of the downloads that run; empty for an order by stored values.
+    func measures(for order: DownloadFilter.Order) -> [DownloadID: Double] {
+        let now = time.now()
+        var measures: [DownloadID: Double] = [:]
+        switch order {
+        case .added, .queue, .ended, .path, .size: break
+        case .speed: for task in scheduler.running { measures[task.id] = task.snapshot(at: now).bytesPerSecond }
+        case .timeLeft:
+            for task in scheduler.running {
+                measures[task.id] = task.snapshot(at: now).timeLeft.map { Double($0.components.seconds) }
+            }
+        }
+        return measures
     }
 
     /// Returns the snapshots of stored rows. State in memory overrides a row.

@@ -30,7 +30,7 @@ extension Downloader.Configuration {
             get { assignedMeter.value }
             set { assignedMeter = Assigned(newValue) }
         }
-        /// Interface or local address to connect from; `nil` lets the system route. Default: `nil`.
+        /// Interface or local address to connect from, also for webhooks; `nil` lets the system route. Default: `nil`.
         public var binding: NetworkBinding?
         /// Addresses that downloads must not connect to, also after redirects and at mirrors. A server that downloads
         /// URLs named by strangers should deny ``AddressBlock/nonPublic``. Default: none.

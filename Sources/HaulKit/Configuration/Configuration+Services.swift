@@ -14,6 +14,9 @@ extension Downloader.Configuration {
         public var shutDownTime = Duration.seconds(10)
         /// Further limits of ``actions``.
         package var limits = HookLimits()
+        /// Called with a text for the log for each program that failed and each message that was given up. The text has
+        /// no secrets. Read when the downloader opens.
+        package var onFailure: (@Sendable (_ text: String) -> Void)?
         /// Shows the notifications of ``Downloader/Hook/desktopNotification(on:)``. `nil`, the default: no notification
         /// is shown. The product `HaulDesktop` shows them on the desktop of this user: `import HaulDesktop` and
         /// `configuration.useDesktopServices()`.

@@ -49,6 +49,7 @@ extension Downloader.Configuration {
         network.admission = other.network.admission
         network.idleTimeout = other.network.idleTimeout
         hooks.limits = other.hooks.limits
+        hooks.onFailure = other.hooks.onFailure
         storage.onStoreWait = other.storage.onStoreWait
         storage.onOddRow = other.storage.onOddRow
         storage.onStoreFailure = other.storage.onStoreFailure

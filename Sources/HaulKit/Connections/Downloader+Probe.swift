@@ -44,7 +44,7 @@ extension Downloader {
         if case .success(let response) = answer {
             var description = try ResourceDescription(response.head, to: request)
             if request.method == .get, request.stream?.keepsPlaylist != true {
-                description.stream = try await stream(of: description, call)
+                try await describeStream(&description, response.head, call, request)
             }
             return description
         }

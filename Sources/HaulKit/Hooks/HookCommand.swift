@@ -8,6 +8,7 @@ struct HookCommand: Sendable {
     let limits: HookLimits
     let time: EngineClock
     let logger: Logger
+    var onFailure: (@Sendable (String) -> Void)?
 
     /// Returns when the program has ended by itself, by its time limit, or because the task was cancelled.
     func run(_ message: HookMessage) async {
@@ -32,9 +33,15 @@ struct HookCommand: Sendable {
         patience.cancel()
         switch ending {
         case .exited(status: 0), .unknown: break
-        case .exited(let status): logger.debug("hook \(path): ended with status \(status)")
-        case .killed(let signal): logger.debug("hook \(path): ended by signal \(signal)")
+        case .exited(let status): report("ended with status \(status)")
+        case .killed(let signal): report("ended by signal \(signal)")
         }
+    }
+
+    private func report(_ failure: String) {
+        let text = "hook \(path): \(failure)"
+        logger.debug("\(text)")
+        onFailure?(text)
     }
 
     /// Starts the program. Waits while the program is open for writing, as when it is being replaced, or too many files
@@ -54,7 +61,7 @@ struct HookCommand: Sendable {
                 // Other files will be closed. Closing the hooks' delivery queue ends the wait.
                 let isForFiles = DiskError.Kind(errno: error.code) == .tooManyOpenFiles
                 guard isForFiles || error.code == ETXTBSY && wait <= HookLimits.lastWaitForBusyProgram else {
-                    logger.debug("hook \(path): cannot be run: \(SystemCalls.describe(errno: error.code))")
+                    report("cannot be run: \(SystemCalls.describe(errno: error.code))")
                     return nil
                 }
             }

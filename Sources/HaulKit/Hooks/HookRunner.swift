@@ -22,6 +22,7 @@ final class HookRunner: Sendable {
     private let poster: (any WebhookPoster)?
     private let time: EngineClock
     private let logger: Logger
+    private let onFailure: (@Sendable (String) -> Void)?
     private let commands: DeliveryQueue
     private let notifications: DeliveryQueue
     private let state: Mutex<State>
@@ -33,6 +34,7 @@ final class HookRunner: Sendable {
         self.limits = limits
         notifier = configuration.hooks.notifier
         logger = configuration.telemetry.logger
+        onFailure = configuration.hooks.onFailure
         self.poster = poster
         self.time = time
         commands = DeliveryQueue(width: limits.commandsAtOnce, mostWaiting: limits.mostWaiting)
@@ -120,7 +122,14 @@ final class HookRunner: Sendable {
     }
 
     private func run(_ path: String, _ arguments: [String], _ message: HookMessage) -> Bool {
-        let command = HookCommand(path: path, arguments: arguments, limits: limits, time: time, logger: logger)
+        let command = HookCommand(
+            path: path,
+            arguments: arguments,
+            limits: limits,
+            time: time,
+            logger: logger,
+            onFailure: onFailure
+        )
         return commands.add { await command.run(message) }
     }
 
@@ -140,7 +149,8 @@ final class HookRunner: Sendable {
             poster: poster,
             time: time,
             logger: logger,
-            deadline: receiver.deadline
+            deadline: receiver.deadline,
+            onFailure: onFailure
         )
         let delivery = UUID()
         return receiver.lane.add { await webhook.deliver(message, as: delivery, seed: seed) }

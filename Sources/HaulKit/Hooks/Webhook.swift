@@ -18,6 +18,7 @@ struct Webhook: Sendable {
     let time: EngineClock
     let logger: Logger
     let deadline: WebhookDeadline
+    var onFailure: (@Sendable (String) -> Void)?
 
     /// Returns when the receiver has taken the message, when the message is given up, or when the task is cancelled.
     func deliver(_ message: HookMessage, as delivery: UUID, seed: UInt64) async {
@@ -44,7 +45,9 @@ struct Webhook: Sendable {
             switch plan.next(after: answer) {
             case .delivered: return
             case .givenUp:
-                logger.debug("webhook \(Origin(url).text): \(delivery) is given up, \(answer)")
+                let text = "webhook \(Origin(url).text): \(delivery) is given up, \(answer)"
+                logger.debug("\(text)")
+                onFailure?(text)
                 return
             case .retry(let wait):
                 logger.debug("webhook \(Origin(url).text): \(delivery) again in \(wait), \(answer)")

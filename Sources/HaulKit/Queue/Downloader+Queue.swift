@@ -89,7 +89,11 @@ extension Downloader {
     /// - Throws: as ``setPriority(_:of:)``.
     public func sort(by order: DownloadFilter.Order, isDescending: Bool = false) async throws(DownloadError) {
         try await withCatalogLock { downloader throws(DownloadError) in
-            try await downloader.store.spread(DownloadCatalog.positionStep, by: order, isDescending: isDescending)
+            let filter = DownloadFilter(order: order, isDescending: isDescending)
+            try await downloader.store.spread(
+                DownloadCatalog.positionStep,
+                by: downloader.engine.reader.condition(filter)
+            )
             try await downloader.readPlaces()
             downloader.scheduler.startQueuedDownloads()
         }

@@ -38,7 +38,8 @@ extension DownloadSnapshot {
             proof: state == .completed ? record.proof ?? CompletedDownload.Proof.none : nil,
             gaps: state == .completed ? record.resource?.gaps ?? [] : [],
             finalURL: record.resource?.redirectedTo,
-            stream: stream
+            stream: stream,
+            suggestedName: record.request.suggestedName
         )
     }
 

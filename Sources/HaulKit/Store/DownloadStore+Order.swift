@@ -99,10 +99,9 @@ extension DownloadStore {
     /// Renumbers all positions in their order, with gaps of `step` between them.
     func spread(_ step: Int64) async throws(DownloadError) { try await spread(step, orderedBy: "position, rowid") }
 
-    /// Gives all downloads new positions in another order, with gaps of `step` between them.
-    func spread(_ step: Int64, by order: DownloadFilter.Order, isDescending: Bool) async throws(DownloadError) {
-        let filter = DownloadFilter(order: order, isDescending: isDescending)
-        try await spread(step, orderedBy: StoreCondition(filter, live: [:]).order)
+    /// Gives all downloads new positions in the order of a condition, with gaps of `step` between them.
+    func spread(_ step: Int64, by condition: StoreCondition) async throws(DownloadError) {
+        try await spread(step, orderedBy: condition.order)
     }
 
     /// - Parameter order: SQL that contains no outside value.

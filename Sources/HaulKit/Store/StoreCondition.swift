@@ -23,8 +23,14 @@ struct StoreCondition: Sendable {
 
     /// Creates the condition of a filter without the filter's predicate.
     ///
-    /// - Parameter live: states of the active downloads. Their rows have only the status `queued`.
-    init(_ filter: DownloadFilter, live: [DownloadID: DownloadSnapshot.State]) {
+    /// - Parameters:
+    ///   - live: states of the active downloads. Their rows have only the status `queued`.
+    ///   - measures: speeds or times left of the active downloads, for an order by them.
+    init(
+        _ filter: DownloadFilter,
+        live: [DownloadID: DownloadSnapshot.State],
+        measures: [DownloadID: Double] = [:]
+    ) {
         if let states = filter.states { add(states, live: live) }
         if let group = filter.group { add("groupName = ?", group) }
         if let owner = filter.owner { add("owner = ?", owner) }
@@ -33,8 +39,9 @@ struct StoreCondition: Sendable {
         if let text = filter.text {
             let pattern =
                 "%" + text.replacing("\\", with: "\\\\").replacing("%", with: "\\%").replacing("_", with: "\\_") + "%"
-            let like = ["url", "finalPath", "file", "key"].map { "\($0) LIKE ? ESCAPE '\\'" }.joined(separator: " OR ")
-            add("(\(like))", pattern, pattern, pattern, pattern)
+            let like = ["url", "finalPath", "file", "key", Self.suggestedName]
+                .map { "\($0) LIKE ? ESCAPE '\\'" }.joined(separator: " OR ")
+            add("(\(like))", pattern, pattern, pattern, pattern, pattern)
         }
         if let added = filter.added { add(added, "createdAt") }
         if let ended = filter.ended { add(ended, "finishedAt") }
@@ -45,13 +52,33 @@ struct StoreCondition: Sendable {
             case .added: "download.rowid \(direction)"
             case .queue: "priority \(opposite), position \(direction), download.rowid \(direction)"
             case .ended: "finishedAt \(direction), download.rowid \(direction)"
-            case .path: "coalesce(finalPath, file, url) COLLATE NOCASE \(direction), download.rowid \(direction)"
+            case .path:
+                """
+                coalesce(finalPath, file, rtrim(folder, '/') || '/' || \(Self.suggestedName), url) COLLATE NOCASE
+                \(direction), download.rowid \(direction)
+                """
             case .size: "total \(direction), download.rowid \(direction)"
+            case .speed: "\(Self.measure(measures, else: "0")) \(direction), download.rowid \(direction)"
+            case .timeLeft: "\(Self.measure(measures, else: "9e99")) \(direction), download.rowid \(direction)"
             }
         if filter.limit != nil || filter.offset > 0 {
             page = " LIMIT \(max(0, filter.limit ?? .max)) OFFSET \(max(0, filter.offset))"
         }
     }
+
+    /// Returns the SQL of a value that only active downloads have. Contains no outside value but ids and numbers.
+    private static func measure(_ measures: [DownloadID: Double], else other: String) -> String {
+        guard !measures.isEmpty else { return "NULL" }
+        let values = measures.map { "\"\($0.key)\":\($0.value.isFinite ? $0.value : 0)" }.joined(separator: ",")
+        return "coalesce(json_extract('{\(values)}', '$.\"' || download.id || '\"'), \(other))"
+    }
+
+    /// The name that a request suggests; NULL if it suggests none. Tests the text first, because parsing the JSON of
+    /// each row is slow, and an edited row may have none.
+    private static let suggestedName = """
+        CASE WHEN instr(request, '"suggestedName"') > 0 AND json_valid(request)
+        THEN json_extract(request, '$.suggestedName') END
+        """
 
     mutating func add(_ more: String, _ values: String...) {
         sql = sql == "1" ? more : "\(sql) AND \(more)"

@@ -1,15 +1,35 @@
 internal import Foundation
 
 extension Downloader {
-    /// Returns what a stream has, if a description is that of a playlist.
+    /// Adds what a stream has, and the name of its film, if a description is that of a playlist.
+    ///
+    /// - Parameters:
+    ///   - head: the answer that is described.
+    ///   - call: the request for it.
+    func describeStream(
+        _ description: inout ResourceDescription,
+        _ head: ResponseHead,
+        _ call: TransportRequest,
+        _ request: DownloadRequest
+    ) async throws(DownloadError) {
+        guard StreamPlaylist.isPlaylist(mediaType: description.contentType, path: description.url.path),
+            let (stream, ending) = try await stream(call, request.stream ?? DownloadRequest.Stream())
+        else { return }
+        description.stream = stream
+        description.fileName = StreamName.choose(
+            contentDisposition: head.headers.first(name: "Content-Disposition"),
+            suggested: request.suggestedName,
+            urls: [head.requested, head.url],
+            ending: ending
+        )
+    }
+
+    /// Returns what a stream has, and the extension of its film, as far as one playlist of segments shows it.
     ///
     /// - Returns: `nil` for a file that is no playlist of a stream.
-    func stream(of description: ResourceDescription, _ call: TransportRequest) async throws(DownloadError)
-        -> ResourceDescription.Stream?
+    private func stream(_ call: TransportRequest, _ options: DownloadRequest.Stream) async throws(DownloadError)
+        -> (ResourceDescription.Stream, ending: String)?
     {
-        guard StreamPlaylist.isPlaylist(mediaType: description.contentType, path: description.url.path) else {
-            return nil
-        }
         let requests = StreamRequests(call, readers)
         let limit = StreamLimits().playlistBytes
         do throws(SegmentFailure) {
@@ -17,15 +37,30 @@ extension Downloader {
             let (head, bytes) = try await requests.body(url, mostBytes: limit, what: "The playlist")
             guard !StreamPlaylist.isPlainList(bytes) else { return nil }
             switch try StreamSource.parse(bytes, of: head, [:]) {
-            case .media(let media): return .init(nil, media)
+            case .media(let media): return (.init(nil, media), ending(options, media, trackCount: 1))
             case .multivariant(let list):
                 var media: MediaPlaylist?
                 // What the variant itself says is worth a request, but its failure hides no variant.
-                if let best = (try? list.select())?.variant {
-                    media = try? await StreamSource.playlist(best.url, list.variables, requests)
+                let best = try? list.select()
+                if let best {
+                    media = try? await StreamSource.playlist(best.variant.url, list.variables, requests)
                 }
-                return .init(list, media)
+                let trackCount = 1 + (best?.separateAudio.count { $0.url != best?.variant.url } ?? 0)
+                return (.init(list, media), ending(options, media, trackCount: trackCount))
             }
         } catch { throw error.decision.error }
+    }
+
+    private func ending(_ options: DownloadRequest.Stream, _ media: MediaPlaylist?, trackCount: Int) -> String {
+        let shape = FilmShape(
+            trackCount: trackCount,
+            isFragmented: media?.hasInitialization ?? true,
+            hasSubtitles: false,
+            hasSeams: media?.hasSeams ?? false
+        )
+        // No container is refused without subtitles.
+        let wanted = try? shape.container(options.container)
+        let hasProgram = services.ffmpeg.find() != nil
+        return (wanted ?? StreamSource.container(of: shape, hasProgram: hasProgram)).ending
     }
 }

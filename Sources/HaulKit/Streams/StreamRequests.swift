@@ -24,8 +24,8 @@ struct StreamRequests: Sendable {
     /// Returns the request for a part.
     ///
     /// The user info of the URL that the user named counts for its whole origin. Another origin gets neither cookies of
-    /// this one nor credentials: of the user's header fields only `Referer` and `User-Agent`, which servers of segments
-    /// ask for.
+    /// this one nor credentials: of the user's header fields only `User-Agent` and, by ``RefererPolicy``, `Referer`,
+    /// which servers of segments ask for.
     func request(_ url: HTTPURL, _ range: ByteRange? = nil) -> TransportRequest {
         var request = first
         (request.url, request.target) = (url.url, url.spelling)
@@ -35,7 +35,13 @@ struct StreamRequests: Sendable {
             request.url = url.url.withUserInfo(of: first.url)
             return request
         }
-        request.headers = request.headers.filter { ["referer", "user-agent"].contains($0.name.lowercased()) }
+        request.headers = request.headers.compactMap { field in
+            switch field.name.lowercased() {
+            case "user-agent": field
+            case "referer": RefererPolicy.value(field.value, for: url.url).flatMap { HeaderField(field.name, $0) }
+            default: nil
+            }
+        }
         request.isChosenByOthers = true
         return request
     }

@@ -4,15 +4,10 @@ extension StreamSource {
         FilmShape(
             trackCount: tracks.count,
             isFragmented: tracks.allSatisfy { track in
-                track.description.role == .subtitles || track.playlist.segments.contains { $0.map != nil }
+                track.description.role == .subtitles || track.playlist.hasInitialization
             },
             hasSubtitles: tracks.contains { $0.description.role == .subtitles },
-            hasSeams: tracks.contains { track in
-                let first = track.playlist.segments.first
-                return track.playlist.segments.contains {
-                    $0.map != first?.map || $0.discontinuityNumber != first?.discontinuityNumber
-                }
-            }
+            hasSeams: tracks.contains { $0.playlist.hasSeams }
         )
     }
 
@@ -36,7 +31,7 @@ extension StreamSource {
     }
 
     /// Returns the container for a request that asks for none.
-    private static func container(of shape: FilmShape, hasProgram: Bool) -> StreamFilm.Container {
+    static func container(of shape: FilmShape, hasProgram: Bool) -> StreamFilm.Container {
         if shape.isMergeable { return .mp4 }
         return shape.isPlain && !hasProgram ? .transportStream : .mp4ByProgram
     }
@@ -46,5 +41,16 @@ extension StreamSource {
         if shape.hasSeams { return "changes its parameters in the middle" }
         if shape.trackCount > 1 { return "has its sound apart from its pictures" }
         return "is to become a file of another container (\(wanted.rawValue))"
+    }
+}
+
+extension MediaPlaylist {
+    /// Whether a segment has an initialization section, as fragments of MP4 have.
+    var hasInitialization: Bool { segments.contains { $0.map != nil } }
+
+    /// Whether the track goes on with other parameters somewhere.
+    var hasSeams: Bool {
+        let first = segments.first
+        return segments.contains { $0.map != first?.map || $0.discontinuityNumber != first?.discontinuityNumber }
     }
 }

@@ -20,6 +20,8 @@ package struct Totals: Codable, Hashable, Sendable {
     package var speedLimit: Int64?
     /// Text for people about a failure of the store, or about the losses of a damaged store.
     package var storeNotice: String?
+    /// Kind of ``storeNotice``.
+    package var storeNoticeCode: StoreNotice.Code?
 
     package init(_ downloader: Downloader, folder: String) async throws(DownloadError) {
         let summary = try await downloader.summary()
@@ -37,15 +39,32 @@ package struct Totals: Codable, Hashable, Sendable {
         // Rounds down to the MiB: other programs write too, and listeners do not need each changed block.
         freeBytes = try await downloader.files.freeDiskSpace(at: folder).map { ($0 >> 20) << 20 }
         speedLimit = await downloader.configuration.network.bytesPerSecond
-        storeNotice = downloader.storeNotice
+        let notice = StoreNotice(downloader)
+        (storeNotice, storeNoticeCode) = (notice?.text, notice?.code)
     }
 }
 
-extension Downloader {
-    /// The present failure of the store, else the losses of a damaged store that is still kept; `nil` if there is
-    /// neither.
-    nonisolated var storeNotice: String? {
-        if let failure = storeFailure { return failure.message }
-        return salvagedStore.map { $0.sentence() + " Remove that file to end this notice." }
+/// A message about the store: its present failure, else the losses of a damaged store that is still kept.
+package struct StoreNotice: Hashable, Sendable {
+    package enum Code: String, Codable, Sendable {
+        /// The store is damaged or gone.
+        case failed
+        /// A new store has what could be read of a damaged one.
+        case salvaged
+    }
+
+    let code: Code
+    /// The English sentences.
+    let text: String
+
+    /// - Returns: `nil` if there is nothing to tell.
+    init?(_ downloader: Downloader) {
+        if let failure = downloader.storeFailure {
+            (code, text) = (.failed, failure.message)
+        } else if let salvaged = downloader.salvagedStore {
+            (code, text) = (.salvaged, salvaged.sentence() + " Remove that file to end this notice.")
+        } else {
+            return nil
+        }
     }
 }

@@ -35,7 +35,7 @@ package actor ChangeFeed {
         totals.markOutdated()
         switch event {
         case .added(let snapshot):
-            logs.add(.info, "Added.", snapshot.id)
+            logs.add(DownloadLogs.Entry(.info, .added, "Added."), snapshot.id)
             apply(snapshot)
         case .changed(let snapshot):
             logs.record(snapshot)

@@ -170,7 +170,7 @@ struct AddRoutes {
             let found = try await services.downloader.probe(request)
             return Probe(
                 url: url,
-                name: Self.name(of: found),
+                name: found.fileName,
                 totalBytes: found.totalBytes,
                 contentType: found.contentType,
                 servesRanges: found.servesRanges,
@@ -178,11 +178,5 @@ struct AddRoutes {
                 existing: existing.flatMap { owner == nil || $0.owner == owner ? DownloadRow($0) : nil }
             )
         } catch { return Probe(url: url, error: Problem(error)) }
-    }
-
-    /// The name of the file; of a stream whose playlist has the name in its URL, the name of the film without an ending.
-    private static func name(of found: ResourceDescription) -> String {
-        guard found.stream != nil, found.fileName == FileName.from(url: found.url) else { return found.fileName }
-        return StreamName.stem(of: found.url) ?? found.fileName
     }
 }

@@ -8,12 +8,14 @@ struct DaemonRoute {
 
     func add(to routes: RouteTable) {
         routes.get("/api/v1/daemon") { _, _ in
-            JSONBody.response(
+            let notice = StoreNotice(services.downloader)
+            return JSONBody.response(
                 DaemonIdentity(
                     stateFolder: services.configuration.stateFolder,
                     process: ProcessInfo.processInfo.processIdentifier,
                     version: Downloader.version,
-                    storeNotice: services.downloader.storeNotice
+                    storeNotice: notice?.text,
+                    storeNoticeCode: notice?.code
                 )
             )
         }
@@ -29,4 +31,6 @@ package struct DaemonIdentity: Codable, Hashable, Sendable {
     package var version: String
     /// See ``Totals/storeNotice``.
     package var storeNotice: String?
+    /// See ``Totals/storeNoticeCode``.
+    package var storeNoticeCode: StoreNotice.Code?
 }

@@ -113,6 +113,8 @@ extension DownloadFilter {
         case "ended": order = .ended
         case "name": order = .path
         case "size": order = .size
+        case "speed": order = .speed
+        case "left": order = .timeLeft
         case let other?:
             throw Problem.invalidField("There is no order named \(other.prefix(40)).")
         }

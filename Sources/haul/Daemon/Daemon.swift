@@ -206,6 +206,7 @@ struct Daemon {
         }
         configuration.storage.onOddRow = { logger.error("A row of the store cannot be read (\($0)) and is ignored.") }
         configuration.storage.onStoreFailure = { logger.error("\($0.message)") }
+        configuration.hooks.onFailure = { logger.warning("\($0)") }
         configuration.useDesktopServices()
         configuration.queue.maxConcurrentDownloads = settings.jobs
         configuration.connections.maxPerHost = max(configuration.connections.maxPerHost, settings.jobs)

@@ -7,7 +7,7 @@ enum ProgressLine {
     /// name last.
     static func of(_ snapshot: DownloadSnapshot, columns: Int) -> String {
         let name = VisibleText.line(
-            snapshot.path.map { ($0 as NSString).lastPathComponent } ?? snapshot.url.messageText
+            snapshot.path == nil && snapshot.suggestedName == nil ? snapshot.url.messageText : snapshot.name
         )
         switch snapshot.state {
         case .waiting:

@@ -43,6 +43,24 @@ struct DaemonHookTests {
         await server.stop()
     }
 
+    @Test func warnsOfAHookThatFails() async throws {
+        let server = try await TestServer.start { request in
+            request.path == "/hook" ? .empty(410, "Gone") : .empty(404, "Not Found")
+        }
+        let program = try folder.makeProgram("broken", "#!/bin/sh\nexit 3\n")
+        let settings: [String: [String]] = ["webhook": [server.url("/hook?token=secret")], "on-error": [program]]
+        try JSONEncoder().encode(settings).write(to: URL(fileURLWithPath: folder("serve.json")))
+        let daemon = try await rig.start(["--config", folder("serve.json")])
+        _ = try await rig.run("add", "--watch", server.url("/gone"))
+        try await until { server.requests.contains { $0.path == "/hook" } }
+        let errors = await rig.stop(daemon).errors
+        let warnings = errors.split(separator: "\n").filter { $0.contains("warning") }
+        #expect(warnings.filter { $0.contains("ended with status 3") }.count == 1, "\(errors)")
+        #expect(warnings.filter { $0.contains("webhook http://127.0.0.1:\(server.port)") }.count == 1, "\(errors)")
+        #expect(!errors.contains("secret"))
+        await server.stop()
+    }
+
     @Test(arguments: [
         (["--on-complete", "nowhere"], "is no program that can be run"),
         (["--webhook", "ftp://127.0.0.1/"], "--webhook takes an http or https URL."),

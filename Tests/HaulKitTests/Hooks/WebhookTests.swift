@@ -12,6 +12,7 @@ struct WebhookTests {
     /// Calls `test` with a runner that has one webhook, and with the server that receives its messages.
     private func run(
         tls: TestCertificate? = nil,
+        binding: NetworkBinding? = nil,
         limits change: (inout HookLimits) -> Void = { _ in },
         receiving handler: @escaping @Sendable (TestRequest) -> TestReply,
         _ test: (HookRunner, TestServer) async throws -> Void
@@ -23,7 +24,8 @@ struct WebhookTests {
                 stallTimeout: .seconds(3600),
                 proxies: .direct,
                 netrc: nil,
-                userAgent: "haul/test"
+                userAgent: "haul/test",
+                binding: binding
             ),
             certificateAuthorities: tls?.certificatePath
         )
@@ -41,6 +43,29 @@ struct WebhookTests {
         await transport.shutDown()
         await server.stop()
         if let failure { throw failure }
+    }
+
+    /// A machine whose downloads go through a VPN alone tells nobody else of them.
+    @Test func connectsFromTheAddressThatDownloadsUse() async throws {
+        try await run(binding: .localAddress("127.0.0.9"), receiving: { _ in .empty(204, "No Content") }) {
+            runner,
+            server in
+            runner.tell(try .sample(.started))
+            #expect(await runner.settleAtLast() == [])
+            #expect(server.requests.map(\.remoteAddress) == ["127.0.0.9"])
+        }
+    }
+
+    @Test func sendsNothingFromAnotherAddress() async throws {
+        try await run(
+            binding: .interface("nosuch0"),
+            limits: { $0.finalRetryTime = .zero },
+            receiving: { _ in .empty(204, "No Content") }
+        ) { runner, server in
+            runner.tell(try .sample(.started))
+            _ = await runner.settleAtLast()
+            #expect(server.requests.isEmpty)
+        }
     }
 
     @Test func waitsAtLastNoLongerThanItsBoundForAReceiverThatAsksForMore() async throws {

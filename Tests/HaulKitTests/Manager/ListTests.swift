@@ -81,6 +81,29 @@ struct ListTests {
         }
     }
 
+    /// Pages in an order of measures are the parts of one list; downloads without a measure keep the order of adding.
+    @Test func listsBySpeedAndTimeLeft() async throws {
+        try await run { rig, downloads async throws in
+            let store = rig.downloader.store
+            let measures = [downloads[4].id: 7.5, downloads[1].id: 1e9, downloads[2].id: 80]
+            func list(_ order: DownloadFilter.Order, _ isDescending: Bool) async throws -> [Int] {
+                var found: [DownloadID] = []
+                for offset in [0, 2, 4] {
+                    let page = DownloadFilter(order: order, isDescending: isDescending, offset: offset, limit: 2)
+                    let condition = StoreCondition(page, live: [:], measures: measures)
+                    found += try await store.list(condition).map(\.id)
+                }
+                return found.compactMap { id in downloads.firstIndex { $0.id == id } }
+            }
+            #expect(try await list(.speed, true) == [1, 2, 4, 5, 3, 0])
+            #expect(try await list(.speed, false) == [0, 3, 5, 4, 2, 1])
+            #expect(try await list(.timeLeft, false) == [4, 2, 1, 0, 3, 5])
+            #expect(try await rig.downloader.list(DownloadFilter(order: .speed)).count == 6)
+            _ = try await rig.downloader.pause(.all)
+            #expect(try await numbers(rig, downloads, DownloadFilter(order: .timeLeft)) == [0, 1, 2, 3, 4, 5])
+        }
+    }
+
     @Test func addsUpGroups() async throws {
         try await run { rig, downloads async throws in
             let groups = try await rig.downloader.groups()

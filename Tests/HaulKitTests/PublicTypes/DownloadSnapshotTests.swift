@@ -30,7 +30,8 @@ struct DownloadSnapshotTests {
         proof: .digest,
         gaps: ["4.0 s from segment 1 on: missing"],
         finalURL: link("https://there.example/disk.iso"),
-        stream: .init(segments: 300, receivedSegments: 120, seconds: 1200, receivedSeconds: 480.5)
+        stream: .init(segments: 300, receivedSegments: 120, seconds: 1200, receivedSeconds: 480.5),
+        suggestedName: "Disk"
     )
 
     @Test(arguments: [full, DownloadSnapshot(url: url, addedAt: Date(timeIntervalSince1970: 1))])
@@ -65,6 +66,8 @@ struct DownloadSnapshotTests {
         #expect(Self.full.name == "disk.iso")
         #expect(DownloadSnapshot(url: Self.url).name == "disk image.iso")
         #expect(DownloadSnapshot(url: link("https://h.example/")).name == "h.example")
+        #expect(DownloadSnapshot(url: Self.url, suggestedName: "A/B: disk.iso").name == "A_B_ disk.iso")
+        #expect(DownloadSnapshot(url: Self.url, suggestedName: "..").name == "disk image.iso")
         let nameless = DownloadSnapshot(url: link("haul-source:swift%2F1"), key: "swift/1")
         #expect(!nameless.name.isEmpty)
     }

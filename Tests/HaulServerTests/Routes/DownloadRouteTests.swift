@@ -41,6 +41,26 @@ import Testing
         }
     }
 
+    /// A chosen name shows, is found and sorts before the download runs.
+    @Test func aChosenNameShowsBeforeTheDownloadRuns() async throws {
+        try await ServerRig.run { rig, client in
+            let json = #"""
+                {"items": [{"url": "http://127.0.0.1:9/file?id=1", "name": "Über \"uns\".mp4"},
+                {"url": "http://127.0.0.1:9/file?id=2", "name": "Anna.mp4"}], "paused": true}
+                """#
+            let answer = try await client.call(.post, "/api/v1/downloads", rig, json: json)
+            #expect(try answer.json["items"]?[0]?["download"]?["name"]?.text == "Über _uns_.mp4")
+            func names(_ query: String) async throws -> [String?] {
+                let list = try await client.call(.get, "/api/v1/downloads?\(query)", rig).json["items"]
+                return (0..<(list?.count ?? 0)).map { list?[$0]?["name"]?.text }
+            }
+            #expect(try await names("sort=name") == ["Anna.mp4", "Über _uns_.mp4"])
+            #expect(try await names("sort=name&order=desc") == ["Über _uns_.mp4", "Anna.mp4"])
+            #expect(try await names("text=anna") == ["Anna.mp4"])
+            #expect(try await names("text=suggestedName") == [])
+        }
+    }
+
     @Test func aRepeatedKeyAddsNothing() async throws {
         try await ServerRig.run { rig, client in
             let key: HTTPFields = [try #require(.init("Idempotency-Key")): "k1"]
@@ -179,7 +199,7 @@ import Testing
     }
 
     @Test(arguments: [
-        "limit=0", "limit=501", "limit=x", "sort=speed", "order=up", "state=lost", "cursor=-", "x=1", "limit=1&limit=2",
+        "limit=0", "limit=501", "limit=x", "sort=fast", "order=up", "state=lost", "cursor=-", "x=1", "limit=1&limit=2",
         "offset=-1",
     ])
     func aQueryThatCannotBeReadIsRefused(_ query: String) async throws {

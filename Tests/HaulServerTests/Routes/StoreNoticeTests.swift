@@ -27,8 +27,9 @@ import Testing
             )
             #expect(added.status == .serviceUnavailable && added.code == "storeFailed")
             for path in ["/api/v1/totals", "/api/v1/daemon"] {
-                let notice = try await client.call(.get, path, rig).json["storeNotice"]?.text
-                #expect(notice?.contains("test.sqlite") == true, "\(path)")
+                let answer = try await client.call(.get, path, rig).json
+                #expect(answer["storeNotice"]?.text?.contains("test.sqlite") == true, "\(path)")
+                #expect(answer["storeNoticeCode"]?.text == "failed", "\(path)")
             }
             try FileManager.default.moveItem(atPath: rig.folder("away"), toPath: path)
             #expect(try await client.call(.get, "/readyz", rig).status == .ok)

@@ -62,7 +62,8 @@ import Testing
         let files = ["/talk/master.m3u8": Self.file(Self.master), "/talk/high.m3u8": Self.file(Self.media())]
         let item = try await Self.probe("/talk/master.m3u8", files)
         let stream = try #require(item["stream"])
-        #expect(item["name"]?.text == "talk")
+        // Without ffmpeg a stream of one track stays a transport stream.
+        #expect(["talk.mp4", "talk.ts"].contains(item["name"]?.text))
         #expect(stream["variants"]?.count == 2)
         #expect(stream["variants"]?[1]?["number"]?.number == 2)
         #expect(stream["variants"]?[1]?["height"]?.number == 720)

@@ -1,9 +1,9 @@
 // The slim banner that says why the data may be old. It disappears with its reason.
-import { byId, setAttribute } from "./dom.js";
+import { byId, el } from "./dom.js";
 import { visible } from "./format.js";
 import { feed, totals } from "./model.js";
 import { alertText } from "./status.js";
-import { t } from "./text.js";
+import { has, t } from "./text.js";
 
 const SHOW_AFTER = 1500;
 const SPEAK_AFTER = 5000;
@@ -11,6 +11,7 @@ let timers = [];
 let loaded = null;
 /// `notice` is the present message about the store, `dismissed` the one that the user has closed.
 let notice = null;
+let noticeCode = null;
 let dismissed = null;
 
 export function startBanner() {
@@ -20,7 +21,7 @@ export function startBanner() {
         if (loaded !== null && data.version !== loaded) show("update", t("updated", data.version), t("reload"));
         loaded ??= data.version;
     });
-    totals.on("change", ({ storeNotice }) => tellStore(storeNotice ?? null));
+    totals.on("change", ({ storeNotice, storeNoticeCode }) => tellStore(storeNotice ?? null, storeNoticeCode));
     addEventListener("offline", () => !feed.connected && lost());
 }
 
@@ -34,14 +35,21 @@ const actions = {
 };
 
 /// Shows that the store is damaged, gone or has lost rows, until the user closes the banner or the message ends.
-function tellStore(text) {
+function tellStore(text, code) {
     notice = text;
+    noticeCode = code;
     const banner = byId("banner");
     if (text === null) {
         if (banner.dataset.kind === "store") banner.hidden = true;
     } else if (text !== dismissed && (banner.hidden || banner.dataset.kind === "store")) {
-        show("store", visible(text), t("dismiss"));
+        show("store", storeTexts(text, code), t("dismiss"));
     }
+}
+
+/// The sentence of the code, and the daemon's own, which is English and names files and losses.
+function storeTexts(text, code) {
+    const details = el("span", { lang: "en", text: visible(text) });
+    return has(`store.${code}`) ? [`${t(`store.${code}`)} `, details] : [details];
 }
 
 /// Shows that the connection was lost or could not be made.
@@ -59,7 +67,7 @@ export function hide() {
     alertText("");
     if (byId("banner").dataset.kind === "lost") {
         byId("banner").hidden = true;
-        tellStore(notice);
+        tellStore(notice, noticeCode);
     }
     document.documentElement.classList.remove("stale");
 }
@@ -67,9 +75,7 @@ export function hide() {
 function show(kind, text, action) {
     const banner = byId("banner");
     banner.dataset.kind = kind;
-    byId("banner-text").textContent = text;
-    // What the daemon says of its store is English.
-    setAttribute(byId("banner-text"), "lang", kind === "store" ? "en" : null);
+    byId("banner-text").replaceChildren(...[text].flat());
     byId("banner-action").textContent = action;
     banner.hidden = false;
     document.documentElement.classList.toggle("stale", kind === "lost");

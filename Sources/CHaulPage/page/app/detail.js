@@ -11,6 +11,7 @@ import { SpeedGraph } from "./graph.js";
 import { headersIn } from "./header-fields.js";
 import { kindOf, previewOf } from "./kinds.js";
 import { isActive } from "./lists.js";
+import { logText } from "./log.js";
 import { openMenu } from "./menu.js";
 import { feed, list, selection } from "./model.js";
 import { patchRow } from "./patch.js";
@@ -344,7 +345,7 @@ export class Detail {
         const key = `${value.log.length} ${last?.at}`;
         if (parts.logKey === key) return;
         parts.logKey = key;
-        parts.log.replaceChildren(...[...value.log].reverse().map((entry) => el("li", { "data-level": entry.level }, el("time", { datetime: entry.at, title: moment(entry.at), text: clock(entry.at) }), el("span", { class: "wrap", lang: "en", text: visible(entry.text) }))));
+        parts.log.replaceChildren(...[...value.log].reverse().map((entry) => el("li", { "data-level": entry.level }, el("time", { datetime: entry.at, title: moment(entry.at), text: clock(entry.at) }), el("span", { class: "wrap", ...logText(entry) }))));
     }
 
     // MARK: Actions

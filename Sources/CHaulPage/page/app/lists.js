@@ -13,13 +13,13 @@ export const lists = {
 const NEVER = Number.MAX_SAFE_INTEGER;
 
 /// Sort orders that people choose from, with the direction that each begins with. Those with `only` belong to one list.
-/// The page itself sorts by `compare`, because the daemon has no order that changes each second.
+/// The page sorts by `compare` again, because the daemon's order is that of the moment in which it answered.
 export const sorts = {
     added: { sort: "added", order: "desc" },
     oldest: { sort: "added", order: "asc" },
     queue: { sort: "queue", order: "asc", only: "queued" },
-    speed: { sort: "added", order: "desc", only: "active", compare: (a, b) => b.bytesPerSecond - a.bytesPerSecond },
-    left: { sort: "added", order: "desc", only: "active", compare: (a, b) => (a.secondsLeft ?? NEVER) - (b.secondsLeft ?? NEVER) },
+    speed: { sort: "speed", order: "desc", only: "active", compare: (a, b) => b.bytesPerSecond - a.bytesPerSecond },
+    left: { sort: "left", order: "asc", only: "active", compare: (a, b) => (a.secondsLeft ?? NEVER) - (b.secondsLeft ?? NEVER) },
     ended: { sort: "ended", order: "desc" },
     name: { sort: "name", order: "asc" },
     size: { sort: "size", order: "desc" },

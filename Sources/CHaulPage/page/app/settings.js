@@ -86,7 +86,7 @@ function showDaemon(box, settings) {
     box.replaceChildren(
         el("h3", { text: t("daemon") }),
         ...live.map((name) => lists[name]?.(settings[name].value) ?? liveSetting(name, settings[name])),
-        ...(fixed.length > 0 ? [el("details", { class: "advanced" }, el("summary", { text: t("setAtStart", fixed.length) }), el("p", { class: "muted", text: t("setAtStartHint") }), el("dl", { class: "facts" }, fixed.map((name) => el("div", {}, el("dt", {}, el("code", { text: name })), el("dd", {}, el("span", { class: "wrap", text: shown(settings[name].value) }), el("span", { class: "muted block", lang: "en", text: settings[name].description })))))) ] : []),
+        ...(fixed.length > 0 ? [el("details", { class: "advanced" }, el("summary", { text: t("setAtStart", fixed.length) }), el("p", { class: "muted", text: t("setAtStartHint") }), el("dl", { class: "facts" }, fixed.map((name) => el("div", {}, el("dt", {}, el("code", { text: name })), el("dd", {}, el("span", { class: "wrap", text: shown(settings[name].value) }), el("span", { class: "muted block", ...describeSetting(name, settings[name]) })))))) ] : []),
     );
 }
 
@@ -114,7 +114,7 @@ function liveSetting(name, value) {
             return null;
         }
     };
-    const hint = el("p", { class: "muted hint", text: has(`set.${name}.hint`) ? t(`set.${name}.hint`) : value.description, lang: has(`set.${name}.hint`) ? null : "en" });
+    const hint = el("p", { class: "muted hint", ...describeSetting(name, value) });
     const label = el("label", { for: id, text: has(`set.${name}`) ? t(`set.${name}`) : name });
     if (name !== "timetable") return setting(label, control(id, name, value, save), hint, problem);
     const [choice, more] = hoursControl(id, value.value, save);
@@ -159,4 +159,9 @@ function control(id, name, value, save) {
         if (saved) field.value = saved.value ?? "";
     } });
     return field;
+}
+
+/// The description of a setting as `{text, lang}`. `lang` marks the daemon's English, for a setting without a text.
+function describeSetting(name, { description }) {
+    return has(`set.${name}.hint`) ? { text: t(`set.${name}.hint`) } : { text: description, lang: "en" };
 }

@@ -466,4 +466,23 @@ export const de = {
     "error.otherDisk": "Der Ordner liegt auf einem anderen Datenträger als die Datei.",
     "error.settingsNotSaved": "Die Einstellungen konnten nicht gespeichert werden.",
     movedTo: (folder) => `Der Ordner ist jetzt ${folder}.`,
+
+    // Log of a download
+    "log.added": "Hinzugefügt.",
+    "log.queued": "In der Warteschlange.",
+    "log.connecting": (host) => `Verbindung zu ${host} wird aufgebaut.`,
+    "log.receiving": (host) => `Empfängt von ${host}.`,
+    "log.retrying": (error) => `${error} Ein weiterer Versuch folgt.`,
+    "log.verifying": "Wird geprüft.",
+    "log.paused": "Angehalten.",
+    "log.completed": (path) => `Fertig: ${path}`,
+
+    // Settings of the start
+    "set.roots.hint": "Ordner, in die Downloads gespeichert werden dürfen.",
+    "set.deniedAddresses.hint": "Adressen, zu denen Downloads keine Verbindung aufbauen dürfen.",
+    "set.hooks.hint": "Programme und Webhooks, die bei Ereignissen laufen.",
+
+    // The store
+    "store.failed": "Die Datenbank des Daemons ist nicht benutzbar. Neue Downloads werden abgelehnt.",
+    "store.salvaged": "Die Datenbank des Daemons war beschädigt. Lesbare Downloads stehen in einer neuen.",
 };

@@ -392,4 +392,19 @@ export const en = {
     "line.save": "Save",
     moveFile: "Move…",
     movedTo: (folder) => `Saved to ${folder} from now on.`,
+
+    // Log of a download
+    "log.added": "Added.",
+    "log.queued": "Queued.",
+    "log.connecting": (host) => `Connecting to ${host}.`,
+    "log.receiving": (host) => `Receiving from ${host}.`,
+    "log.retrying": (error) => `${error} Another attempt follows.`,
+    "log.verifying": "Verifying.",
+    "log.paused": "Paused.",
+    "log.completed": (path) => `Complete: ${path}`,
+
+    // Settings of the start
+    "set.roots.hint": "Folders that downloads may be saved in.",
+    "set.deniedAddresses.hint": "Addresses that downloads may not connect to.",
+    "set.hooks.hint": "Programs and webhooks of events.",
 };

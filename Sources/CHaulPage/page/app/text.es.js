@@ -466,4 +466,23 @@ export const es = {
     "error.otherDisk": "La carpeta está en otro disco que el archivo.",
     "error.settingsNotSaved": "No se pudieron guardar los ajustes.",
     movedTo: (folder) => `La carpeta es ahora ${folder}.`,
+
+    // Log of a download
+    "log.added": "Añadida.",
+    "log.queued": "En cola.",
+    "log.connecting": (host) => `Conectando con ${host}.`,
+    "log.receiving": (host) => `Recibiendo de ${host}.`,
+    "log.retrying": (error) => `${error} Habrá otro intento.`,
+    "log.verifying": "Verificando.",
+    "log.paused": "En pausa.",
+    "log.completed": (path) => `Terminada: ${path}`,
+
+    // Settings of the start
+    "set.roots.hint": "Carpetas en las que se pueden guardar las descargas.",
+    "set.deniedAddresses.hint": "Direcciones a las que las descargas no pueden conectarse.",
+    "set.hooks.hint": "Programas y webhooks que se ejecutan con los eventos.",
+
+    // The store
+    "store.failed": "No se puede usar la base de datos del demonio. No se aceptan descargas nuevas.",
+    "store.salvaged": "La base de datos del demonio estaba dañada. Las descargas legibles están en una nueva.",
 };

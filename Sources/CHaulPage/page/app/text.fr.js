@@ -467,4 +467,23 @@ export const fr = {
     "error.otherDisk": "Le dossier est sur un autre disque que le fichier.",
     "error.settingsNotSaved": "Les réglages n’ont pas pu être enregistrés.",
     movedTo: (folder) => `Le dossier est maintenant ${folder}.`,
+
+    // Log of a download
+    "log.added": "Ajouté.",
+    "log.queued": "En attente.",
+    "log.connecting": (host) => `Connexion à ${host}.`,
+    "log.receiving": (host) => `Réception depuis ${host}.`,
+    "log.retrying": (error) => `${error} Une autre tentative suivra.`,
+    "log.verifying": "Vérification.",
+    "log.paused": "En pause.",
+    "log.completed": (path) => `Terminé : ${path}`,
+
+    // Settings of the start
+    "set.roots.hint": "Dossiers dans lesquels les téléchargements peuvent être enregistrés.",
+    "set.deniedAddresses.hint": "Adresses auxquelles les téléchargements ne peuvent pas se connecter.",
+    "set.hooks.hint": "Programmes et webhooks lancés par les événements.",
+
+    // The store
+    "store.failed": "La base de données du démon est inutilisable. Les nouveaux téléchargements sont refusés.",
+    "store.salvaged": "La base de données du démon était endommagée. Les téléchargements lisibles sont dans une nouvelle base.",
 };

@@ -464,4 +464,23 @@ export const ja = {
     "error.otherDisk": "フォルダーがファイルとは別のディスクにあります。",
     "error.settingsNotSaved": "設定を保存できませんでした。",
     movedTo: (folder) => `保存先を ${folder} に変えました。`,
+
+    // Log of a download
+    "log.added": "追加しました。",
+    "log.queued": "待機中です。",
+    "log.connecting": (host) => `${host} に接続しています。`,
+    "log.receiving": (host) => `${host} から受信しています。`,
+    "log.retrying": (error) => `${error}再試行します。`,
+    "log.verifying": "検証しています。",
+    "log.paused": "一時停止しました。",
+    "log.completed": (path) => `完了: ${path}`,
+
+    // Settings of the start
+    "set.roots.hint": "ダウンロードを保存できるフォルダーです。",
+    "set.deniedAddresses.hint": "ダウンロードが接続してはいけないアドレスです。",
+    "set.hooks.hint": "イベントで実行するプログラムと Webhook です。",
+
+    // The store
+    "store.failed": "デーモンのデータベースを使えません。新しいダウンロードは受け付けられません。",
+    "store.salvaged": "デーモンのデータベースが壊れていました。読み取れたダウンロードは新しいデータベースにあります。",
 };

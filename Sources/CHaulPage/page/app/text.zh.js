@@ -464,4 +464,23 @@ export const zh = {
     "error.otherDisk": "文件夹与文件不在同一磁盘上。",
     "error.settingsNotSaved": "无法保存设置。",
     movedTo: (folder) => `已改为保存到 ${folder}。`,
+
+    // Log of a download
+    "log.added": "已添加。",
+    "log.queued": "排队中。",
+    "log.connecting": (host) => `正在连接 ${host}。`,
+    "log.receiving": (host) => `正在从 ${host} 接收。`,
+    "log.retrying": (error) => `${error}将再次尝试。`,
+    "log.verifying": "正在校验。",
+    "log.paused": "已暂停。",
+    "log.completed": (path) => `已完成：${path}`,
+
+    // Settings of the start
+    "set.roots.hint": "下载可以保存到的文件夹。",
+    "set.deniedAddresses.hint": "下载不得连接的地址。",
+    "set.hooks.hint": "事件触发的程序和 Webhook。",
+
+    // The store
+    "store.failed": "守护进程的数据库无法使用，不接受新的下载。",
+    "store.salvaged": "守护进程的数据库曾损坏，可读取的下载已存入新的数据库。",
 };

@@ -63,14 +63,19 @@ extension HTTPTransport: WebhookPoster {
 
     /// Returns the paths to a host, with its fastest address first.
     private func paths(_ route: Route, to url: URL, before deadline: NIODeadline) async throws -> [ConnectionPath] {
+        let options = options
+        let sources = try options.binding?.sources() ?? []
+        let limit = options.connectTimeout
         guard let name = route.nameToResolve(for: url) else {
-            return [ConnectionPath(route: route, connectTimeout: options.connectTimeout)]
+            return ConnectionPath.all(route, from: sources, to: nil, [], within: limit)
         }
         let answer = try await resolve(name, before: deadline)
-        let paths = ConnectionPath.all(route, from: [], to: name, answer.addresses, within: options.connectTimeout)
-        guard !answer.isProven, paths.count > 1 else { return paths }
+        let paths = ConnectionPath.all(route, from: sources, to: name, answer.addresses, within: limit)
+        let source = paths.first?.source
+        let rivals = paths.filter { $0.source == source }.compactMap(\.peer?.address)
+        guard !answer.isProven, rivals.count > 1 else { return paths }
         let left = Duration.nanoseconds(max(0, (deadline - .now()).nanoseconds))
-        let race = AddressRace.winner(of: answer.addresses, port: route.port(for: url), from: nil, within: left)
+        let race = AddressRace.winner(of: rivals, port: route.port(for: url), from: source, within: left)
         guard let winner = try await race.get() else { return paths }
         return paths.filter { $0.peer?.address == winner } + paths.filter { $0.peer?.address != winner }
     }

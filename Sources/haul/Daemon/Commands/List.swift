@@ -11,7 +11,7 @@ struct List: AsyncParsableCommand {
     )
 
     enum Order: String, ExpressibleByArgument, CaseIterable {
-        case added, queue, ended, name, size
+        case added, queue, ended, name, size, speed, left
     }
 
     @Option(help: "Downloads in this state: \(SelectionOptions.states). Repeatable.")
@@ -20,10 +20,10 @@ struct List: AsyncParsableCommand {
     @Option(help: "Downloads of this group.")
     var group: String?
 
-    @Option(help: "Downloads with this text in URL or path.")
+    @Option(help: "Downloads with this text in URL, name or path.")
     var search: String?
 
-    @Option(help: "Order: added, queue, ended, name or size.")
+    @Option(help: "Order: added, queue, ended, name, size, speed or left (time).")
     var sort = Order.added
 
     @Flag(help: "The other way round.")
