@@ -8,8 +8,8 @@ extension DownloadTask {
     /// Returns the terms for a request; `nil` if its answer is only a file.
     ///
     /// The answer to a first request may be a playlist, also that of a mirror. Later requests read the playlist again if
-    /// the partial file is the log of a stream, and no playlist otherwise. A log is continued only from the source that
-    /// began it: a request to another one has no condition, so its answer is a log from the first byte on.
+    /// the partial file is the log of a stream, and no playlist otherwise. Another source than the one that began a log
+    /// continues it only if whole segments of both have the same bytes.
     func streamTerms(for request: RangeRequest, _ call: TransportRequest) -> StreamTerms? {
         let options = record.request.stream ?? DownloadRequest.Stream()
         let isLog = machine.resource?.stream?.isLog == true
@@ -23,6 +23,7 @@ extension DownloadTask {
             // A numbered name is that of the playlist, which says less than the folder of a generic name.
             suggestedName: record.request.isNameNumbered ? nil : record.request.suggestedName,
             log: log,
+            source: machine.logSource,
             progress: connections.beginFilm(isContinued: isLog),
             slots: slots,
             mostConnections: min(machine.settings.effectiveLimits.connections, Self.mostSegmentsAtOnce),
