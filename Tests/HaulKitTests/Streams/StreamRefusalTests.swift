@@ -32,6 +32,21 @@ struct StreamRefusalTests {
         }
     }
 
+    @Test func refusesAChoiceThatAPlaylistOfSegmentsDoesNotHave() async throws {
+        let site = StreamSite(film)
+        try await site.run { rig in
+            for (change, what) in [
+                ({ $0.variant = "720p" }, "no variant “720p”"), ({ $0.audio = "de" }, "no sound “de”"),
+                ({ $0.subtitles = "en" }, "no subtitles “en”"),
+            ] as [((inout DownloadRequest.Stream) -> Void, String)] {
+                let failure = try await rig.failure(of: try rig.film(StreamSite.list, change))
+                #expect(failure.code == .invalidStream && failure.message.contains(what))
+            }
+            #expect(Set(rig.paths()) == [StreamSite.list])
+            #expect(try rig.names().isEmpty)
+        }
+    }
+
     @Test func takesNoPageForAPlaylist() async throws {
         let site = StreamSite(film)
         site.answer(StreamSite.list) { _ in .page() }
