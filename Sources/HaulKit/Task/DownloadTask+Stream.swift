@@ -79,8 +79,9 @@ extension DownloadTask {
             guard let part, let resource = machine.resource, resource.stream?.isLog == true else {
                 throw DownloadError(.internalFault, "The log of the stream is gone.")
             }
-            let assembly = try await assembly(of: part)
-            logGaps(assembly.gaps)
+            let (assembly, log) = try await assembly(of: part)
+            let shortSounds = log.shortSounds
+            logGaps(assembly.gaps + shortSounds)
             let refusal = try await environment.space.refusal(assembly.length, here: 0, self)
             // The machine ignores `spaceMissing` while it verifies, so this throws. The error of a full disk holds the
             // download until the disk has space. Any other lack fails the download, because free space would not help.
@@ -90,7 +91,11 @@ extension DownloadTask {
             let target = Self.filmPath(part.path)
             try await claimFilmPath(of: part.path)
             guard let film = try await write(assembly, to: target, unless: flag) else { return nil }
-            return try await swap(film, of: assembly, for: part, resource)
+            var made = resource
+            made.gaps = assembly.gaps.isEmpty ? nil : assembly.gaps
+            made.shortSounds = shortSounds.isEmpty ? nil : shortSounds
+            if !assembly.isFramed { made.isFramed = false }
+            return try await swap(film, made, for: part)
         } catch {
             return flag.isSet ? nil : .stepFailed(error)
         }
@@ -139,7 +144,7 @@ extension DownloadTask {
     static func filmPath(_ part: String) -> String { part + ".film" }
 
     private func assembly(of part: PartFile, isolation: isolated (any Actor)? = #isolation) async throws(DownloadError)
-        -> StreamAssembly
+        -> (StreamAssembly, StreamLog)
     {
         let length = machine.persisted.prefix
         let found: StreamLogReader.Result?
@@ -153,7 +158,7 @@ extension DownloadTask {
                 "The received part of the stream cannot be read. Remove the download and add it again."
             )
         }
-        return assembly
+        return (assembly, found.log)
     }
 
     /// Refuses a film whose path has a file already, which belongs to somebody else, unless the policy allows a partial
@@ -182,19 +187,19 @@ extension DownloadTask {
         try await services.store.commit(record, machine.persisted, durably: true)
     }
 
+    /// Puts a film in the place of its log.
+    ///
+    /// - Parameter resource: facts about the film, but for its length.
     private func swap(
         _ film: any DiskFile,
-        of assembly: StreamAssembly,
-        for part: PartFile,
         _ resource: Resource,
+        for part: PartFile,
         isolation: isolated (any Actor)? = #isolation
     ) async throws(DownloadError) -> DownloadMachine.Event {
         let status = try await services.status(of: film)
         let persisted = PersistedRanges(written: status.size, synced: status.size)
         var resource = resource
         (resource.stream, resource.total) = (.film, status.size)
-        resource.gaps = assembly.gaps.isEmpty ? nil : assembly.gaps
-        if !assembly.isFramed { resource.isFramed = false }
         let earlier = (record.resource, record.total, record.part)
         record.resource = resource
         record.total = status.size

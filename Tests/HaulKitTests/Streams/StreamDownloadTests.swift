@@ -190,6 +190,25 @@ struct StreamDownloadTests {
         }
     }
 
+    /// The sound has 4 seconds of 16.
+    @Test func namesSoundThatEndsBeforeThePictures() async throws {
+        let site = StreamSite()
+        putFragments(pictures, TestMovie.picture.initSection, "picture", on: site)
+        putFragments(Array(sounds.prefix(1)), TestMovie.sound.initSection, "sound", on: site)
+        site.put(
+            "#EXTM3U\n#EXT-X-MEDIA:TYPE=AUDIO,GROUP-ID=\"a\",NAME=\"Deutsch\",LANGUAGE=\"de\",DEFAULT=YES,URI=\"sound.m3u8\"\n"
+                + "#EXT-X-STREAM-INF:BANDWIDTH=1000,CODECS=\"avc1.64001f,mp4a.40.2\",AUDIO=\"a\"\npicture.m3u8\n",
+            at: "/talk/master.m3u8"
+        )
+        try await site.run { rig in
+            let request = try fragments(rig, "/talk/master.m3u8")
+            let line = "12.0 s at the end of the sound Deutsch (de): it ends after 4.0 s, the film after 16.0 s"
+            #expect(try await rig.download(request).gaps == [line])
+            let again = try await rig.download(request)
+            #expect(again.alreadyExisted && again.gaps == [line])
+        }
+    }
+
     /// Rule 14: a key counts for sections behind it, with its stated vector.
     @Test func decryptsAnInitializationSection() async throws {
         let site = StreamSite()
