@@ -62,6 +62,17 @@ extension DownloadTask {
         }
     }
 
+    /// Whether a log has no whole segment. It may still have a gigabyte of one that was refused for its length.
+    func hasNoSegment(_ part: PartFile, isolation: isolated (any Actor)? = #isolation) async -> Bool {
+        do throws(DiskError) {
+            let found = try await StreamLogReader.read(part.persisted.prefix, with: Self.reader(of: part))
+            return found?.log.tracks.values.allSatisfy { $0.segments.values.allSatisfy(\.isGap) } == true
+        } catch {
+            // A log that cannot be read now may be read later.
+            return false
+        }
+    }
+
     /// Segments of one film that are fetched at once, unless the limit of connections is lower.
     private static let mostSegmentsAtOnce = 16
 
