@@ -142,7 +142,14 @@ def test_a_running_film_shows_its_segments(page):
     assert what.startswith("live, 120 segments, 8 min") and percent is None
     # A finished film has a size like any file.
     what, _ = page.d.execute_async_script(FILM, {"state": "completed"})
-    assert "2.80" in what and "~" not in what and "segment" not in what
+    assert "2.80" in what and "~" not in what and "segment" not in what and "gaps" not in what
+
+
+def test_the_row_of_a_film_with_gaps_says_so(page):
+    page.open()
+    gaps = ["4.0 s from segment 5 on: The server answered 404 Not Found."]
+    what, percent = page.d.execute_async_script(FILM, {"state": "completed", "gaps": gaps})
+    assert what.startswith("with gaps") and "2.80" in what and percent is None
 
 
 def test_the_log_is_in_the_language_of_the_page(page, api, source):

@@ -54,7 +54,7 @@ export function describe(row, { group = true } = {}) {
         case "failed":
             return { what: errorText(row.error) || t("state.failed"), tone: "error" };
         case "completed":
-            return { what: join(size, visible(row.host), label), left: row.endedAt ? age(row.endedAt) : "" };
+            return { what: join(row.gaps ? t("withGaps") : "", size, visible(row.host), label), left: row.endedAt ? age(row.endedAt) : "", tone: row.gaps ? "warn" : undefined };
         default:
             return { what: join(stateText(row), film, visible(row.host), size, label), tone: row.holdReason ? "warn" : undefined };
     }

@@ -99,6 +99,7 @@ export const de = {
     sizeUnknown: "Größe unbekannt",
     progressText: (percent, left) => (left ? `${percent} Prozent, ${left}` : `${percent} Prozent`),
     percentSign: " %",
+    withGaps: "mit Lücken",
     segmentOf: (part, total) => `Segment ${part} von ${total}`,
     segmentsLive: (count, length) => `live, ${s(count, "Segment", "Segmente")}, ${length}`,
     ofTotal: (part, total) => `${part} von ${total}`,

@@ -97,6 +97,7 @@ export const en = {
     sizeUnknown: "Size unknown",
     progressText: (percent, left) => (left ? `${percent} percent, ${left}` : `${percent} percent`),
     percentSign: " %",
+    withGaps: "with gaps",
     segmentOf: (part, total) => `segment ${part} of ${total}`,
     segmentsLive: (count, length) => `live, ${s(count, "segment")}, ${length}`,
     ofTotal: (part, total) => `${part} of ${total}`,

@@ -99,6 +99,7 @@ export const es = {
     sizeUnknown: "Tamaño desconocido",
     progressText: (percent, left) => (left ? `${percent} por ciento, ${left}` : `${percent} por ciento`),
     percentSign: " %",
+    withGaps: "con huecos",
     segmentOf: (part, total) => `segmento ${part} de ${total}`,
     segmentsLive: (count, length) => `en directo, ${s(count, "segmento")}, ${length}`,
     ofTotal: (part, total) => `${part} de ${total}`,

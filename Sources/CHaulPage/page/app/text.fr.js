@@ -100,6 +100,7 @@ export const fr = {
     sizeUnknown: "Taille inconnue",
     progressText: (percent, left) => (left ? `${percent} pour cent, ${left}` : `${percent} pour cent`),
     percentSign: " %",
+    withGaps: "avec des lacunes",
     segmentOf: (part, total) => `segment ${part} sur ${total}`,
     segmentsLive: (count, length) => `en direct, ${s(count, "segment")}, ${length}`,
     ofTotal: (part, total) => `${part} sur ${total}`,

@@ -97,6 +97,7 @@ export const ja = {
     sizeUnknown: "サイズ不明",
     progressText: (percent, left) => (left ? `${percent} パーセント、${left}` : `${percent} パーセント`),
     percentSign: "%",
+    withGaps: "欠けた部分あり",
     segmentOf: (part, total) => `セグメント ${part} / ${total}`,
     segmentsLive: (count, length) => `ライブ、${n(count)} セグメント、${length}`,
     ofTotal: (part, total) => `${part} / ${total}`,

@@ -97,6 +97,7 @@ export const zh = {
     sizeUnknown: "大小未知",
     progressText: (percent, left) => (left ? `百分之 ${percent}，${left}` : `百分之 ${percent}`),
     percentSign: "%",
+    withGaps: "有缺失部分",
     segmentOf: (part, total) => `分段 ${part} / ${total}`,
     segmentsLive: (count, length) => `直播，${n(count)} 个分段，${length}`,
     ofTotal: (part, total) => `${part} / ${total}`,
