@@ -69,6 +69,8 @@ public struct DownloadRequest: Sendable, Hashable, Codable {
     package var isChosenByDocument = false
     /// Status of the damaged file that a repair replaces, read after the pieces of the file were compared.
     package var repairs: FileStatus?
+    /// The finished film with gaps that the file of this request replaces.
+    package var replaces: ReplacedFilm?
     /// Other sources of the same file; see ``mirrorURLs``.
     package var mirrors: [Metalink.Source] = []
     /// Other URLs of the same file, the best first. They bring bytes beside ``url`` if ``checksum``, the digests of

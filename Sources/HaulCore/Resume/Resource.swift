@@ -46,6 +46,8 @@ public struct Resource: Sendable, Hashable, Codable {
     package var stream: StreamStage?
     /// Gaps of a finished film, one line each for people; `nil` for a film without gaps.
     package var gaps: [String]?
+    /// Segments that a finished film lacks; `nil` for a film without gaps, and for a recording.
+    package var missing: FilmGaps?
     /// Sound of a finished film that ends clearly before the film, one line each for people; `nil` if none does.
     package var shortSounds: [String]?
     /// The mirror that these facts come from; `nil` if they come from the download's own URL.

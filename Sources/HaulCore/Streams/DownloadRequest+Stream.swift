@@ -35,7 +35,8 @@ extension DownloadRequest {
         /// The container of the finished file. Default: ``Container/automatic``.
         public var container = Container.automatic
         /// Whether a film with segments that are missing for good counts as complete. With `false`, the default, it ends
-        /// with ``DownloadError/Code/incompleteStream``, and everything else is kept.
+        /// with ``DownloadError/Code/incompleteStream``, and everything else is kept. The same request for a finished
+        /// film with gaps asks for missing segments again, and fetches the film again if one is there by now.
         public var allowsGaps = false
         /// Length in seconds after which the recording of a live stream ends. A stream that stands still also ends: when
         /// this time and one target duration of the playlist have passed. Default: `nil`, no limit.

@@ -8,6 +8,10 @@ extension Downloader {
     /// A paused or failed download is resumed, with the header fields and the checksum of the new request if it has
     /// any. A finished download whose file is unchanged stays as it is; otherwise the file is fetched again.
     ///
+    /// If the file is a film with gaps, and the request allows gaps, the call asks the server for a few of the missing
+    /// segments, for up to 20 s. If one is there by now, the film is fetched again, and replaces the earlier one when it
+    /// is complete.
+    ///
     /// - Returns: the handle of the new or the existing download. Later failures are events of the download.
     /// - Throws: ``DownloadError`` with code ``DownloadError/Code/invalidURL``,
     ///   ``DownloadError/Code/unsupportedScheme`` or ``DownloadError/Code/invalidDestination``;
@@ -17,10 +21,11 @@ extension Downloader {
     ///   ``DownloadError/Code/storeFailed``; ``DownloadError/Code/shutDown``.
     public func add(_ request: DownloadRequest) async throws(DownloadError) -> Download {
         try checkSource(request)
-        let request = try Self.checked(request)
-        let groups = Set([request].compactMap(\.group))
+        let checked = try Self.checked(request)
+        let groups = Set([checked].compactMap(\.group))
         idle.additionBegan(groups)
         defer { idle.additionEnded(groups) }
+        let request = await renewed(checked)
         return try await withCatalogLock { downloader throws(DownloadError) in
             try await downloader.addOne(request, try await downloader.store.find(request))
         }

@@ -30,7 +30,7 @@ extension Downloader {
                     return try paths.checked(names.requests[position])
                 }
             }
-            await results.append(contentsOf: addTogether(part))
+            await results.append(contentsOf: addTogether(await renewed(part)))
             start = end
             // Lets other calls to this actor run.
             await Task.yield()

@@ -65,6 +65,12 @@ extension DownloadRecord {
         return request.stream?.allowsGaps == true
     }
 
+    /// Whether a request replaces the finished film, because segments that it lacks have come back.
+    func isReplaced(by request: DownloadRequest) -> Bool {
+        guard let replaced = request.replaces, let finished else { return false }
+        return finalPath == replaced.path && finished.isUnchanged(since: replaced.file)
+    }
+
     /// Whether the finished file is the film, or the playlist, that a request asks for. Each recording of a live stream
     /// with a length of its own is another film.
     func hasFilm(of request: DownloadRequest) -> Bool {

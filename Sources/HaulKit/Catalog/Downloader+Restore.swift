@@ -45,11 +45,13 @@ extension Downloader {
             let isSame = saved.record.request.asksTheSame(as: request) || request.needsSource
             let isThere = saved.record.isComplete(for: request)
             if isSame, isThere, await services.isUnchanged(saved.record) {
-                if try await services.satisfies(request, saved.record, until: isStopping) {
+                if !saved.record.isReplaced(by: request),
+                    try await services.satisfies(request, saved.record, until: isStopping)
+                {
                     if saved.record.prove(by: request) { store.note(saved.record) }
                     return catalog.factory.task(saved, id)
                 }
-                // The description is of the version on disk, which does not satisfy the request.
+                // The description is of the version on disk, which does not satisfy the request or has gaps.
                 saved.record.dropDescription()
             }
             guard isSame || request.key != nil else { return nil }

@@ -83,6 +83,7 @@ extension DownloadRecord {
         ownerNumber = nil
         isRepair = false
         request.repairs = nil
+        request.replaces = nil
         finished = file
         finishedAt = date
     }
@@ -190,6 +191,7 @@ extension DownloadRecord {
         // Keeps the earlier kind, because the adopted file may be the partial file already.
         request.adopts = new.adopts ?? old.adopts
         request.repairs = old.repairs
+        request.replaces = new.replaces ?? old.replaces
         request.group = new.group ?? old.group
         request.owner = new.owner ?? old.owner
         request.metadata = new.metadata ?? old.metadata

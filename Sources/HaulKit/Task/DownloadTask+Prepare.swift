@@ -58,8 +58,9 @@ extension DownloadTask {
     private func makeReady(_ preparation: DownloadMachine.Preparation, isolation: isolated (any Actor)? = #isolation)
         async throws(DownloadError) -> DownloadMachine.Event?
     {
-        let path = record.path(preparation)
-        let policy = record.request.conflictPolicy
+        var path = record.path(preparation)
+        var policy = record.request.conflictPolicy
+        if let replaced = try await replacedPath(insteadOf: path) { (path, policy) = (replaced, .overwrite) }
         try await services.createFolder(of: path, record)
         if policy == .skip, let ending = try await leaveAlone(path) { return ending }
         do throws(DownloadError) {

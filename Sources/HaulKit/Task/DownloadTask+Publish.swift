@@ -44,6 +44,7 @@ extension DownloadTask {
             record.partPath = nil
             record.isRepair = false
             record.request.repairs = nil
+            record.request.replaces = nil
             record.finished = try await services.status(of: part.file)
             return .published(path: published)
         } catch {
@@ -62,14 +63,19 @@ extension DownloadTask {
     }
 
     /// Returns the policy of the request. A repaired file replaces only the damaged file in the state in which the
-    /// repair found it.
+    /// repair found it, and a film without gaps only the one with gaps.
     private func policy(at path: String, isolation: isolated (any Actor)? = #isolation) async throws(DownloadError)
         -> DownloadRequest.ConflictPolicy
     {
-        guard let damaged = record.damagedFile else { return record.request.conflictPolicy }
+        let replaced = record.request.replaces.flatMap { $0.path == path ? $0.file : nil }
+        guard record.damagedFile != nil || replaced != nil else { return record.request.conflictPolicy }
         let disk = services.disk
         let present = try await services.onDisk { () throws(DiskError) in try disk.status(path) }
         guard let present else { return .fail }
+        guard let damaged = record.damagedFile else {
+            let isTheSame = replaced.map { present.isUnchanged(since: $0) } ?? false
+            return isTheSame ? .overwrite : record.request.conflictPolicy
+        }
         if present.isUnchanged(since: damaged) { return .overwrite }
         throw DownloadError(
             .fileExists,

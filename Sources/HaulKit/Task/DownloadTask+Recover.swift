@@ -18,7 +18,8 @@ extension DownloadTask {
             // While this process waited for the partial file, another one may have been killed right after the rename.
             if file == nil, stored?.record.status == .publishing, let ending = try await published() { return ending }
             if let record = stored?.record, record.status == .completed, let path = record.finalPath,
-                record.isComplete(for: self.record.request), await services.isUnchanged(record),
+                record.isComplete(for: self.record.request), !record.isReplaced(by: self.record.request),
+                await services.isUnchanged(record),
                 try await services.satisfies(self.record.request, record, until: environment.isStopping)
             {
                 // Another process completed the download while this one waited.
@@ -162,7 +163,9 @@ extension DownloadTask {
         .Event?
     {
         let policy = record.request.conflictPolicy
-        guard let path = record.file, policy == .fail || policy == .skip, record.damagedFile == nil else { return nil }
+        guard let path = record.file, policy == .fail || policy == .skip, record.damagedFile == nil,
+            record.request.replaces == nil
+        else { return nil }
         let disk = services.disk
         let existingFile = try await services.onDisk { () throws(DiskError) in try disk.status(path) }
         guard let existingFile else { return nil }

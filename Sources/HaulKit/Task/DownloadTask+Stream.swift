@@ -91,6 +91,7 @@ extension DownloadTask {
                 throw DownloadError(.internalFault, "The log of the stream is gone.")
             }
             let (assembly, log) = try await assembly(of: part)
+            try check(log.gaps)
             let shortSounds = log.shortSounds
             logGaps(assembly.gaps + shortSounds)
             let refusal = try await environment.space.refusal(assembly.length, here: 0, self)
@@ -104,12 +105,47 @@ extension DownloadTask {
             guard let film = try await write(assembly, to: target, unless: flag) else { return nil }
             var made = resource
             made.gaps = assembly.gaps.isEmpty ? nil : assembly.gaps
+            made.missing = log.gaps
             made.shortSounds = shortSounds.isEmpty ? nil : shortSounds
             if !assembly.isFramed { made.isFramed = false }
             return try await swap(film, made, for: part)
         } catch {
             return flag.isSet ? nil : .stepFailed(error)
         }
+    }
+
+    /// Refuses a film that lacks more than the one that it is to replace.
+    private func check(_ gaps: FilmGaps?) throws(DownloadError) {
+        guard let replaced = record.request.replaces, let missing = gaps?.count, missing > replaced.missing else {
+            return
+        }
+        throw DownloadError(
+            .incompleteStream,
+            "The server lacks more segments of this film than before: \(missing), not \(replaced.missing). \(replaced.path) stays as it is."
+        )
+    }
+
+    /// Returns the path of the film with gaps that the film of this run replaces; `nil` if there is none any more, if a
+    /// partial file is beside it, or if the new film has another extension.
+    ///
+    /// - Parameter path: where the film would be otherwise.
+    func replacedPath(insteadOf path: String, isolation: isolated (any Actor)? = #isolation)
+        async throws(DownloadError) -> String?
+    {
+        guard let replaced = record.request.replaces, Self.ending(replaced.path) == Self.ending(path) else {
+            return nil
+        }
+        let disk = services.disk
+        let isThere = try await services.onDisk { () throws(DiskError) in
+            guard try disk.status(FilePaths.part(of: replaced.path)) == nil else { return false }
+            return try disk.status(replaced.path)?.isUnchanged(since: replaced.file) == true
+        }
+        return isThere ? replaced.path : nil
+    }
+
+    private static func ending(_ path: String) -> Substring? {
+        let name = FilePaths.name(of: path)
+        return name.lastIndex(of: ".").map { name[$0...] }
     }
 
     /// Writes the film. Leaves no part of one, which would keep space and be nobody's after the next report.

@@ -23,6 +23,7 @@ extension DownloadRequest {
         request.page = link("https://u:p@h.example/page?session=secret")
         request.startsPaused = true
         request.repairs = FileStatus(kind: .file, size: 5, allocated: 8, device: 1, inode: 2, born: 3, modified: 4)
+        if let file = request.repairs { request.replaces = ReplacedFilm(path: "/d/m/a", file: file, missing: 2) }
         request.stream = DownloadRequest.Stream()
         request.stream?.variant = "720p"
         request.method = .post(body: Data("b".utf8), type: "text/plain")
