@@ -9,8 +9,8 @@ extension Downloader {
     /// any. A finished download whose file is unchanged stays as it is; otherwise the file is fetched again.
     ///
     /// If the file is a film with gaps, and the request allows gaps, the call asks the server for a few of the missing
-    /// segments, for up to 20 s. If one is there by now, the film is fetched again, and replaces the earlier one when it
-    /// is complete.
+    /// segments, for up to 20 s. If one is there by now, the film is fetched again, and replaces the earlier one once
+    /// it is complete.
     ///
     /// - Returns: the handle of the new or the existing download. Later failures are events of the download.
     /// - Throws: ``DownloadError`` with code ``DownloadError/Code/invalidURL``,
