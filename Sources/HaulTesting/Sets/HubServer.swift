@@ -50,7 +50,8 @@ package final class HubServer: Sendable {
         package init() {}
     }
 
-    private let shelf: HubShelf
+    /// The repositories, and the answers of both servers.
+    let shelf: HubShelf
     private let hub: TestServer
     private let storage: TestServer
 
