@@ -3,7 +3,8 @@ import HaulKit
 /// Appends the option that helps to the message of a ``DownloadError``. HaulKit's messages name no options, because
 /// applications have none.
 enum ErrorAdvice {
-    case get
+    /// - Parameter allowsGaps: whether `--allow-gaps` is given.
+    case get(allowsGaps: Bool)
     /// `haul repair` has no options for file names.
     case repair
 
@@ -20,6 +21,7 @@ enum ErrorAdvice {
             "Put them into the URL, or use --netrc or --header."
         case (.nameTooLong, .get): "Choose a shorter name with --output."
         case (.fileExists, .get): "See --output and --on-conflict."
+        case (.incompleteStream, .get(allowsGaps: true)): "Run the same command again."
         case (.incompleteStream, .get): "Run the same command again, or take what is there with --allow-gaps."
         default: nil
         }

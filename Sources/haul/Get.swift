@@ -71,7 +71,7 @@ struct Get: AsyncParsableCommand {
         try await CommandSession.run(
             configuration { named = try read() },
             json ? .json : quiet || variantList.listVariants ? .quiet : .terminal(isVerbose: verbose),
-            .get
+            .get(allowsGaps: streams.allowGaps)
         ) { session in
             let wanted = try await wanted(named, session)
             if variantList.listVariants {

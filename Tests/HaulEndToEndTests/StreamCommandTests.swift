@@ -54,6 +54,7 @@ struct StreamCommandTests {
                         with: "#EXT-X-GAP\n#EXTINF:4,\n1.ts"
                     )
                 )
+            case "/none.m3u8": .text(playlist(isEnded: true).replacingOccurrences(of: ".ts", with: "-gone.ts"))
             case "/live.m3u8": .text(playlist(isEnded: false))
             case "/seam.m3u8":
                 .text(
@@ -98,6 +99,16 @@ struct StreamCommandTests {
             #expect(said.contains("4.0 s from segment 1 on: the playlist marks it as missing"), "run \(run): \(said)")
         }
         #expect(contents("gap.ts") == Self.segment(0) + Self.segment(2))
+        await server.stop()
+    }
+
+    @Test(arguments: [false, true]) func namesTheOptionForGapsWhereItIsNotGiven(_ isGiven: Bool) async throws {
+        let server = try await Self.server()
+        let options = isGiven ? ["--allow-gaps"] : []
+        let result = try await haul.start(["get", "--container", "ts"] + options + [server.url("/none.m3u8")]).result()
+        #expect(result.status == 2)
+        #expect(result.errors.contains("Run the same command again"), "\(result.errors)")
+        #expect(result.errors.contains("--allow-gaps") == !isGiven, "\(result.errors)")
         await server.stop()
     }
 

@@ -58,9 +58,8 @@ extension DownloadMachine {
 
     /// Returns the conditions under which the next answer may be joined to the bytes on the disk.
     private func joinTerms(_ resource: Resource) -> JoinTerms {
-        // The source of another program's bytes is unknown, so they never count as from another URL.
-        let isElsewhere =
-            !isUnproved && (joining.isFromReplacedSource || resource.mirror != sources.mirror || isFromOtherPlace)
+        // The reader of a stream compares the segments of two sources itself: see `logSource`.
+        let isElsewhere = isFromElsewhere(resource) && !isStreamLog
         return JoinTerms(
             source: !isElsewhere ? .sameURL : isVouchedFor ? .vouchedURL : .otherURL,
             // For another program's bytes only the digests of pieces count, because then only wrong pieces are fetched
@@ -68,6 +67,19 @@ extension DownloadMachine {
             hasDigest: isProvable && !(isUnproved && settings.pieces == nil),
             mayBeUnnamed: settings.resumesUnverified || isUnproved || isVouchedFor && resource.validator.isEmpty
         )
+    }
+
+    /// Whether the bytes on the disk came from another source than the one that is asked now. The source of another
+    /// program's bytes is unknown, so they never count as from another URL.
+    private func isFromElsewhere(_ resource: Resource) -> Bool {
+        !isUnproved && (joining.isFromReplacedSource || resource.mirror != sources.mirror || isFromOtherPlace)
+    }
+
+    /// The present source, for the reader of a stream.
+    package var logSource: LogSource {
+        guard let resource, isStreamLog, isFromElsewhere(resource) else { return .same }
+        // A digest of the whole film would show wrong bytes, so another source may begin anew.
+        return sources.mirror == nil || isProvable ? .other : .mirror
     }
 
     /// Whether the bytes on the disk come from another program and have not been compared with the server's bytes yet.

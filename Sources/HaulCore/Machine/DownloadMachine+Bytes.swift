@@ -33,7 +33,8 @@ extension DownloadMachine {
         switch state {
         case .connecting(id, _):
             switch end {
-            case .failed(let error, _): return retry(transportVerdict(error), at: now)
+            case .failed(let error, _):
+                return retry(transportVerdict(error), retryAfter: error.retryAfter, at: now)
             case .diskFailed(let error, let receivedRanges):
                 persisted = receivedRanges
                 return fail(DownloadError(error))

@@ -30,7 +30,8 @@ extension DownloadMachine {
             // often cuts off a body when the link has expired, and then only a fresh link is missing.
             let isExpired = sources.home == 0 && link.need(at: now) != nil
             if error == nil || isExpired, persisted.count > joining.countAtOpen { return open(at: now) }
-            return retry(transportVerdict(error ?? TransportError(.connectionLost, "the body ended early")), at: now)
+            let verdict = transportVerdict(error ?? TransportError(.connectionLost, "the body ended early"))
+            return retry(verdict, retryAfter: error?.retryAfter, at: now)
         case .wrongPiece(let index):
             return fail(
                 DownloadError(

@@ -30,6 +30,8 @@ package struct TransportError: Error, Sendable, Hashable, Codable {
     package let report: DownloadError?
     /// Whether another attempt may succeed in spite of ``report``; `nil` means `false`.
     package private(set) var isReportPassing: Bool?
+    /// Delay that a server asked for before the next attempt after ``report``; `nil` if it asked for none.
+    package private(set) var retryAfter: Duration?
     /// The host that failed, if redirects led to another host than that of the request; `nil` otherwise.
     package private(set) var host: String?
     /// The proxy that failed, as `ProxySettings.Proxy.description` names it; `nil` if no proxy failed.
@@ -49,9 +51,12 @@ package struct TransportError: Error, Sendable, Hashable, Codable {
     }
 
     /// Makes a failure with an error of its own after which another attempt may succeed.
-    package init(retrying error: DownloadError) {
+    ///
+    /// - Parameter delay: what a server asked for before the next attempt; `nil` if it asked for none.
+    package init(retrying error: DownloadError, after delay: Duration? = nil) {
         self.init(reporting: error)
         isReportPassing = true
+        retryAfter = delay
     }
 
     /// Whether a host may fail a connection like this when it has as many connections as it allows.

@@ -46,6 +46,8 @@ public struct Resource: Sendable, Hashable, Codable {
     package var stream: StreamStage?
     /// Gaps of a finished film, one line each for people; `nil` for a film without gaps.
     package var gaps: [String]?
+    /// Sound of a finished film that ends clearly before the film, one line each for people; `nil` if none does.
+    package var shortSounds: [String]?
     /// The mirror that these facts come from; `nil` if they come from the download's own URL.
     package var mirror: URL?
     /// The URL that these facts come from, without query and user info. Set if the application names links; `nil` if it
@@ -53,6 +55,9 @@ public struct Resource: Sendable, Hashable, Codable {
     package var place: URL?
     /// The URL that redirects led to for the bytes on disk, without user info; `nil` if there was no redirect.
     package var redirectedTo: URL?
+
+    /// What a finished film lacks, one line each for people.
+    package var gapLines: [String] { (gaps ?? []) + (shortSounds ?? []) }
 
     package init(total: Int64?, validator: Validator = Validator()) {
         self.total = total

@@ -109,6 +109,8 @@ extension StreamError: LocalizedError {
         switch self {
         case .notAPlaylist(.webPage): "Sign in to the site, or get a new link."
         case .notAPlaylist: "Use the URL of an HLS playlist, or download the file without reading it as a stream."
+        case .noSuchVariant(_, []): "Leave the choice of a variant out."
+        case .noSuchTrack(_, _, []): "Leave the choice out."
         case .noSuchVariant: "List the variants, and choose one of them."
         case .noSuchTrack: "Choose a language or a name of the list."
         case .changed: "Remove the download and add it again to fetch the new version."

@@ -141,3 +141,20 @@ extension MultivariantPlaylist {
         return nil
     }
 }
+
+extension MediaPlaylist {
+    /// Refuses a choice of a variant, of sound or of subtitles, which a playlist of segments does not have. Its only
+    /// version is the best and the smallest one.
+    package func check(
+        variant: VariantWish = .best,
+        audio: TrackWish = .automatic,
+        subtitles: TrackWish = .none
+    ) throws(StreamError) {
+        guard variant == .best || variant == .smallest else {
+            throw .noSuchVariant(asked: "\(variant)", available: [])
+        }
+        for (wish, kind) in [(audio, "sound"), (subtitles, "subtitles")] {
+            if case .named(let name) = wish { throw .noSuchTrack(kind: kind, asked: name, available: []) }
+        }
+    }
+}

@@ -17,7 +17,7 @@ extension DownloadOutcome {
                     proof: record.proof ?? .none,
                     alreadyExisted: true,
                     finalURL: record.resource?.redirectedTo,
-                    gaps: record.resource?.gaps ?? []
+                    gaps: record.resource?.gapLines ?? []
                 )
             )
         }

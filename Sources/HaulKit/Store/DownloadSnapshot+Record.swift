@@ -36,7 +36,7 @@ extension DownloadSnapshot {
             startedAt: record.startedAt,
             endedAt: record.finishedAt,
             proof: state == .completed ? record.proof ?? CompletedDownload.Proof.none : nil,
-            gaps: state == .completed ? record.resource?.gaps ?? [] : [],
+            gaps: state == .completed ? record.resource?.gapLines ?? [] : [],
             finalURL: record.resource?.redirectedTo,
             stream: stream,
             suggestedName: record.request.suggestedName

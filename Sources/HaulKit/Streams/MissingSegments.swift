@@ -86,6 +86,11 @@ struct MissingSegments {
             ?? failures.contains { mayComeNextTime($0.failure) }
     }
 
+    /// Returns the longest delay that a server asked for before the next attempt; `nil` if none did.
+    func retryAfter(now: Date) -> Duration? {
+        failures.compactMap { $0.failure.head?.headers.retryAfter(now: now) }.max()
+    }
+
     /// Returns the error of a film that is not whole.
     ///
     /// - Parameters:

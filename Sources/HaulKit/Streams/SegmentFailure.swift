@@ -48,6 +48,9 @@ struct SegmentFailure: Error {
     /// Whether a signature in the URL may have expired, so that the playlist has to be read again.
     var mayBeExpired: Bool { head.map { [401, 403, 410].contains($0.status) } ?? false }
 
+    /// Whether another link to the playlist may help. Some servers answer 400 for a signature that has expired.
+    var mayWantLink: Bool { mayBeExpired || head?.status == 400 }
+
     /// The answer, if the machine may judge it as one to its own request: an error that says nothing of ranges and
     /// versions, which are those of the segment. A missing part of a film is no missing film.
     var refusal: ResponseHead? {

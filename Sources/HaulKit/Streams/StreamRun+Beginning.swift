@@ -21,7 +21,7 @@ extension StreamRun {
         )
         var earlier = StreamLog()
         var completion: StreamLogReader.Completion?
-        if let (found, known) = try await self.earlier(request), Self.isSame(known, film) {
+        if let (found, known) = try await self.earlier(request), try await isSame(known, film, found.log, source) {
             // The user may allow the gaps that an earlier run found.
             let allowsGaps = film.allowsGaps || known.isLive
             (earlier, film, completion) = (found.log, known, found.completion)
@@ -59,9 +59,19 @@ extension StreamRun {
     /// A record of the log has one byte for the number of its track.
     private static let mostTracks = 256
 
-    /// A film that was recorded live goes on with later lists, which begin later.
-    private static func isSame(_ known: StreamFilm, _ film: StreamFilm) -> Bool {
-        known.tracks == film.tracks && (known.isLive || known.version == film.version)
+    /// Whether a log is of the film that the source lists. A film that was recorded live goes on with later lists,
+    /// which begin later.
+    ///
+    /// - Throws: the failure of a mirror that has another film. The log stays as it is.
+    private func isSame(_ known: StreamFilm, _ film: StreamFilm, _ log: StreamLog, _ source: StreamSource)
+        async throws(SegmentFailure) -> Bool
+    {
+        if terms.source == .same {
+            return known.tracks == film.tracks && (known.isLive || known.version == film.version)
+        }
+        if try await hasFilm(known, of: log, source) { return true }
+        guard terms.source != .mirror else { throw otherFilm(than: known, log) }
+        return false
     }
 
     func head(
@@ -124,7 +134,8 @@ extension StreamRun {
                 if index == 0 { counts.seconds += segment.duration }
                 let item = SegmentQueue.Item(track: index, segment: segment, start: seconds)
                 if let there = earlier?.segments[segment.number], !there.isGap {
-                    kept.add(item, there.end)
+                    // The tags of two sources differ for the same file. The bytes of both were compared.
+                    if terms.source == .same { kept.add(item, there.end) }
                     counts.receivedSegments += 1
                     counts.receivedBytes += there.end.length
                     if index == 0 { counts.receivedSeconds += segment.duration }

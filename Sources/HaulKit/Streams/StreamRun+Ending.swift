@@ -37,12 +37,13 @@ extension StreamRun {
         }
         // A refusal of the first segment is one of the film: the machine waits, renews a link, or gives up. A film that
         // is partly there ends with the number of its missing segments, unless the playlist may get another link.
-        let isOfFilm = !log.hasSegments || !failure.mayBeExpired || terms.mayRenewLink
+        let isOfFilm = !log.hasSegments || terms.mayRenewLink && failure.mayWantLink
         if !appender.hasBegun, isOfFilm, let head = failure.refusal { return appender.end(nil, refusal: head) }
         let error =
             missing.fatal != nil && failure.head == nil
             ? failure.decision.error : missing.error(failure, of: listed)
-        appender.end(missing.isWorthRetrying ? TransportError(retrying: error) : TransportError(reporting: error))
+        guard missing.isWorthRetrying else { return appender.end(TransportError(reporting: error)) }
+        appender.end(TransportError(retrying: error, after: missing.retryAfter(now: terms.time.date())))
     }
 
     /// Ends an attempt that has not begun.

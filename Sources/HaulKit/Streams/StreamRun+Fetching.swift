@@ -73,7 +73,7 @@ extension StreamRun {
     }
 
     /// Returns the key at a URL, asked for once an attempt.
-    private func key(_ url: HTTPURL) async -> Result<FilmKey, SegmentFailure> {
+    func key(_ url: HTTPURL) async -> Result<FilmKey, SegmentFailure> {
         guard keys.contains(url) || !Task.isCancelled else { return .failure(Self.cancelled) }
         let request = keys.request(url) { Task { [requests] in await Self.fetchKey(url, requests) } }
         let result = await request.value

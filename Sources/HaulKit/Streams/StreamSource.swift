@@ -26,6 +26,7 @@ struct StreamSource: Sendable {
         switch try Self.parse(body, of: head, [:]) {
         case .media(let playlist):
             guard let url = HTTPURL(head.url) else { throw SegmentFailure(TransportError(.invalidURL), host: "") }
+            try options.check(against: playlist)
             tracks = [.init(track: .main, description: .init(.main), url: url, imports: [:], playlist: playlist)]
         case .multivariant(let list):
             let selection = try options.select(from: list)
@@ -119,14 +120,21 @@ struct StreamSource: Sendable {
 }
 
 extension DownloadRequest.Stream {
+    private var variantWish: VariantWish { variant.flatMap(VariantWish.init) ?? .best }
+    private var audioWish: TrackWish { audio.flatMap(TrackWish.init) ?? .automatic }
+    private var subtitlesWish: TrackWish { subtitles.flatMap(TrackWish.init) ?? .none }
+
     /// Chooses the variant and its tracks.
     func select(from list: MultivariantPlaylist) throws(SegmentFailure) -> StreamSelection {
         do throws(StreamError) {
-            return try list.select(
-                variant: variant.flatMap(VariantWish.init) ?? .best,
-                audio: audio.flatMap(TrackWish.init) ?? .automatic,
-                subtitles: subtitles.flatMap(TrackWish.init) ?? .none
-            )
+            return try list.select(variant: variantWish, audio: audioWish, subtitles: subtitlesWish)
+        } catch { throw SegmentFailure(DownloadError(error), isWorthRetrying: false) }
+    }
+
+    /// Refuses choices that a playlist of segments does not have.
+    fileprivate func check(against playlist: MediaPlaylist) throws(SegmentFailure) {
+        do throws(StreamError) {
+            try playlist.check(variant: variantWish, audio: audioWish, subtitles: subtitlesWish)
         } catch { throw SegmentFailure(DownloadError(error), isWorthRetrying: false) }
     }
 }

@@ -5,6 +5,8 @@ struct StreamTerms: Sendable {
     let suggestedName: String?
     /// Reads the log that is there, from an offset; `nil` if there is none.
     let log: StreamLogReader.Read?
+    /// Source of the request, relative to that of the log.
+    let source: LogSource
     let progress: StreamProgress
     let slots: StreamSlots
     /// Connections that the film may have at once.

@@ -64,15 +64,16 @@ extension DownloadTask {
 
     func releaseFile(isolation: isolated (any Actor)? = #isolation) async -> DownloadMachine.Event? {
         await part?.drain()
-        // After a failure, an empty partial file is removed while its lock is still held.
-        if let part, !part.file.isInMemory, isStopped, part.persisted.count == 0,
-            !record.isRepair || record.damagedFile != nil
+        // After a failure, a partial file of no use is removed while its lock is still held.
+        if let part, !part.file.isInMemory, isStopped, !record.isRepair || record.damagedFile != nil,
+            await isUseless(part)
         {
             let placement = services.placement
+            let hasBytes = part.persisted.count > 0
             do throws(DownloadError) {
                 try await services.onDisk { () throws(DiskError) in try placement.discard(part.file) }
                 record.forgetPart()
-                services.store.note(record)
+                if hasBytes { try await services.store.commit(record, .zero) } else { services.store.note(record) }
             } catch { services.logger.debug("\(error)") }
         }
         // A sync or a digest may still use the file for a while. The lock must be free before that.
@@ -80,6 +81,13 @@ extension DownloadTask {
         part = nil
         if fileIsReleased(), machine.state != .cancelled { services.store.note(record) }
         return nil
+    }
+
+    /// Whether no run can use a partial file: it is empty, or the log of a film that failed without a whole segment.
+    private func isUseless(_ part: PartFile, isolation: isolated (any Actor)? = #isolation) async -> Bool {
+        if part.persisted.count == 0 { return true }
+        guard case .failed = machine.state, machine.resource?.stream?.isLog == true else { return false }
+        return await hasNoSegment(part)
     }
 
     /// Ends the use of the file and gives up the ownership of the record.

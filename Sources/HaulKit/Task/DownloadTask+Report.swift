@@ -175,7 +175,7 @@ extension DownloadTask {
                     proof: proof,
                     alreadyExisted: earlierFile.exists,
                     finalURL: machine.resource?.redirectedTo,
-                    gaps: machine.resource?.gaps ?? []
+                    gaps: machine.resource?.gapLines ?? []
                 )
             )
         case .failed(let error): .failed(error)

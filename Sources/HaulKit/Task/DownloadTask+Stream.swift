@@ -8,8 +8,8 @@ extension DownloadTask {
     /// Returns the terms for a request; `nil` if its answer is only a file.
     ///
     /// The answer to a first request may be a playlist, also that of a mirror. Later requests read the playlist again if
-    /// the partial file is the log of a stream, and no playlist otherwise. A log is continued only from the source that
-    /// began it: a request to another one has no condition, so its answer is a log from the first byte on.
+    /// the partial file is the log of a stream, and no playlist otherwise. Another source than the one that began a log
+    /// continues it only if whole segments of both have the same bytes.
     func streamTerms(for request: RangeRequest, _ call: TransportRequest) -> StreamTerms? {
         let options = record.request.stream ?? DownloadRequest.Stream()
         let isLog = machine.resource?.stream?.isLog == true
@@ -23,6 +23,7 @@ extension DownloadTask {
             // A numbered name is that of the playlist, which says less than the folder of a generic name.
             suggestedName: record.request.isNameNumbered ? nil : record.request.suggestedName,
             log: log,
+            source: machine.logSource,
             progress: connections.beginFilm(isContinued: isLog),
             slots: slots,
             mostConnections: min(machine.settings.effectiveLimits.connections, Self.mostSegmentsAtOnce),
@@ -61,6 +62,17 @@ extension DownloadTask {
         }
     }
 
+    /// Whether a log has no whole segment. It may still have a gigabyte of one that was refused for its length.
+    func hasNoSegment(_ part: PartFile, isolation: isolated (any Actor)? = #isolation) async -> Bool {
+        do throws(DiskError) {
+            let found = try await StreamLogReader.read(part.persisted.prefix, with: Self.reader(of: part))
+            return found?.log.tracks.values.allSatisfy { $0.segments.values.allSatisfy(\.isGap) } == true
+        } catch {
+            // A log that cannot be read now may be read later.
+            return false
+        }
+    }
+
     /// Segments of one film that are fetched at once, unless the limit of connections is lower.
     private static let mostSegmentsAtOnce = 16
 
@@ -78,8 +90,9 @@ extension DownloadTask {
             guard let part, let resource = machine.resource, resource.stream?.isLog == true else {
                 throw DownloadError(.internalFault, "The log of the stream is gone.")
             }
-            let assembly = try await assembly(of: part)
-            logGaps(assembly.gaps)
+            let (assembly, log) = try await assembly(of: part)
+            let shortSounds = log.shortSounds
+            logGaps(assembly.gaps + shortSounds)
             let refusal = try await environment.space.refusal(assembly.length, here: 0, self)
             // The machine ignores `spaceMissing` while it verifies, so this throws. The error of a full disk holds the
             // download until the disk has space. Any other lack fails the download, because free space would not help.
@@ -89,7 +102,11 @@ extension DownloadTask {
             let target = Self.filmPath(part.path)
             try await claimFilmPath(of: part.path)
             guard let film = try await write(assembly, to: target, unless: flag) else { return nil }
-            return try await swap(film, of: assembly, for: part, resource)
+            var made = resource
+            made.gaps = assembly.gaps.isEmpty ? nil : assembly.gaps
+            made.shortSounds = shortSounds.isEmpty ? nil : shortSounds
+            if !assembly.isFramed { made.isFramed = false }
+            return try await swap(film, made, for: part)
         } catch {
             return flag.isSet ? nil : .stepFailed(error)
         }
@@ -138,7 +155,7 @@ extension DownloadTask {
     static func filmPath(_ part: String) -> String { part + ".film" }
 
     private func assembly(of part: PartFile, isolation: isolated (any Actor)? = #isolation) async throws(DownloadError)
-        -> StreamAssembly
+        -> (StreamAssembly, StreamLog)
     {
         let length = machine.persisted.prefix
         let found: StreamLogReader.Result?
@@ -152,7 +169,7 @@ extension DownloadTask {
                 "The received part of the stream cannot be read. Remove the download and add it again."
             )
         }
-        return assembly
+        return (assembly, found.log)
     }
 
     /// Refuses a film whose path has a file already, which belongs to somebody else, unless the policy allows a partial
@@ -181,19 +198,19 @@ extension DownloadTask {
         try await services.store.commit(record, machine.persisted, durably: true)
     }
 
+    /// Puts a film in the place of its log.
+    ///
+    /// - Parameter resource: facts about the film, but for its length.
     private func swap(
         _ film: any DiskFile,
-        of assembly: StreamAssembly,
-        for part: PartFile,
         _ resource: Resource,
+        for part: PartFile,
         isolation: isolated (any Actor)? = #isolation
     ) async throws(DownloadError) -> DownloadMachine.Event {
         let status = try await services.status(of: film)
         let persisted = PersistedRanges(written: status.size, synced: status.size)
         var resource = resource
         (resource.stream, resource.total) = (.film, status.size)
-        resource.gaps = assembly.gaps.isEmpty ? nil : assembly.gaps
-        if !assembly.isFramed { resource.isFramed = false }
         let earlier = (record.resource, record.total, record.part)
         record.resource = resource
         record.total = status.size

@@ -41,7 +41,7 @@ struct Serve: AsyncParsableCommand {
             Output.error(error.message)
             throw ExitStatus.otherFailure.code
         } catch let error as DownloadError {
-            Output.error(ErrorAdvice.get.text(error))
+            Output.error(ErrorAdvice.get(allowsGaps: false).text(error))
             throw ExitStatus(error).code
         }
     }

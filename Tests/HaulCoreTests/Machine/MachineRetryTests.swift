@@ -50,6 +50,16 @@ struct MachineRetryTests {
         #expect(driver.place == .failed)
     }
 
+    /// The reader of a stream ends an attempt by such a failure, before its head and behind it.
+    @Test(arguments: [false, true]) func waitsAsLongAsAFailureOfASourceReaderSays(_ hasBegun: Bool) {
+        var driver = MachineDriver()
+        driver.connect()
+        if hasBegun { driver.answer(.whole) }
+        let failure = TransportError(retrying: DownloadError(.incompleteStream, "", status: 503), after: .seconds(77))
+        driver.send(.connectionEnded(driver.id, .failed(failure, nil)))
+        #expect(driver.place == .backingOff && driver.wait == .seconds(77))
+    }
+
     @Test func startsTheCountAnewWithEachByteOfProgress() {
         var driver = MachineDriver { $0.retry.attempts = 1 }
         driver.connect()

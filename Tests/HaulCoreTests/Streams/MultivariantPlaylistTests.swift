@@ -79,6 +79,26 @@ struct MultivariantPlaylistTests {
         }
     }
 
+    @Test(arguments: ["720p", "4M", "hevc", "1"]) func knowsNoVariantsOfAPlaylistOfSegments(_ text: String) throws {
+        let wish = try #require(VariantWish(text))
+        let playlist = try PlaylistText.media(PlaylistText.segments(0, 2))
+        try playlist.check(variant: .best)
+        try playlist.check(variant: .smallest, audio: .all, subtitles: .all)
+        do throws(StreamError) {
+            try playlist.check(variant: wish)
+            Issue.record("\(text) is taken")
+        } catch {
+            #expect(error.message == "This stream has no variant “\(wish)”. It has no variant to choose.")
+            #expect(error.recoverySuggestion == "Leave the choice of a variant out.")
+        }
+        #expect(throws: StreamError.noSuchTrack(kind: "sound", asked: "de", available: [])) {
+            try playlist.check(audio: .named("de"))
+        }
+        #expect(throws: StreamError.noSuchTrack(kind: "subtitles", asked: "de", available: [])) {
+            try playlist.check(subtitles: .named("de"))
+        }
+    }
+
     @Test(arguments: ["VIDEO-RANGE=NEW", "REQ-VIDEO-LAYOUT=\"CH-STEREO\"", "REQ-NEW=1"])
     func choosesNothingThatItDoesNotKnow(_ demand: String) throws {
         let odd = Self.variant("BANDWIDTH=99000000,RESOLUTION=3840x2160,\(demand)")

@@ -104,44 +104,6 @@ struct StreamDownloadTests {
         }
     }
 
-    // MARK: Mirrors
-
-    private func mirrored(_ rig: DownloaderRig) throws -> DownloadRequest {
-        var request = try rig.film()
-        request.headers = [try #require(HeaderField("X-Secret", "1"))]
-        request.mirrors = [.init(link(rig.others[0].url(StreamSite.list)), priority: 1)]
-        return request
-    }
-
-    @Test(arguments: [404, 503]) func takesThePlaylistOfAMirrorForAFilm(_ status: Int) async throws {
-        let (site, mirror) = (StreamSite(), StreamSite(film))
-        site.answer(StreamSite.list) { _ in .empty(status, "Odd") }
-        try await site.run(others: [{ mirror.reply(to: $0) }]) { rig in
-            try await rig.download(try mirrored(rig))
-            #expect(try rig.holdsOnly(film.content))
-            let asked = rig.others[0].requests
-            #expect(asked.map(\.path) == [StreamSite.list] + (0..<8).map { "/talk/\($0).ts" })
-            #expect(asked.allSatisfy { $0["X-Secret"] == nil })
-        }
-    }
-
-    /// Both servers have a film of the same names with other bytes.
-    @Test func mixesNoFilmOfAMirrorWithThatOfAnotherSource() async throws {
-        let other = TestStream(8, seed: 9)
-        let (site, mirror) = (StreamSite(other), StreamSite(film))
-        site.answer(StreamSite.list) { _ in .empty(503, "Odd") }
-        mirror.remove("/talk/6.ts")
-        try await site.run(others: [{ mirror.reply(to: $0) }], configure: { $0.retry.attempts = 0 }) { rig in
-            _ = try await rig.failure(of: try mirrored(rig))
-            #expect(rig.others[0].requests.map(\.path).contains("/talk/7.ts"))
-            site.answer(StreamSite.list, nil)
-            try await rig.another { second async throws in
-                _ = try await second.add(try mirrored(rig)).result()
-            }
-            #expect(try rig.holdsOnly(other.content))
-        }
-    }
-
     // MARK: Fragments of MP4
 
     private let pictures = (0..<4).map {
@@ -225,6 +187,25 @@ struct StreamDownloadTests {
         try await site.run { rig in
             try await rig.download(try fragments(rig, "/talk/master.m3u8"))
             #expect(try rig.holdsOnly(expected))
+        }
+    }
+
+    /// The sound has 4 seconds of 16.
+    @Test func namesSoundThatEndsBeforeThePictures() async throws {
+        let site = StreamSite()
+        putFragments(pictures, TestMovie.picture.initSection, "picture", on: site)
+        putFragments(Array(sounds.prefix(1)), TestMovie.sound.initSection, "sound", on: site)
+        site.put(
+            "#EXTM3U\n#EXT-X-MEDIA:TYPE=AUDIO,GROUP-ID=\"a\",NAME=\"Deutsch\",LANGUAGE=\"de\",DEFAULT=YES,URI=\"sound.m3u8\"\n"
+                + "#EXT-X-STREAM-INF:BANDWIDTH=1000,CODECS=\"avc1.64001f,mp4a.40.2\",AUDIO=\"a\"\npicture.m3u8\n",
+            at: "/talk/master.m3u8"
+        )
+        try await site.run { rig in
+            let request = try fragments(rig, "/talk/master.m3u8")
+            let line = "12.0 s at the end of the sound Deutsch (de): it ends after 4.0 s, the film after 16.0 s"
+            #expect(try await rig.download(request).gaps == [line])
+            let again = try await rig.download(request)
+            #expect(again.alreadyExisted && again.gaps == [line])
         }
     }
 

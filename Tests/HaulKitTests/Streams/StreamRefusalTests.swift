@@ -32,6 +32,21 @@ struct StreamRefusalTests {
         }
     }
 
+    @Test func refusesAChoiceThatAPlaylistOfSegmentsDoesNotHave() async throws {
+        let site = StreamSite(film)
+        try await site.run { rig in
+            for (change, what) in [
+                ({ $0.variant = "720p" }, "no variant “720p”"), ({ $0.audio = "de" }, "no sound “de”"),
+                ({ $0.subtitles = "en" }, "no subtitles “en”"),
+            ] as [((inout DownloadRequest.Stream) -> Void, String)] {
+                let failure = try await rig.failure(of: try rig.film(StreamSite.list, change))
+                #expect(failure.code == .invalidStream && failure.message.contains(what))
+            }
+            #expect(Set(rig.paths()) == [StreamSite.list])
+            #expect(try rig.names().isEmpty)
+        }
+    }
+
     @Test func takesNoPageForAPlaylist() async throws {
         let site = StreamSite(film)
         site.answer(StreamSite.list) { _ in .page() }
@@ -54,6 +69,30 @@ struct StreamRefusalTests {
             #expect(failure.code == .incompleteStream)
             #expect(try rig.holdsOnlyPart())
             #expect(rig.paths().contains("/talk/3.ts"))
+        }
+    }
+
+    /// The segment breaks off long after its first bytes were written.
+    @Test(arguments: [false, true]) func removesTheBytesOfARefusedSegmentIfNothingElseIsThere(_ hasOthers: Bool)
+        async throws
+    {
+        let site = StreamSite()
+        let whole = TestStream.segment(0, packets: 20_000)
+        site.put(whole + [UInt8](repeating: 0, count: 400), at: "/talk/0.ts")
+        site.put(film.segments[1], at: "/talk/1.ts")
+        let names = hasOthers ? ["0.ts", "1.ts"] : ["0.ts"]
+        site.put(TestStream.playlist(names.map { TestStream.entry($0) }), at: StreamSite.list)
+        try await site.run(configure: { $0.retry.attempts = 0 }) { rig in
+            let failure = try await rig.failure(of: try rig.film())
+            #expect(failure.code == .incompleteStream)
+            #expect(try rig.names() == (hasOthers ? ["file.bin.haulpart"] : []))
+            site.put(whole, at: "/talk/0.ts")
+            let asked = rig.server.requests.count
+            try await rig.another { second async throws in
+                _ = try await second.add(try rig.film()).result()
+            }
+            #expect(try rig.holdsOnly(TestContent(whole + (hasOthers ? film.segments[1] : []))))
+            #expect(rig.paths(from: asked) == [StreamSite.list, "/talk/0.ts"])
         }
     }
 

@@ -175,7 +175,10 @@ extension TraceMask {
     private func masked(_ error: DownloadError) -> DownloadError { DownloadError(error.code, "", status: error.status) }
 
     private func masked(_ error: TransportError) -> TransportError {
-        error.report.map { TransportError(reporting: masked($0)) } ?? TransportError(error.kind)
+        guard let report = error.report else { return TransportError(error.kind) }
+        return error.isReportPassing == true
+            ? TransportError(retrying: masked(report), after: error.retryAfter)
+            : TransportError(reporting: masked(report))
     }
 
     private func masked(_ error: DiskError) -> DiskError {

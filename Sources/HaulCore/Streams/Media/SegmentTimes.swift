@@ -67,9 +67,9 @@ package struct SegmentTimes: Sendable, Hashable {
         let media = streams.filter { $0.kind != .other }
         let pictures = streams.filter { $0.kind == .picture && $0.times != nil }
         let ends = (pictures.isEmpty ? media : pictures).compactMap { stream -> Int64? in
-            guard let times = stream.times else { return nil }
-            // The last packet lasts as long as the others do.
-            let steps = Int64(max(1, stream.timedPackets - 1))
+            // The last packet lasts as long as the others do. A single one does not say how long it lasts.
+            guard let times = stream.times, stream.timedPackets > 1 else { return nil }
+            let steps = Int64(stream.timedPackets - 1)
             return times.upperBound + (times.upperBound - times.lowerBound) / steps
         }
         var start = media.compactMap(\.times?.lowerBound).min()

@@ -42,7 +42,7 @@ struct DaemonOptions: ParsableArguments {
             Output.error(complaint.sentence)
             throw complaint.status.code
         } catch let error as DownloadError {
-            Output.error(ErrorAdvice.get.text(error))
+            Output.error(ErrorAdvice.get(allowsGaps: false).text(error))
             throw ExitStatus(error).code
         }
     }

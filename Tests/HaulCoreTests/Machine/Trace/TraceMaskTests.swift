@@ -49,6 +49,24 @@ import Testing
         #expect(mask.masked(url).absoluteString == "http://h/a?x=*1")
     }
 
+    @Test func keepsWhetherAnAttemptFollowsAFailure() {
+        let error = DownloadError(.incompleteStream, "secret", status: 503)
+        for failure in [TransportError(retrying: error, after: .seconds(7)), TransportError(reporting: error)] {
+            let event = DownloadMachine.Event.connectionEnded(.init(number: 1), .failed(failure, nil))
+            let step = TraceLine.Step(at: .start, event: event, surroundings: nil, actions: [])
+            var mask = TraceMask()
+            guard
+                case .connectionEnded(_, .failed(let kept, nil))? =
+                    mask.masked(TraceLine(id: DownloadID(), step: step)).step?.event
+            else {
+                Issue.record("another event")
+                return
+            }
+            #expect(kept.isReportPassing == failure.isReportPassing && kept.retryAfter == failure.retryAfter)
+            #expect(kept.report == DownloadError(.incompleteStream, "", status: 503))
+        }
+    }
+
     @Test func keepsOfAnAnswerTheFieldsThatTheMachineReads() throws {
         let url = try #require(URL(string: "https://files.example/a.iso?token=secret"))
         let fields = [

@@ -156,4 +156,43 @@ struct StreamLogTests {
         log.skipAttempt(of: StreamRecord(.bytes, attempt: 5, length: 1))
         #expect(log.nextAttempt == 6)
     }
+
+    // MARK: Lengths
+
+    /// A film whose pictures have 20 seconds, in segments of a second, with this sound.
+    private func log(sound count: Int64, _ track: StreamFilm.Track, gap: Int64? = nil) throws -> StreamLog {
+        var film = film
+        film.tracks = [.init(.main), track]
+        var writer = Writer()
+        try writer.append(StreamRecord.whole(.film, try film.json()))
+        for (index, count) in [20, count].enumerated() {
+            for number in 0..<count {
+                let isGap = index == 1 && number == gap
+                let end = StreamSegmentEnd(seconds: 1, length: 0, identity: 1, reason: isGap ? "gone" : nil)
+                let kind: StreamRecord.Kind = isGap ? .gap : .end
+                try writer.append(StreamRecord.whole(kind, track: UInt8(index), number: number, end.bytes))
+            }
+        }
+        return writer.log
+    }
+
+    @Test func saysWhichSoundEndsBeforeTheFilm() throws {
+        let track = StreamFilm.Track(.audio, language: "de", name: "Deutsch")
+        #expect(
+            try log(sound: 15, track).shortSounds == [
+                "5.0 s at the end of the sound Deutsch (de): it ends after 15.0 s, the film after 20.0 s"
+            ]
+        )
+        let unnamed = try log(sound: 3, StreamFilm.Track(.audio)).shortSounds
+        #expect(unnamed == ["17.0 s at the end of the sound: it ends after 3.0 s, the film after 20.0 s"])
+    }
+
+    @Test(arguments: [18, 20, 25] as [Int64]) func saysNothingOfSoundThatEndsAboutWithTheFilm(_ count: Int64) throws {
+        #expect(try log(sound: count, .init(.audio)).shortSounds.isEmpty)
+    }
+
+    @Test func saysNothingOfSubtitlesThatEndEarlyAndOfGapsInTheSound() throws {
+        #expect(try log(sound: 3, .init(.subtitles)).shortSounds.isEmpty)
+        #expect(try log(sound: 20, .init(.audio), gap: 19).shortSounds.isEmpty)
+    }
 }

@@ -48,6 +48,24 @@ struct TransportStreamTests {
             + data(0x100, at: 90_000) + data(0x101, at: 45_000) + data(0x100, at: 180_000)
     }
 
+    private func times(_ bytes: [UInt8]) -> SegmentTimes {
+        SegmentTimes(section: nil, length: Int64(bytes.count)) {
+            Array(bytes[Int($0.lowerBound)..<Int($0.upperBound)])
+        }
+    }
+
+    /// A segment with one picture, and with sound that is shorter.
+    @Test func leavesTheEndOfASinglePictureToThePlaylist() {
+        #expect(times(film).start == 0.5 && times(film).end == 3)
+        let tables = programs + packet(0x40, [0] + streams([(0x1b, 0x100, []), (0x0f, 0x101, [])]))
+        let still = tables + data(0x100, at: 90_000) + data(0x101, at: 90_000) + data(0x101, at: 99_000)
+        #expect(times(still).start == 1 && times(still).end == nil)
+        let parts = (0..<3).map {
+            StreamTimeline.Part(discontinuity: Int64($0), times: times(still), seconds: 2)
+        }
+        #expect(StreamTimeline([parts]).begins == [[0, 2, 4]])
+    }
+
     @Test(arguments: [1, 7, 188, 189, 10_000])
     func readsStreamsAndTimesFromPiecesOfAnyLength(_ step: Int) throws {
         let tag = Array("ID3".utf8) + [4, 0, 0, 0, 0, 1, 2] + [UInt8](repeating: 0x47, count: 130)
