@@ -12,6 +12,8 @@ FLEET_BINARY := .build/release/haul-fleet
 SCALE := -c release --product HaulScale --static-swift-stdlib
 # As `tool` in Benchmarks/lib/upload.py builds it.
 DESTINATIONS := -c release -Xswiftc -enable-testing --scratch-path .build/tools --product HaulFleetDestinations
+# As `tool` in Acceptance/sets/support/hub.py builds it.
+HUB := -c release -Xswiftc -enable-testing --scratch-path .build/tools --product HaulHub
 MOTO := .build/moto
 # With make -s no progress is shown.
 SILENT := $(if $(findstring s,$(firstword -$(MAKEFLAGS))),--quiet)
@@ -139,6 +141,7 @@ bench: build bench-requirements
 acceptance: build fleet acceptance-requirements
 	@libraries=$$(Scripts/static-libraries $(STATIC) && Scripts/icu-data $(STATIC)) && Scripts/build $(SILENT) $(SCALE) $$libraries
 	@HAUL_TOOLS=1 Scripts/build $(SILENT) $(DESTINATIONS)
+	@HAUL_TOOLS=1 Scripts/build $(SILENT) $(HUB)
 	@Acceptance/run $(ARGS)
 
 requirements:
@@ -162,7 +165,7 @@ bench-requirements:
 
 # The Python packages of other programs are installed below .build by the programs that run them.
 acceptance-requirements: image-requirements
-	@Scripts/require nginx-light openssl aria2 tmux postgresql python3 python3-pip crun iproute2
+	@Scripts/require nginx-light apache2-bin openssl aria2 tmux postgresql python3 python3-pip crun iproute2
 
 deb-requirements:
 	@Scripts/require dpkg-dev xz-utils

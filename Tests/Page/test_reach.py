@@ -67,7 +67,8 @@ def test_texts_are_chinese_for_a_chinese_browser(daemon, api, source):
         p.keys(Keys.ENTER)
         until(lambda: p.all(".detail-error") and p.find(".detail-error").is_displayed() and p.all(".log li"), "error")
         assert "请检查链接" in p.find(".detail-error").text and "Check" not in p.find(".detail-error").text
-        assert p.find(".log li span").get_attribute("lang") == "en"
+        entry = p.find(".log li span")
+        assert not entry.get_attribute("lang") and any("\u4e00" <= c <= "\u9fff" for c in entry.text), entry.text
         p.keys(Keys.ESCAPE)
         visible = p.find("body").text
         assert "添加" in visible and "进行中" in visible and "服务器返回了 404" in visible

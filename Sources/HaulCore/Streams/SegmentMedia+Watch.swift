@@ -9,12 +9,26 @@ extension SegmentMedia {
         private var next: Int64 = 0
         /// The head of a box that has arrived in part.
         private var head: [UInt8] = []
+        private var scan = ProgramScan()
 
         private let hasSection: Bool
+        private let seconds: Double
 
-        /// - Parameter hasSection: whether the playlist names an initialization section for the segment.
-        package init(hasSection: Bool = true) { self.hasSection = hasSection }
+        /// - Parameters:
+        ///   - hasSection: whether the playlist names an initialization section for the segment.
+        ///   - seconds: duration of the segment, from the playlist.
+        package init(hasSection: Bool = true, seconds: Double = 0) {
+            (self.hasSection, self.seconds) = (hasSection, seconds)
+        }
 
+        /// The program tables and the pictures so far; `nil` for other media than a transport stream.
+        package var programs: SegmentPrograms? {
+            kind == .transportStream && front.first == 0x47 ? scan.programs : nil
+        }
+
+        /// A segment without pictures and sound is a hole in the film if the playlist gives it this time. Some packagers end
+        /// a film with the tables alone, which last no time.
+        private static let leastHole = 0.5
         private static let examined = 16 << 10
         private static let packet: Int64 = 188
 
@@ -42,6 +56,8 @@ extension SegmentMedia {
             switch kind {
             case .transportStream? where front.first == 0x47 && length % Self.packet != 0:
                 return "its transport stream ends within a packet"
+            case .transportStream? where front.first == 0x47 && seconds >= Self.leastHole && scan.isEmpty:
+                return "it has neither pictures nor sound"
             case .fragmentedMP4? where next != length && next != .max: return "its last box is not whole"
             default: return nil
             }
@@ -72,6 +88,7 @@ extension SegmentMedia {
         }
 
         private mutating func followPackets(_ bytes: some RandomAccessCollection<UInt8>, from start: Int64) -> String? {
+            scan.take(bytes)
             let end = start + Int64(bytes.count)
             while next < end {
                 let place = next - start

@@ -79,6 +79,7 @@ enum FFmpeg {
         withExtendedLifetime(lists) {}
         if flag.isSet { return nil }
         try check(output, lists)
+        try checkPictures(output, assembly)
         let fault = try await services.onDisk { () throws(DiskError) in try findFault(of: file, assembly) }
         if let fault {
             throw DownloadError(
@@ -128,6 +129,19 @@ enum FFmpeg {
         )
     }
 
+    /// Checks that the film has each picture of the log. ffmpeg leaves out without an error what it does not find at the
+    /// beginning of a part.
+    private static func checkPictures(_ output: ProgramOutput, _ assembly: StreamAssembly) throws(DownloadError) {
+        let written = output.text.split(separator: "\n").last { $0.hasPrefix("frame=") }
+            .flatMap { Int($0.dropFirst("frame=".count).drop { $0 == " " }) }
+        guard let written, let wanted = assembly.pictures, written < wanted else { return }
+        let other = assembly.shape.isPlain ? " The container ts takes the segments as they are." : ""
+        throw DownloadError(
+            .invalidStream,
+            "ffmpeg reported no error and wrote \(written) of the \(wanted) pictures of this film. What was received is kept.\(other)"
+        )
+    }
+
     private static func check(_ output: ProgramOutput, _ lists: FFmpegLists) throws(DownloadError) {
         // ffmpeg ends with status 0 if it could not read an input to its end, and says so.
         let isOfFiles =
@@ -149,6 +163,8 @@ enum FFmpeg {
 
     private static func arguments(_ assembly: StreamAssembly, _ lists: FFmpegLists, _ path: String) -> [String] {
         var arguments = ["-nostdin", "-hide_banner", "-loglevel", "error", "-y", "-max_alloc", "\(1 << 30)"]
+        // It prints at the end how many pictures it has written. Reports in between would fill its output.
+        arguments += ["-progress", "pipe:1", "-stats_period", "3600"]
         var maps: [String] = []
         let hasSeparateSound = assembly.tracks.contains { $0.description.role == .audio }
         for (index, track) in assembly.tracks.enumerated() {

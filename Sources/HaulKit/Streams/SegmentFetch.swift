@@ -88,6 +88,8 @@ final class SegmentFetch: ResponseReceiver {
 
     /// `false` if only the closing of the connection marked the end of the answer, and no range was asked for.
     var isFramed: Bool { state.withLock(\.isFramed) }
+    /// ``StreamSegmentEnd/programs`` of the segment.
+    var programs: SegmentPrograms? { state.withLock { $0.watch?.programs } }
     /// ``StreamSegmentEnd/file`` of the answer.
     var file: UInt64 { state.withLock(\.head).map(RangedFiles.digest) ?? 0 }
 

@@ -26,7 +26,8 @@ extension StreamAssembly {
                     StreamTimeline.Part(
                         discontinuity: item.discontinuity,
                         times: SegmentTimes(start: first.start, end: last.end),
-                        seconds: item.seconds
+                        seconds: item.seconds,
+                        isUnannounced: item.isUnannounced
                     )
                 )
             }

@@ -8,7 +8,11 @@ struct StreamAssembly: Sendable {
         let discontinuity: Int64
         /// Range of the initialization section in the log.
         let section: Range<Int64>?
-        /// Ranges of the log: one element a segment.
+        /// Whether only the program tables show that the part begins.
+        let isUnannounced: Bool
+        /// The streams that the program tables of the part name; empty if they are unknown.
+        var streams: [SegmentPrograms.Stream] = []
+        /// Ranges of the log: one element a segment, or the part of a segment between two changes of its tables.
         var segments: [[Range<Int64>]] = []
         /// Duration in seconds, from the playlist.
         var seconds = 0.0
@@ -29,6 +33,8 @@ struct StreamAssembly: Sendable {
     let part: PartFile
     /// Length in bytes of all that is put together: about that of the finished file.
     let length: Int64
+    /// Number of pictures from the first one on with which a player can begin; `nil` if it is unknown.
+    let pictures: Int?
     /// Gaps of the film as ``GapLines`` has them.
     let gaps: [String]
     /// Whether a length or the last chunk shows of each segment that it is whole.
@@ -57,13 +63,7 @@ struct StreamAssembly: Sendable {
             for (_, segment) in there.segments.sorted(by: { $0.key < $1.key }) where !segment.isGap {
                 let section = segment.end.section.flatMap { there.sections[$0] }
                 guard segment.end.section == nil || section != nil else { return nil }
-                let last = track.parts.last
-                if last == nil || last?.section != section || last?.discontinuity != segment.end.discontinuity {
-                    track.parts.append(Part(discontinuity: segment.end.discontinuity, section: section))
-                }
-                track.parts[track.parts.count - 1].segments.append(segment.ranges)
-                track.parts[track.parts.count - 1].seconds += segment.end.seconds
-                track.seconds += segment.end.seconds
+                track.append(segment, section)
                 length += segment.end.length
             }
             guard !track.parts.isEmpty else {
@@ -90,6 +90,7 @@ struct StreamAssembly: Sendable {
         self.tracks = tracks
         self.length = length
         isFramed = log.tracks.values.allSatisfy { $0.segments.values.allSatisfy(\.end.isFramed) }
+        pictures = log.tracks[0].flatMap(\.pictures)
         self.gaps = gaps.lines
     }
 

@@ -34,7 +34,7 @@ extension StreamRun {
             range: range,
             mostBytes: terms.progress.counts.mostSegmentBytes,
             cipher: cipher,
-            watch: SegmentMedia.Watch(hasSection: segment.map != nil),
+            watch: SegmentMedia.Watch(hasSection: segment.map != nil, seconds: segment.duration),
             files: files
         ) { piece in
             appender.append(
@@ -61,6 +61,7 @@ extension StreamRun {
                 identity: SegmentIdentity(segment).digest
             )
             (end.key, end.file, end.isFramed) = (filmKey?.digest ?? 0, fetch.file, fetch.isFramed)
+            end.programs = fetch.programs
             if range != nil { renewKept(at: segment.url, unless: end.file) }
             // A key that decrypts nothing, for example a page of 16 octets, says nothing about earlier segments.
             if let url = segment.key?.url { renewKept(at: url, unless: end.key) }

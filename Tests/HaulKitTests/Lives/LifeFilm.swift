@@ -142,7 +142,11 @@ final class LifeFilm: @unchecked Sendable {
         // Some segments are longer than the pieces in which they are passed on.
         let packets = world.once(in: 100) ? world.chance(1400...2600) : world.chance(1...60)
         var bytes = LifeSite.bytes(packets * Self.packet, seed: world.random.next())
-        for packet in 0..<packets { bytes[packet * Self.packet] = 0x47 }
+        for packet in 0..<packets {
+            bytes[packet * Self.packet] = 0x47
+            // No packet is stuffing, because a segment of nothing else is no media.
+            bytes[packet * Self.packet + 1] &= 0x0f
+        }
         let path = "/\(number)/\(version)/\(index).ts"
         guard segmentsPerKey > 0 else {
             files[path] = bytes

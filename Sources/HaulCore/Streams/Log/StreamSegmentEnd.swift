@@ -20,6 +20,9 @@ package struct StreamSegmentEnd: Sendable, Hashable {
     package var file: UInt64 = 0
     /// `false` if only the closing of the connection marked the end of the segment, so that nothing proves it whole.
     package var isFramed = true
+    /// Program tables and pictures of a segment of transport stream; `nil` for other media, and in the logs of earlier
+    /// versions.
+    package var programs: SegmentPrograms?
 
     package init(
         section: Int? = nil,
@@ -40,8 +43,8 @@ package struct StreamSegmentEnd: Sendable, Hashable {
     }
 
     /// The end as bytes: section, discontinuity, duration, length and identity in 8 bytes each, then 1 and the reason of
-    /// a gap; or 0, then key and file in 8 bytes each and whether the segment was framed. Earlier versions ended with
-    /// the 0, and ignore what follows it.
+    /// a gap; or 0, then key and file in 8 bytes each, whether the segment was framed, and its programs. Earlier versions
+    /// ended with the 0 or before the programs, and ignore what follows.
     package var bytes: [UInt8] {
         let numbers = [
             UInt64(bitPattern: Int64(section ?? -1)), UInt64(bitPattern: discontinuity), seconds.bitPattern,
@@ -49,15 +52,16 @@ package struct StreamSegmentEnd: Sendable, Hashable {
         ]
         let facts = Self.bytes(numbers)
         if let reason { return facts + [1] + Array(reason.utf8) }
-        return facts + [0] + Self.bytes([key, file]) + [isFramed ? 1 : 0]
+        return facts + [0] + Self.bytes([key, file]) + [isFramed ? 1 : 0] + (programs?.bytes ?? [])
     }
 
-    private static func bytes(_ numbers: [UInt64]) -> [UInt8] {
+    /// Writes 8 bytes each.
+    static func bytes(_ numbers: [UInt64]) -> [UInt8] {
         numbers.flatMap { number in withUnsafeBytes(of: number.littleEndian) { Array($0) } }
     }
 
     /// Reads 8 bytes.
-    private static func number(_ bytes: ArraySlice<UInt8>) -> UInt64 {
+    static func number(_ bytes: ArraySlice<UInt8>) -> UInt64 {
         bytes.reversed().reduce(UInt64(0)) { $0 << 8 | UInt64($1) }
     }
 
@@ -76,5 +80,6 @@ package struct StreamSegmentEnd: Sendable, Hashable {
         )
         guard reason == nil, bytes.count >= 58 else { return }
         (key, file, isFramed) = (Self.number(bytes[41..<49]), Self.number(bytes[49..<57]), bytes[57] != 0)
+        programs = SegmentPrograms(bytes: bytes[58...])
     }
 }

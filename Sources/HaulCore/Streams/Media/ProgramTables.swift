@@ -9,6 +9,9 @@ struct ProgramTables: Sendable {
     private(set) var streams: [UInt16: TransportStream.Stream] = [:]
     /// Packet numbers of the streams, in the order of the tables.
     private(set) var order: [UInt16] = []
+    /// The streams of each program that the tables name now, by the number of the program. Sections with a wrong check sum
+    /// are left out, as ffmpeg does.
+    private(set) var programs: [UInt16: [TransportStream.Stream]] = [:]
     private var maps: Set<UInt16> = []
     /// Sections that are not whole yet, by packet number.
     private var sections: [UInt16: [UInt8]] = [:]
@@ -49,37 +52,62 @@ struct ProgramTables: Sendable {
     private mutating func read(_ section: ArraySlice<UInt8>, of number: UInt16) {
         // Syntax indicator, eight bytes of header, and four of a check sum.
         guard section.count >= 12, let table = section.first, section[section.startIndex + 5] & 1 != 0 else { return }
+        let head = Array(section.prefix(8))
         let body = Array(section.dropFirst(8).dropLast(4))
+        let isIntact = Self.checkSum(section) == 0
         switch (number, table) {
-        case (0, 0): readPrograms(body)
-        case (1..., 2): readStreams(body)
+        case (0, 0):
+            let listed = readPrograms(body)
+            // Numbers of the section and of the last one: a table of several sections lists some programs in each.
+            if isIntact, head[6] == 0, head[7] == 0 { programs = programs.filter { listed.contains($0.key) } }
+        case (1..., 2):
+            let found = readStreams(body)
+            let program = UInt16(head[3]) << 8 | UInt16(head[4])
+            if isIntact, programs[program] != nil || programs.count < Self.maximumPrograms { programs[program] = found }
         default: break
         }
     }
 
-    private mutating func readPrograms(_ body: [UInt8]) {
-        for start in stride(from: 0, to: body.count - 3, by: 4) where maps.count < Self.maximumPrograms {
+    /// - Returns: the numbers of the programs.
+    private mutating func readPrograms(_ body: [UInt8]) -> Set<UInt16> {
+        var listed: Set<UInt16> = []
+        for start in stride(from: 0, to: body.count - 3, by: 4) {
             let program = UInt16(body[start]) << 8 | UInt16(body[start + 1])
             let map = UInt16(body[start + 2] & 0x1f) << 8 | UInt16(body[start + 3])
             // Program 0 is the network's table.
-            if program != 0, map != 0 { maps.insert(map) }
+            guard program != 0, map != 0 else { continue }
+            listed.insert(program)
+            if maps.count < Self.maximumPrograms { maps.insert(map) }
         }
+        return listed
     }
 
-    private mutating func readStreams(_ body: [UInt8]) {
-        guard body.count >= 4 else { return }
+    /// - Returns: the streams of the table, in its order.
+    private mutating func readStreams(_ body: [UInt8]) -> [TransportStream.Stream] {
+        guard body.count >= 4 else { return [] }
+        var found: [TransportStream.Stream] = []
         var at = 4 + (Int(body[2] & 0x0f) << 8 | Int(body[3]))
         while at + 5 <= body.count {
             let type = body[at]
             let number = UInt16(body[at + 1] & 0x1f) << 8 | UInt16(body[at + 2])
             let end = at + 5 + (Int(body[at + 3] & 0x0f) << 8 | Int(body[at + 4]))
-            guard end <= body.count else { return }
+            guard end <= body.count else { break }
+            let kind = Self.kind(of: type, descriptors: body[(at + 5)..<end])
+            let stream = TransportStream.Stream(packetID: number, type: type, kind: kind)
+            if found.count < Self.maximumStreams { found.append(stream) }
             if streams[number] != nil || streams.count < Self.maximumStreams {
-                let kind = Self.kind(of: type, descriptors: body[(at + 5)..<end])
                 if streams[number] == nil { order.append(number) }
-                streams[number] = TransportStream.Stream(packetID: number, type: type, kind: kind)
+                streams[number] = stream
             }
             at = end
+        }
+        return found
+    }
+
+    /// CRC-32 of ISO/IEC 13818-1 annex A. 0 for a section whose own check sum, its last four bytes, is right.
+    private static func checkSum(_ section: ArraySlice<UInt8>) -> UInt32 {
+        section.reduce(.max) { sum, byte in
+            (0..<8).reduce(sum ^ UInt32(byte) << 24) { sum, _ in sum << 1 ^ (sum >> 31 == 1 ? 0x04c1_1db7 : 0) }
         }
     }
 

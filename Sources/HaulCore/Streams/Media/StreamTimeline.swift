@@ -11,9 +11,12 @@ package struct StreamTimeline: Sendable {
         package let times: SegmentTimes
         /// Duration in seconds, from the playlist.
         package let seconds: Double
+        /// Whether nothing in the playlist shows that the part begins.
+        package let isUnannounced: Bool
 
-        package init(discontinuity: Int64, times: SegmentTimes, seconds: Double) {
+        package init(discontinuity: Int64, times: SegmentTimes, seconds: Double, isUnannounced: Bool = false) {
             (self.discontinuity, self.times, self.seconds) = (discontinuity, times, seconds)
+            self.isUnannounced = isUnannounced
         }
     }
 
@@ -48,14 +51,23 @@ package struct StreamTimeline: Sendable {
         }
     }
 
+    /// An unannounced part that begins earlier before the end of the part before it has a clock of its own.
+    private static let mostOverlap = 1.0
+
     /// Returns the times of the parts of one discontinuity number, on one clock that does not start over.
     private static func ranges(_ tracks: [[Part]]) -> [[ClosedRange<Double>]] {
         let first = tracks.joined().lazy.compactMap(\.times.start).first ?? 0
         return tracks.map { parts in
             var next = first
+            // Seconds that the clock of an unannounced part lacks.
+            var lag = 0.0
             return parts.map { part in
-                let start = part.times.start.map { nearest($0, to: next) } ?? next
-                let end = part.times.end.map { nearest($0, to: start + part.seconds) } ?? start + part.seconds
+                var start = part.times.start.map { nearest($0 + lag, to: next) } ?? next
+                if part.isUnannounced, start < next - mostOverlap {
+                    lag += next - start
+                    start = next
+                }
+                let end = part.times.end.map { nearest($0 + lag, to: start + part.seconds) } ?? start + part.seconds
                 next = max(start, end)
                 return start...next
             }

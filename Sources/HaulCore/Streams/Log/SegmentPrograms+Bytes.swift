@@ -1,0 +1,51 @@
+/// The programs of a segment in the record of its end.
+extension SegmentPrograms {
+    /// The pictures (-1 if they are unknown) and the leading ones in 8 bytes each, then the number of the stretches. Of each
+    /// stretch its start and its association in 8 bytes each, then the number of its streams. Of each stream 1 for
+    /// pictures or 0, the type, and two bytes of the packet number.
+    var bytes: [UInt8] {
+        let numbers = [Int64(pictures ?? -1), Int64(leadingPictures)].map(UInt64.init(bitPattern:))
+        var bytes = StreamSegmentEnd.bytes(numbers) + [UInt8(clamping: stretches.count)]
+        for stretch in stretches.prefix(Int(UInt8.max)) {
+            bytes += StreamSegmentEnd.bytes([stretch.start, stretch.association].map(UInt64.init(bitPattern:)))
+            bytes.append(UInt8(clamping: stretch.streams.count))
+            for stream in stretch.streams.prefix(Int(UInt8.max)) {
+                bytes += [stream.isPicture ? 1 : 0, stream.type]
+                bytes += [UInt8(stream.packetID >> 8), UInt8(stream.packetID & 0xff)]
+            }
+        }
+        return bytes
+    }
+
+    /// - Returns: `nil` for bytes that are no programs, and for stretches that do not follow each other.
+    init?(bytes: ArraySlice<UInt8>) {
+        var rest = bytes
+        func take(_ count: Int) -> ArraySlice<UInt8>? {
+            guard rest.count >= count else { return nil }
+            defer { rest = rest.dropFirst(count) }
+            return rest.prefix(count)
+        }
+        func number() -> Int64? { take(8).map { Int64(bitPattern: StreamSegmentEnd.number($0)) } }
+        func count() -> UInt8? { take(1)?.first }
+        guard let pictures = number(), let leading = number(), let stretchCount = count() else { return nil }
+        var stretches: [Stretch] = []
+        for _ in 0..<stretchCount {
+            guard let start = number(), let association = number(), let streamCount = count() else { return nil }
+            let isBehind = stretches.last.map { start > $0.start } ?? (start == 0)
+            guard isBehind, association >= 0, association <= start else { return nil }
+            var streams: [Stream] = []
+            for _ in 0..<streamCount {
+                guard let one = take(4).map(Array.init) else { return nil }
+                streams.append(
+                    Stream(packetID: UInt16(one[2]) << 8 | UInt16(one[3]), type: one[1], isPicture: one[0] != 0)
+                )
+            }
+            stretches.append(Stretch(start: start, association: association, streams: streams))
+        }
+        self.init(
+            stretches: stretches,
+            pictures: pictures < 0 ? nil : Int(clamping: pictures),
+            leadingPictures: Int(clamping: leading)
+        )
+    }
+}
