@@ -77,6 +77,19 @@ struct SegmentProgramsTests {
         #expect(found.pictures == nil)
     }
 
+    @Test func beginsOneStretchWhereTheTablesOfSeveralProgramsChange() {
+        let association = TestPackets.association([(1, 0x1000), (2, 0x1100)])
+        func tables(_ first: UInt16, _ second: UInt16) -> [UInt8] {
+            association + TestPackets.map([(0x1b, first)])
+                + TestPackets.map([(0x0f, second)], at: 0x1100, program: 2)
+        }
+        let found = programs(tables(0x100, 0x101) + pictures(0x100, [1]) + tables(0x300, 0x301)).stretches
+        #expect(
+            found.map(\.streams) == [[Self.picture, Self.sound], [Self.otherPicture, Self.otherSound]]
+        )
+        #expect(found.map(\.start) == [0, Int64(4 * TestPackets.length)])
+    }
+
     @Test func namesThePATOfAPMTThatComesAlone() {
         let bytes = film + pictures(0x100, [1, 2]) + TestPackets.map([(0x24, 0x100), (0x0f, 0x101)])
         let start = Int64(4 * TestPackets.length)
@@ -94,7 +107,7 @@ struct SegmentProgramsTests {
     }
 
     @Test func boundsTheStretches() {
-        let bytes = (0..<100).flatMap { $0 % 2 == 0 ? film : other }
+        let bytes = (0..<100).flatMap { ($0 % 2 == 0 ? film : other) + pictures(0x100, [UInt64($0)]) }
         #expect(programs(bytes).stretches.count == 16)
     }
 
