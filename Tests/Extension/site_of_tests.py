@@ -32,8 +32,8 @@ class Site(Source):
         elif url.path.startswith("/signed/"):
             self.signed(query)
         elif url.path == "/film/one.ts":
-            # A packet of a transport stream that is to be skipped (ISO 13818-1, PID 0x1FFF).
-            self.file((b"\x47\x1f\xff\x10" + b"\xff" * 184) * 100)
+            # Packets of a transport stream (ISO 13818-1) that are no stuffing, which alone is no film.
+            self.file((b"\x47\x01\x00\x10" + b"\xff" * 184) * 100)
         elif url.path == "/form":
             self.send(405, b"", {})
         else:

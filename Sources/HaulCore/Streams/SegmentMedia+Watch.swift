@@ -26,8 +26,10 @@ extension SegmentMedia {
             kind == .transportStream && front.first == 0x47 ? scan.programs : nil
         }
 
-        /// A segment without pictures and sound is a hole in the film if the playlist gives it this time. Some packagers end
-        /// a film with the tables alone, which last no time.
+        /// Whether the bytes so far are tables and stuffing of a transport stream, for which the playlist has time in the
+        /// film. Some packagers end a film with the tables alone, which last no time.
+        package var isHole: Bool { programs != nil && scan.isEmpty && seconds >= Self.leastHole }
+
         private static let leastHole = 0.5
         private static let examined = 16 << 10
         private static let packet: Int64 = 188
@@ -56,8 +58,6 @@ extension SegmentMedia {
             switch kind {
             case .transportStream? where front.first == 0x47 && length % Self.packet != 0:
                 return "its transport stream ends within a packet"
-            case .transportStream? where front.first == 0x47 && seconds >= Self.leastHole && scan.isEmpty:
-                return "it has neither pictures nor sound"
             case .fragmentedMP4? where next != length && next != .max: return "its last box is not whole"
             default: return nil
             }

@@ -185,6 +185,7 @@ final class SegmentFetch: ResponseReceiver {
                 var none = ByteBuffer()
                 take(&none, &state, isLast: true)
                 state.failure = state.failure ?? notMedia(state.watch?.finish())
+                if state.failure == nil, state.watch?.isHole == true { state.failure = Self.hole }
                 if state.failure == nil, let head = state.head { state.failure = files?.take(head) }
             }
             if state.failure == nil, state.gathered.readableBytes > 0 { last = takePiece(&state) }
@@ -268,6 +269,15 @@ final class SegmentFetch: ResponseReceiver {
         )
         return SegmentFailure(error, isWorthRetrying: false)
     }
+
+    /// The server has answered in order, so that the next answer will be the same.
+    private static let hole = SegmentFailure(
+        DownloadError(
+            .incompleteStream,
+            "A segment has neither pictures nor sound, although the playlist gives it time in the film."
+        ),
+        isWorthRetrying: false
+    )
 
     private func notMedia(_ reason: String?) -> SegmentFailure? {
         reason.map { Self.ofBytes("A segment is no media: \($0).") }

@@ -44,6 +44,33 @@ struct SegmentMediaWatchTests {
         }
     }
 
+    @Test(arguments: pieces) func findsAHoleInASegmentOfStuffingThatLasts(_ length: Int) {
+        let tables = TestPackets.tables([(0x1b, 0x100)])
+        let stuffing = (0..<300).flatMap { _ in TestPackets.null }
+        func isHole(_ bytes: [UInt8], seconds: Double) -> Bool {
+            var watch = SegmentMedia.Watch(seconds: seconds)
+            for start in stride(from: 0, to: bytes.count, by: length) {
+                #expect(watch.take(bytes[start..<min(start + length, bytes.count)]) == nil)
+            }
+            #expect(watch.finish() == nil)
+            return watch.isHole
+        }
+        for bytes in [stuffing, tables, tables + stuffing] {
+            #expect(isHole(bytes, seconds: 1))
+            #expect(!isHole(bytes, seconds: 0.04))
+            #expect(!isHole(bytes + TestPackets.picture(0x100, at: 0), seconds: 1))
+        }
+    }
+
+    @Test func readsTheProgramsOfATransportStreamOnly() {
+        let segment = TestPackets.tables([(0x1b, 0x100)]) + TestPackets.picture(0x100, at: 0)
+        for (bytes, pictures) in [(segment, 1), (box("moof", 100) + box("mdat", 20), nil)] as [([UInt8], Int?)] {
+            var watch = SegmentMedia.Watch()
+            #expect(watch.take(bytes) == nil && watch.finish() == nil)
+            #expect(watch.programs?.pictures == pictures)
+        }
+    }
+
     @Test(arguments: pieces) func findsAPacketThatIsNoneFarBehind(_ length: Int) {
         var bytes = packets(300)
         bytes[188 * 250] = 0

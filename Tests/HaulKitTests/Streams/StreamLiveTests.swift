@@ -192,7 +192,8 @@ struct StreamLiveTests {
             container: .transportStream,
             allowsGaps: true
         )
-        let end = StreamSegmentEnd(seconds: 1, length: 0, identity: 0)
+        var end = StreamSegmentEnd(seconds: 1, length: 0, identity: 0)
+        end.programs = SegmentPrograms(pictures: 0)
         let heads = StreamRecord.headLength + StreamRecord.whole(.end, end.bytes).count
         let records = count * (heads + TestStream.segment(0).count)
         return Int64(StreamRecord.whole(.film, try film.json()).count + records)

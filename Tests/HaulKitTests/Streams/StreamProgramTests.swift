@@ -15,10 +15,11 @@ struct StreamProgramTests {
     private func scripted(
         _ lines: String,
         patience: Duration = .seconds(3600),
+        on site: StreamSite? = nil,
         _ test: (DownloaderRig, Downloader) async throws -> Void
     ) async throws {
         let script = try HookScript("for target; do :; done\n" + lines)
-        try await StreamSite(film).run { rig in
+        try await (site ?? StreamSite(film)).run { rig in
             let program = script.path
             try await rig.opened(FFmpeg.Terms(find: { program }, patience: patience)) { downloader in
                 try await test(rig, downloader)
@@ -60,6 +61,23 @@ struct StreamProgramTests {
             }
             #expect(error.code == .invalidStream)
             #expect(error.message.contains("0 of 32 seconds"))
+            #expect(try rig.holdsOnlyPart())
+        }
+    }
+
+    /// The program ends in order in both cases.
+    @Test(.enabled(if: FilmProgram.isInstalled, FilmProgram.isNeeded), arguments: [149, 150])
+    func comparesThePicturesOfTheFilmWithThoseOfItsSegments(_ written: Int) async throws {
+        let site = try await FilmSource.plain.value.stream().site()
+        let report = "printf 'frame=1\\nprogress=continue\\nframe= \(written)\\nprogress=end\\n'"
+        try await scripted("printf film > \"$target\"; " + report, on: site) { rig, downloader in
+            guard written < 150 else {
+                _ = try await downloader.add(try request(rig)).result()
+                return
+            }
+            let error = try await failure(rig, downloader)
+            #expect(error.code == .invalidStream)
+            #expect(error.message.contains("149 of the 150 pictures"))
             #expect(try rig.holdsOnlyPart())
         }
     }

@@ -197,6 +197,8 @@ struct ProgramScan: Sendable {
             return
         }
         if stretches[last].streams.isContinued(by: streams) { return stretches[last].streams.merge(streams) }
+        // The tables of several programs change one after the other.
+        guard lastMedia > stretches[last].start else { return stretches[last].streams = streams }
         guard stretches.count < Self.maximumStretches else { return }
         let (association, own) = (beginnings[0] ?? place, beginnings[number] ?? place)
         // Media between both tables belongs to the stretch before.

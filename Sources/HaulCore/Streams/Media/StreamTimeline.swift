@@ -51,20 +51,23 @@ package struct StreamTimeline: Sendable {
         }
     }
 
-    /// An unannounced part that begins earlier before the end of the part before it has a clock of its own.
+    /// An unannounced part has a clock of its own if it begins earlier before the end of the part before it, or later after
+    /// it.
     private static let mostOverlap = 1.0
+    private static let mostDistance = 60.0
 
     /// Returns the times of the parts of one discontinuity number, on one clock that does not start over.
     private static func ranges(_ tracks: [[Part]]) -> [[ClosedRange<Double>]] {
         let first = tracks.joined().lazy.compactMap(\.times.start).first ?? 0
         return tracks.map { parts in
             var next = first
-            // Seconds that the clock of an unannounced part lacks.
+            // Seconds by which the present clock differs from that of the number.
             var lag = 0.0
             return parts.map { part in
+                if part.isUnannounced { lag = 0 }
                 var start = part.times.start.map { nearest($0 + lag, to: next) } ?? next
-                if part.isUnannounced, start < next - mostOverlap {
-                    lag += next - start
+                if part.isUnannounced, !(next - mostOverlap...next + mostDistance).contains(start) {
+                    lag = next - start
                     start = next
                 }
                 let end = part.times.end.map { nearest($0 + lag, to: start + part.seconds) } ?? start + part.seconds

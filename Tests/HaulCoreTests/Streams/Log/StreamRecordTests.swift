@@ -76,6 +76,34 @@ struct StreamRecordTests {
         )
     }
 
+    @Test func keepsTheProgramsOfASegment() {
+        let streams = [
+            SegmentPrograms.Stream(packetID: 0x1ffe, type: 0x1b, isPicture: true),
+            SegmentPrograms.Stream(packetID: 0x101, type: 0x0f, isPicture: false),
+        ]
+        let stretches = [
+            SegmentPrograms.Stretch(start: 0, association: 0, streams: streams),
+            SegmentPrograms.Stretch(start: 376, association: 188, streams: []),
+        ]
+        var end = StreamSegmentEnd(seconds: 4, length: 9, identity: 7)
+        for programs in [
+            SegmentPrograms(stretches: stretches, pictures: 25, leadingPictures: 3), SegmentPrograms(pictures: 0),
+            SegmentPrograms(),
+        ] {
+            end.programs = programs
+            #expect(StreamSegmentEnd(bytes: end.bytes) == end)
+        }
+        end.programs = SegmentPrograms(stretches: stretches, pictures: 25)
+        // A log of an earlier version ends before the programs. Bytes that are cut off are none.
+        for count in 41..<end.bytes.count {
+            #expect(StreamSegmentEnd(bytes: Array(end.bytes.prefix(count)))?.programs == nil)
+        }
+        end.programs = SegmentPrograms(stretches: stretches.reversed(), pictures: 25)
+        #expect(StreamSegmentEnd(bytes: end.bytes)?.programs == nil)
+        end.programs = SegmentPrograms(stretches: [.init(start: 0, association: -1, streams: [])])
+        #expect(StreamSegmentEnd(bytes: end.bytes)?.programs == nil)
+    }
+
     @Test func keepsTheFilm() throws {
         let film = StreamFilm(
             tracks: [.init(.main), .init(.audio, language: "de", name: "Deutsch")],

@@ -26,6 +26,30 @@ struct StreamTimelineTests {
         #expect(StreamTimeline([[part(0, 1...3), part(0, 4...6), part(1, 9...10)]]).begins == [[0, 3, 5]])
     }
 
+    /// An advertisement with a clock of its own, and the film behind it.
+    @Test(arguments: [0.0, 5000.0]) func goesOnWhereNothingAnnouncesAnotherClock(_ clock: Double) {
+        func other(_ times: ClosedRange<Double>) -> StreamTimeline.Part {
+            StreamTimeline.Part(
+                discontinuity: 0,
+                times: SegmentTimes(start: times.lowerBound, end: times.upperBound),
+                seconds: times.upperBound - times.lowerBound,
+                isUnannounced: true
+            )
+        }
+        let film = [part(0, 10...18), other(clock...clock + 2), other(18...28), part(1, 0...1)]
+        #expect(StreamTimeline([film]).begins == [[0, 8, 10, 20]])
+    }
+
+    @Test func keepsTheTimeOfAnUnannouncedPartOfTheSameClock() {
+        let next = StreamTimeline.Part(
+            discontinuity: 0,
+            times: SegmentTimes(start: 17.5, end: 20),
+            seconds: 2.5,
+            isUnannounced: true
+        )
+        #expect(StreamTimeline([[part(0, 10...18), next]]).begins == [[0, 7.5]])
+    }
+
     /// Sound that begins later than its pictures, and is shorter or longer.
     @Test func beginsSoundAtItsPictures() {
         let pictures = [part(0, 10...16), part(1, 10...13)]
