@@ -1,0 +1,24 @@
+internal import Foundation
+
+/// What a sync knows of a file that it brought or found right: one line of `.haul/set.jsonl`.
+struct SetRecord: Codable, Sendable {
+    /// The name below the folder, with `/` between its parts.
+    let name: String
+    /// The digest that the file had; `nil` if its publisher names none.
+    let checksum: String?
+    /// The file as it was then.
+    let file: FileStatus
+
+    /// Whether the file is the one of this record, and has the digest.
+    func stands(for file: FileStatus, _ checksum: DownloadRequest.Checksum?) -> Bool {
+        file.isUnchanged(since: self.file) && self.checksum == checksum?.description
+    }
+}
+
+/// The first line of `.haul/set.jsonl`.
+struct SetRecordHead: Codable, Sendable {
+    /// Version of the format.
+    var haul = 1
+    /// The source of the last sync, for people.
+    let source: String
+}

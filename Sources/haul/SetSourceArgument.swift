@@ -1,0 +1,69 @@
+import ArgumentParser
+import Foundation
+import HaulKit
+
+/// The source of a set as it was typed.
+struct SetSourceArgument {
+    let source: any SetSource
+
+    /// - Throws: `ValidationError` for a text that is no source, and for options that do not go with its kind.
+    init(_ text: String, _ options: SetCommandOptions, _ signature: SignatureOptions) throws {
+        let kind: SetSourceText
+        do throws(DownloadError) { kind = try SetSourceText(text) } catch { throw ValidationError(error.message) }
+        let signed = try signature.value()
+        switch kind {
+        case .checksumList, .file: break
+        default:
+            guard signed == nil else {
+                throw ValidationError("--keyring and --minisign prove a list of digests, and \(URL.cut(text)) is none.")
+            }
+        }
+        if options.revision != nil {
+            guard case .hub = kind else { throw ValidationError("--revision is for an hf:// source.") }
+        }
+        source = try Self.source(kind, options, signed)
+    }
+
+    private static func source(_ kind: SetSourceText, _ options: SetCommandOptions, _ signature: SetSignature?) throws
+        -> any SetSource
+    {
+        do throws(DownloadError) {
+            switch kind {
+            case .hub(let reference):
+                let access = HubAccess(environment: ProcessInfo.processInfo.environment)
+                guard reference.revision == nil || options.revision == nil else {
+                    throw DownloadError(.invalidURL, "The source names a revision already: leave out --revision.")
+                }
+                return try HubSource(
+                    reference,
+                    revision: options.revision,
+                    endpoint: access.endpoint,
+                    token: access.token
+                )
+            case .release(let reference): return ReleaseSource(reference)
+            case .checksumList(let url): return ChecksumListSource(url, signature: signature)
+            case .metalink(let url): return MetalinkSource(url)
+            case .index(let url): return IndexSource(url, depth: options.maxDepth)
+            case .file(let path): return try file(path, options, signature)
+            }
+        } catch { throw Complaint(error.message, ExitStatus(error) == .disk ? .disk : .usage) }
+    }
+
+    private static func file(_ path: String, _ options: SetCommandOptions, _ signature: SetSignature?)
+        throws(DownloadError) -> any SetSource
+    {
+        if SetReceiptSource.isReceipt(path) {
+            guard options.check else {
+                throw DownloadError(.invalidURL, "\(path) is a receipt, which has no URLs: use it with --check.")
+            }
+            return SetReceiptSource(path)
+        }
+        if let base = options.base.flatMap({ HTTPURL($0)?.url }) {
+            return ChecksumListSource(file: path, base: base, signature: signature)
+        }
+        guard options.check else {
+            throw DownloadError(.invalidURL, "\(path) is a list on this disk: name the URL of its files with --base.")
+        }
+        return ChecksumListSource(comparing: path, signature: signature)
+    }
+}
