@@ -51,6 +51,7 @@ extension DownloadSnapshot: Masked {
             masked: self,
             [
                 "id": id, "url": url, "state": state, "holdReason": holdReason, "path": path,
+                "suggestedName": suggestedName,
                 "receivedBytes": receivedBytes, "totalBytes": totalBytes,
                 "bytesPerSecond": bytesPerSecond == 0 ? nil : bytesPerSecond, "error": error,
                 "retryDelay": retryDelay, "connections": connections, "receivedRanges": receivedRanges, "key": key,

@@ -56,7 +56,9 @@ struct DaemonHookTests {
         let errors = await rig.stop(daemon).errors
         let warnings = errors.split(separator: "\n").filter { $0.contains("warning") }
         #expect(warnings.filter { $0.contains("ended with status 3") }.count == 1, "\(errors)")
-        #expect(warnings.filter { $0.contains("webhook http://127.0.0.1:\(server.port)") }.count == 1, "\(errors)")
+        // The webhook gets a message for each event. Each of them is given up with one warning.
+        let givenUp = warnings.filter { $0.contains("webhook http://127.0.0.1:\(server.port)") }
+        #expect(!givenUp.isEmpty && Set(givenUp.map { $0.split(separator: " ").dropFirst(4).first }).count == givenUp.count)
         #expect(!errors.contains("secret"))
         await server.stop()
     }

@@ -387,6 +387,8 @@ export const de = {
     "error.protectedStream": "Der Stream ist geschützt, und Haul umgeht keinen Schutz.",
     "error.incompleteStream": "Dem Stream fehlen Segmente.",
     "error.programMissing": "Ein benötigtes Programm fehlt.",
+    "error.invalidSet": "Die Liste der Dateien ist nicht verwendbar.",
+    "error.unprovedSet": "Die Liste der Dateien ist nicht durch eine gültige Signatur belegt.",
     "error.sourceFailed": "Die Quelle hat keinen brauchbaren Link geliefert.",
     "error.diskFull": "Der Speicherplatz reicht nicht.",
     "error.diskFailed": "Der Datenträger hat einen Fehler gemeldet.",
@@ -430,6 +432,7 @@ export const de = {
     "remedy.address": "Bitte die Adresse in den Einstellungen erlauben oder einen anderen Server verwenden.",
     "remedy.stream": "Den Download später fortsetzen: Nur was fehlt, wird geholt.",
     "remedy.program": "Bitte das Programm installieren und den Download dann fortsetzen.",
+    "remedy.signature": "Bitte Signatur und Schlüsselbund prüfen oder die Liste vom Herausgeber holen.",
 
     // Folders and rules of new downloads
     "set.folder": "Ordner für Downloads",

@@ -387,6 +387,8 @@ export const es = {
     "error.protectedStream": "El vídeo está protegido y Haul no elude protecciones.",
     "error.incompleteStream": "Al vídeo le faltan segmentos.",
     "error.programMissing": "Falta un programa necesario.",
+    "error.invalidSet": "La lista de archivos no se puede usar.",
+    "error.unprovedSet": "Ninguna firma válida avala la lista de archivos.",
     "error.sourceFailed": "El origen no ha dado ningún enlace utilizable.",
     "error.diskFull": "No hay espacio suficiente en el disco.",
     "error.diskFailed": "El disco ha dado un error.",
@@ -430,6 +432,7 @@ export const es = {
     "remedy.address": "Permite la dirección en los ajustes o usa otro servidor.",
     "remedy.stream": "Reanuda la descarga más tarde: solo se obtiene lo que falta.",
     "remedy.program": "Instala el programa y reanuda la descarga.",
+    "remedy.signature": "Comprueba la firma y el llavero, o consigue la lista de quien la publica.",
 
     // Folders and rules of new downloads
     "set.folder": "Carpeta de descargas",

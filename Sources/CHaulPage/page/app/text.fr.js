@@ -388,6 +388,8 @@ export const fr = {
     "error.protectedStream": "Le flux est protégé, et Haul ne contourne aucune protection.",
     "error.incompleteStream": "Il manque des segments au flux.",
     "error.programMissing": "Un programme nécessaire est absent.",
+    "error.invalidSet": "La liste des fichiers est inutilisable.",
+    "error.unprovedSet": "La liste des fichiers n’est attestée par aucune signature valable.",
     "error.sourceFailed": "La source n’a fourni aucun lien utilisable.",
     "error.diskFull": "L’espace disque est insuffisant.",
     "error.diskFailed": "Le disque a signalé une erreur.",
@@ -431,6 +433,7 @@ export const fr = {
     "remedy.address": "Autorisez l’adresse dans les réglages ou utilisez un autre serveur.",
     "remedy.stream": "Reprenez le téléchargement plus tard : seul ce qui manque sera récupéré.",
     "remedy.program": "Installez le programme, puis reprenez le téléchargement.",
+    "remedy.signature": "Vérifiez la signature et le trousseau, ou obtenez la liste auprès de son éditeur.",
 
     // Folders and rules of new downloads
     "set.folder": "Dossier des téléchargements",

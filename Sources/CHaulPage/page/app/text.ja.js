@@ -385,6 +385,8 @@ export const ja = {
     "error.protectedStream": "ストリームは保護されています。Haul は保護を回避しません。",
     "error.incompleteStream": "ストリームのセグメントが足りません。",
     "error.programMissing": "必要なプログラムがありません。",
+    "error.invalidSet": "ファイルの一覧を使えません。",
+    "error.unprovedSet": "ファイルの一覧に有効な署名がありません。",
     "error.sourceFailed": "取得元から使えるリンクを得られませんでした。",
     "error.diskFull": "ディスクの空きが足りません。",
     "error.diskFailed": "ディスクでエラーが起きました。",
@@ -428,6 +430,7 @@ export const ja = {
     "remedy.address": "設定でこのアドレスを許可するか、別のサーバーを使ってください。",
     "remedy.stream": "後でダウンロードを再開してください。足りない部分だけを取得します。",
     "remedy.program": "プログラムをインストールしてから、ダウンロードを再開してください。",
+    "remedy.signature": "署名と鍵束を確認するか、発行元から一覧を入手してください。",
 
     // Folders and rules of new downloads
     "set.folder": "ダウンロード先のフォルダー",

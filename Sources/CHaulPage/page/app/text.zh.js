@@ -385,6 +385,8 @@ export const zh = {
     "error.protectedStream": "此视频流受保护，Haul 不会绕过保护。",
     "error.incompleteStream": "此视频流缺少分段。",
     "error.programMissing": "缺少所需的程序。",
+    "error.invalidSet": "无法使用文件列表。",
+    "error.unprovedSet": "文件列表没有有效的签名。",
     "error.sourceFailed": "来源没有提供可用的链接。",
     "error.diskFull": "磁盘空间不足。",
     "error.diskFailed": "磁盘出错。",
@@ -428,6 +430,7 @@ export const zh = {
     "remedy.address": "请在设置中允许该地址，或使用其他服务器。",
     "remedy.stream": "请稍后继续下载：只会获取缺少的部分。",
     "remedy.program": "请安装该程序，然后继续下载。",
+    "remedy.signature": "请检查签名和密钥环，或从发布者处获取列表。",
 
     // Folders and rules of new downloads
     "set.folder": "下载文件夹",
