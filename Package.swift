@@ -74,6 +74,13 @@ let tools: [Target] = [
         path: "Benchmarks/FleetDestinations",
         swiftSettings: settings
     ),
+    // Of Acceptance/sets.
+    .executableTarget(
+        name: "HaulHub",
+        dependencies: ["HaulTesting"],
+        path: "Benchmarks/Hub",
+        swiftSettings: settings
+    ),
 ]
 
 /// `make test-fast` sets it: builds and runs the tests of the values alone, without the libraries that the effects need.
