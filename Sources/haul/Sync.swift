@@ -116,7 +116,7 @@ struct SetCommandOptions: ParsableArguments {
 
     func settings() throws -> SetOptions {
         for pattern in select + except {
-            do throws(DownloadError) { _ = try PathPattern(pattern) } catch { throw ValidationError(error.message) }
+            do throws(PathPattern.Unusable) { _ = try PathPattern(pattern) } catch { throw ValidationError(error.sentence) }
         }
         var settings = SetOptions()
         settings.select = select

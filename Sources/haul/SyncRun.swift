@@ -17,6 +17,8 @@ struct SyncRun {
     func sync(_ source: any SetSource, _ settings: SetOptions) async throws -> ExitStatus {
         let work = try await session.downloader.prepareSync(source, into: options.directory, settings)
         for remark in work.remarks { session.display.noted(remark) }
+        // Faults of downloads are shown as they end.
+        if !isJSON { Self.show(work.faults) }
         let run = GetRun(session.downloader, session.display, active: active) { await work.ended($0, $1) }
         let status = await run.finish(Wanted(work.requests))
         let report = try await work.finish()
@@ -27,6 +29,7 @@ struct SyncRun {
     func compare(_ source: any SetSource, _ settings: SetOptions) async throws -> ExitStatus {
         let report = try await session.downloader.compare(options.directory, with: source, options: settings)
         for remark in report.remarks { session.display.noted(remark) }
+        if !isJSON { Self.show(report.faults) }
         try await finish(report)
         return Self.status(report)
     }
@@ -44,9 +47,12 @@ struct SyncRun {
         if let receipt = options.receipt { try Self.write(report, to: receipt) }
         session.display.close()
         if isJSON { return SetReportLines(report).print() }
-        for fault in report.faults { Output.error("\(fault.name): \(fault.error.message)") }
         guard !isQuiet else { return }
         for text in SetSummary(report, folder: options.directory, isComparison: options.check).lines { Output.note(text) }
+    }
+
+    private static func show(_ faults: [SetReport.Fault]) {
+        for fault in faults { Output.error("\(fault.name): \(fault.error.message)") }
     }
 
     private static func write(_ report: SetReport, to path: String) throws {

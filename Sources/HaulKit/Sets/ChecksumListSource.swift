@@ -45,7 +45,7 @@ public struct ChecksumListSource: SetSource {
         let (bytes, base, name) = try await read(documents)
         let signed = try await SignedList(bytes, at: listURL, signature, documents)
         let list = try ChecksumList(signed.bytes, name: name)
-        guard list.lines.count <= FileSet.mostFiles else { throw .tooManyFiles(name) }
+        guard list.lines.count <= FileSet.maximumNames else { throw .tooManyFiles(name) }
         var set = FileSet(files: [], origin: origin, signedBy: signed.signer)
         set.refused = list.refused
         set.files = list.lines.map { line in

@@ -39,8 +39,8 @@ extension Downloader {
         with source: some SetSource,
         options: SetOptions = SetOptions()
     ) async throws(DownloadError) -> SetReport {
-        let set = try await checkedSet(source, options)
-        let wanted = try selected(set, options)
+        let listed = try await listed(source, options)
+        let (set, wanted) = (listed.set, listed.wanted)
         let place = SetFolder(try Self.absolute(folder))
         let comparison = SetComparison(folder: place, disk: disk, readsAll: true)
         var report = SetReport(set)
@@ -70,8 +70,8 @@ extension Downloader {
         _ options: SetOptions
     ) async throws(DownloadError) -> SetWork {
         try checkIsOpen()
-        let set = try await checkedSet(source, options)
-        let wanted = try selected(set, options)
+        let listed = try await listed(source, options)
+        let (set, wanted) = (listed.set, listed.wanted)
         let place = SetFolder(try Self.absolute(folder))
         try await place.open(disk)
         do throws(DownloadError) {
@@ -130,30 +130,42 @@ extension Downloader {
         )
     }
 
-    private func checkedSet(_ source: any SetSource, _ options: SetOptions) async throws(DownloadError) -> FileSet {
+    /// A set with the paths of its files below the folder.
+    private struct Listed {
+        /// The whole set; its names are safe paths.
+        let set: FileSet
+        /// The selected files.
+        let wanted: [FileSet.File]
+    }
+
+    private func listed(_ source: any SetSource, _ options: SetOptions) async throws(DownloadError) -> Listed {
+        let select = try Self.patterns(options.select)
+        let except = try Self.patterns(options.except)
         let documents = SetDocuments(
             downloader: self,
             headers: options.headers,
             origin: source.location.map(Origin.init)
         )
-        let set = try await source.list(documents).withSafeNames()
+        var set = try await source.list(documents)
         guard !set.files.isEmpty || !set.refused.isEmpty else {
             throw DownloadError(.invalidSet, "\(set.origin) has no files.")
         }
-        return set
-    }
-
-    private func selected(_ set: FileSet, _ options: SetOptions) throws(DownloadError) -> [FileSet.File] {
-        let select = try options.select.map { text throws(DownloadError) in try PathPattern(text) }
-        let except = try options.except.map { text throws(DownloadError) in try PathPattern(text) }
-        guard !select.isEmpty || !except.isEmpty else { return set.files }
-        let wanted = set.files.filter { file in
-            (select.isEmpty || select.contains { $0.matches(file.name) }) && !except.contains { $0.matches(file.name) }
-        }
-        guard !wanted.isEmpty else {
+        let all = try set.placed()
+        let wanted = select.isEmpty && except.isEmpty ? all : try set.placed(select: select, except: except)
+        guard !wanted.files.isEmpty || !wanted.refused.isEmpty else {
             throw DownloadError(.invalidSet, "No file of \(set.origin) has a name that was selected.")
         }
-        return wanted
+        set.files = all.files.map(\.atItsPath)
+        set.refused = wanted.refused
+        return Listed(set: set, wanted: wanted.files.map(\.atItsPath))
+    }
+
+    private static func patterns(_ texts: [String]) throws(DownloadError) -> [PathPattern] {
+        try texts.map { text throws(DownloadError) in
+            do throws(PathPattern.Unusable) { return try PathPattern(text) } catch {
+                throw DownloadError(.invalidSet, error.sentence)
+            }
+        }
     }
 
     // MARK: Requests
@@ -261,5 +273,14 @@ extension SetReport {
             let error = DownloadError(.invalidSet, refused.reason)
             faults.append(Fault(name: VisibleText.line(refused.name), error: error))
         }
+    }
+}
+
+extension PlacedSet.File {
+    /// The file with its path below the folder as its name.
+    fileprivate var atItsPath: FileSet.File {
+        var file = file
+        file.name = path
+        return file
     }
 }

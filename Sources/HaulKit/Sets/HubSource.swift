@@ -88,7 +88,7 @@ public struct HubSource: SetSource {
                     )
                 )
             }
-            guard files.count <= FileSet.mostFiles else { throw .tooManyFiles(reference.description) }
+            guard files.count <= FileSet.maximumNames else { throw .tooManyFiles(reference.description) }
             next = try HubAnswer.nextPage(answer.headers, of: page, endpoint: endpoint)
         }
         return FileSet(files: files, origin: reference.description(at: commit), revision: commit)

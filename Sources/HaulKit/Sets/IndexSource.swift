@@ -31,7 +31,7 @@ public struct IndexSource: SetSource {
                 throw DownloadError(.invalidSet, "\(url.masked) has more than \(Self.mostFolders) folders.")
             }
             let found = try await Self.folders(next, documents)
-            guard (pages + found).reduce(0, { $0 + $1.files.count }) <= FileSet.mostFiles else {
+            guard (pages + found).reduce(0, { $0 + $1.files.count }) <= FileSet.maximumNames else {
                 throw .tooManyFiles(url.masked)
             }
             pages += found
@@ -57,7 +57,7 @@ public struct IndexSource: SetSource {
         let url: URL
         var files: [FileSet.File]
         var subfolders: [Place]
-        var refused: [FileSet.Refused]
+        var refused: [RefusedName]
         var remarks: [String]
     }
 
@@ -109,7 +109,7 @@ public struct IndexSource: SetSource {
             url: document.url,
             files: files,
             subfolders: page.folders.map { Place(url: $0.url, prefix: "\(prefix)\($0.name)/") },
-            refused: page.refused.map { FileSet.Refused(name: prefix + $0.name, reason: $0.reason) },
+            refused: page.refused.map { RefusedName(prefix + $0.name, $0.reason) },
             remarks: remarks
         )
     }

@@ -7,8 +7,6 @@ internal import Synchronization
 /// The records save reading files that have not changed. They are never believed over the bytes: a record counts only
 /// for a file with the same identity, size and modification time.
 final class SetFolder: Sendable {
-    static let stateFolder = ".haul"
-
     /// The file of records while a sync adds to it.
     private struct Journal {
         let file: any DiskFile
@@ -22,7 +20,7 @@ final class SetFolder: Sendable {
 
     init(_ path: String) { self.path = path }
 
-    private var statePath: String { FilePaths.join(path, Self.stateFolder) }
+    private var statePath: String { FilePaths.join(path, PlacedSet.stateFolder) }
     private var recordsPath: String { FilePaths.join(statePath, "set.jsonl") }
 
     func path(of name: String) -> String { FilePaths.join(path, name) }

@@ -32,7 +32,7 @@ package struct SetReceiptSource: SetSource {
                 checksum: try file.checksum.map { text throws(DownloadError) in try DownloadRequest.Checksum(text) }
             )
         }
-        set.refused = report.faults.map { FileSet.Refused(name: $0.name, reason: "It was not in the set that the receipt is of.") }
+        set.refused = report.faults.map { RefusedName($0.name, "It was not in the set that the receipt is of.") }
         return set
     }
 }

@@ -75,3 +75,9 @@ public struct SetDocument: Sendable {
         headers = head.headers
     }
 }
+
+extension DownloadError {
+    static func tooManyFiles(_ place: String) -> DownloadError {
+        .invalidSet("\(place) has more than \(FileSet.maximumNames)")
+    }
+}
