@@ -16,6 +16,10 @@ public struct FileSet: Sendable, Hashable {
         public var checksum: DownloadRequest.Checksum?
         /// Further fields of the requests for the file.
         public var headers: [HeaderField]
+        /// Further sources of the file, of a Metalink.
+        package var mirrors: [Metalink.Source] = []
+        /// Digests of the pieces of the file, of a Metalink.
+        package var pieces: PieceHashes?
 
         /// Makes a file of a set.
         ///
@@ -50,6 +54,8 @@ public struct FileSet: Sendable, Hashable {
     public var signedBy: String?
     /// Names that the publisher's list has but that its reader refused. The set is not whole without them.
     package var refused: [RefusedName] = []
+    /// Remarks of the reader about the publisher's list, for people.
+    package var remarks: [String] = []
 
     /// Makes a set.
     ///
@@ -87,7 +93,7 @@ extension FileSet.File: Masked {
     package var maskedMirror: Mirror {
         Mirror(
             masked: self,
-            ["name": name, "url": url, "size": size, "checksum": checksum, "headers": headers]
+            ["name": name, "url": url, "size": size, "checksum": checksum, "headers": headers, "mirrors": mirrors]
         )
     }
 }

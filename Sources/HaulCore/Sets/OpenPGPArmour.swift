@@ -1,4 +1,4 @@
-package import Foundation
+internal import Foundation
 
 /// The armour in which OpenPGP keys are published as text (RFC 9580 §6).
 package enum OpenPGPArmour {

@@ -78,6 +78,6 @@ public struct SetDocument: Sendable {
 
 extension DownloadError {
     static func tooManyFiles(_ place: String) -> DownloadError {
-        .invalidSet("\(place) has more than \(FileSet.maximumNames)")
+        .invalidSet("\(place) has more than \(FileSet.maximumNames) names")
     }
 }
