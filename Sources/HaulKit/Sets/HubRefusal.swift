@@ -26,7 +26,8 @@ struct HubRefusal {
             case .badToken where hasToken: "The hub does not know the access token."
             case .unknownOrPrivate where hasToken:
                 "The hub has no \(reference), or the access token may not read it."
-            case .unknownOrPrivate, .badToken: "The hub has no \(reference), or it is private and needs an access token."
+            case .unknownOrPrivate, .badToken:
+                "The hub has no \(reference), or it is private and needs an access token."
             case .gated where hasToken:
                 "\(reference) is gated, and the owner of the access token has no access yet: ask for it on its page."
             case .gated: "\(reference) is gated: ask for access on its page, and give the access token."
