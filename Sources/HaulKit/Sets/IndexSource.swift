@@ -89,10 +89,10 @@ public struct IndexSource: SetSource {
         guard document.url.path.hasSuffix("/") else {
             throw DownloadError(.invalidSet, "\(url.masked) leads to a file, not to the index of a folder.")
         }
-        let page = try IndexPage(document.bytes, at: document.url, mediaType: document.mediaType)
-        var files = page.files.map { FileSet.File(name: prefix + $0.name, url: $0.url) }
+        let page = try IndexPage(document.bytes, url: document.url, mediaType: document.mediaType)
+        var files = page.files.map { FileSet.File(name: prefix + $0.path, url: $0.url, size: $0.size) }
         var remarks: [String] = []
-        for list in page.files where ChecksumList.isName(list.name) {
+        for list in page.files where list.path == list.name && ChecksumList.isName(list.name) {
             let digests: ChecksumList
             do throws(DownloadError) {
                 digests = try ChecksumList(try await documents.read(list.url).bytes, name: list.name)
@@ -101,14 +101,14 @@ public struct IndexSource: SetSource {
                 remarks.append("\(list.url.masked) gives no digests: \(error.message)")
                 continue
             }
-            for (index, link) in page.files.enumerated() where files[index].checksum == nil && link.name != list.name {
-                files[index].checksum = digests.checksum(of: link.name)
+            for (index, link) in page.files.enumerated() where files[index].checksum == nil && link.path != list.path {
+                files[index].checksum = digests.checksum(of: link.path)
             }
         }
         return Folder(
             url: document.url,
             files: files,
-            subfolders: page.folders.map { Place(url: $0.url, prefix: "\(prefix)\($0.name)/") },
+            subfolders: page.folders.map { Place(url: $0.url, prefix: "\(prefix)\($0.path)/") },
             refused: page.refused.map { RefusedName(prefix + $0.name, $0.reason) },
             remarks: remarks
         )
