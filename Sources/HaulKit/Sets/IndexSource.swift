@@ -6,8 +6,10 @@ public import Foundation
 /// the folder; the lengths and versions that the server names are what remains.
 public struct IndexSource: SetSource {
     private let url: URL
-    private let depth: Int
+    private let depth: Int?
 
+    /// How many folders below the top are entered when nothing else is said.
+    static let usualDepth = 5
     /// Largest number of folders that are read.
     static let mostFolders = 100_000
     /// Number of folders that are read at once.
@@ -15,8 +17,9 @@ public struct IndexSource: SetSource {
 
     /// - Parameters:
     ///   - url: an `http` or `https` URL of a folder, with a slash at the end of its path.
-    ///   - depth: how many folders below it are entered: 0 takes only the files of the folder itself.
-    public init(_ url: URL, depth: Int = 5) { (self.url, self.depth) = (url, max(0, depth)) }
+    ///   - depth: how many folders below it are entered: 0 takes only the files of the folder itself. Deeper folders
+    ///     are not part of the set. `nil`, the default: 5, and a set with deeper folders is not whole.
+    public init(_ url: URL, depth: Int? = nil) { (self.url, self.depth) = (url, depth.map { max(0, $0) }) }
 
     public var location: URL? { url }
 
@@ -26,7 +29,7 @@ public struct IndexSource: SetSource {
         var seen: Set<URL> = [url, top.url]
         var next = top.subfolders.filter { seen.insert($0.url).inserted }
         var level = 0
-        while !next.isEmpty, level < depth {
+        while !next.isEmpty, level < depth ?? Self.usualDepth {
             guard seen.count <= Self.mostFolders else {
                 throw DownloadError(.invalidSet, "\(url.masked) has more than \(Self.mostFolders) folders.")
             }
@@ -41,8 +44,12 @@ public struct IndexSource: SetSource {
         var set = FileSet(files: pages.flatMap(\.files), origin: url.masked)
         set.refused = pages.flatMap(\.refused)
         set.remarks = pages.flatMap(\.remarks)
-        if !next.isEmpty {
+        if let depth, !next.isEmpty {
             set.remarks.append("Folders more than \(depth) below \(url.masked) were not entered: \(next.count).")
+        } else {
+            set.refused += next.map {
+                RefusedName($0.prefix, "It is more than \(Self.usualDepth) folders deep: say how deep to go.")
+            }
         }
         return set
     }
