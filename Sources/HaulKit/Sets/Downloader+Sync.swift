@@ -105,11 +105,7 @@ extension Downloader {
                 report.add(file, bytes: status.size)
                 report.unchanged += 1
                 guard !isRecorded else { continue }
-                records.byName[file.name] = SetRecord(
-                    name: file.name,
-                    checksum: file.checksum?.description,
-                    file: status
-                )
+                records.byName[file.name] = SetRecord(file, status, after: written.byName[file.name])
             case .undecided(let status) where isPresent.contains(index):
                 report.add(file, bytes: status.size)
                 report.unchanged += 1
