@@ -89,9 +89,10 @@ extension Downloader {
         _ place: SetFolder,
         _ options: SetOptions
     ) async throws(DownloadError) -> SetWork {
-        var records = try await place.records()
+        let written = try await place.records()
+        var records = written
         let comparison = SetComparison(folder: place, disk: disk, readsAll: options.verifies)
-        let findings = try await comparison.findings(wanted, records)
+        let findings = try await comparison.findings(wanted, records.byName)
         let group = options.group ?? "sync \(place.path)"
         var report = SetReport(set)
         report.addRefusals(of: set)
@@ -103,11 +104,15 @@ extension Downloader {
                 report.add(file, bytes: status.size)
                 report.unchanged += 1
                 guard !isRecorded else { continue }
-                records[file.name] = SetRecord(name: file.name, checksum: file.checksum?.description, file: status)
+                records.byName[file.name] = SetRecord(
+                    name: file.name,
+                    checksum: file.checksum?.description,
+                    file: status
+                )
             case .undecided(let status) where isPresent.contains(index):
                 report.add(file, bytes: status.size)
                 report.unchanged += 1
-                records[file.name] = SetRecord(name: file.name, checksum: nil, file: status)
+                records.byName[file.name] = SetRecord(name: file.name, checksum: nil, file: status)
             case .missing, .different, .undecided: missing.append(file)
             case .blocked(let error):
                 report.faults.append(SetReport.Fault(name: VisibleText.line(file.name), error: error))
@@ -126,6 +131,7 @@ extension Downloader {
             disk,
             deletes: options.deletes,
             records: records,
+            written: written,
             report: report
         )
     }
@@ -170,6 +176,13 @@ extension Downloader {
 
     // MARK: Requests
 
+    /// A playlist in a set is a file of the set.
+    private static let playlistsAsFiles = {
+        var stream = DownloadRequest.Stream()
+        stream.keepsPlaylist = true
+        return stream
+    }()
+
     /// The key of the download of a file: another digest is another download, so that bytes of two versions never meet.
     private static func key(_ file: FileSet.File, _ place: SetFolder) -> String {
         "sync \(file.checksum?.description ?? file.url.absoluteString) \(place.path(of: file.name))"
@@ -192,8 +205,7 @@ extension Downloader {
         request.size = file.size
         request.onConflict = .overwrite
         request.group = group
-        // A playlist in a set is a file of the set.
-        request.stream = DownloadRequest.Stream(keepsPlaylist: true)
+        request.stream = Self.playlistsAsFiles
         // The modification time is all that the next sync can compare where there is no digest.
         request.setsModificationTime = file.checksum == nil
         options.prepare(&request)
@@ -259,7 +271,7 @@ extension Downloader {
         var request = DownloadRequest(file.url, to: .folder(path: "."))
         request.headers = file.headers
         request.isChosenByDocument = true
-        request.stream = DownloadRequest.Stream(keepsPlaylist: true)
+        request.stream = Self.playlistsAsFiles
         // A file whose server does not answer is fetched again, and that download says why it fails.
         guard let answer = try? await probe(request), answer.totalBytes == status.size else { return false }
         guard let modified = answer.lastModified else { return true }

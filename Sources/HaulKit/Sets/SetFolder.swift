@@ -50,16 +50,20 @@ final class SetFolder: Sendable {
     // MARK: Records
 
     /// Reads the records of earlier syncs. Lines that cannot be read are left out: their files are read again.
-    func records() async throws(DownloadError) -> [String: SetRecord] {
+    func records() async throws(DownloadError) -> SetRecords {
         let path = recordsPath
         return try await onDisk { () throws(DiskError) in
-            guard let data = FileManager.default.contents(atPath: path) else { return [:] }
-            var records: [String: SetRecord] = [:]
+            guard let data = FileManager.default.contents(atPath: path) else { return SetRecords() }
+            var records = SetRecords()
             let decoder = JSONDecoder()
-            for line in data.split(separator: UInt8(ascii: "\n")).dropFirst() {
+            let lines = data.split(separator: UInt8(ascii: "\n"))
+            if let head = lines.first.flatMap({ try? decoder.decode(SetRecordHead.self, from: $0) }) {
+                records.source = head.source
+            }
+            for line in lines.dropFirst() {
                 // A line is cut short if the process was killed while it wrote it.
                 guard let record = try? decoder.decode(SetRecord.self, from: line) else { continue }
-                records[record.name] = record
+                records.byName[record.name] = record
             }
             return records
         }
@@ -70,7 +74,8 @@ final class SetFolder: Sendable {
         guard let line = Self.line(record) else { return }
         journal.withLock { journal in
             do throws(DiskError) {
-                var open = try journal ?? opened(disk)
+                var open: Journal
+                if let journal { open = journal } else { open = try opened(disk) }
                 try open.file.write([ByteBuffer(bytes: line)], at: open.end)
                 open.end += Int64(line.count)
                 journal = open
@@ -89,12 +94,14 @@ final class SetFolder: Sendable {
     }
 
     /// Replaces all records.
-    func write(_ records: [SetRecord], source: String, _ disk: any Disk) async throws(DownloadError) {
+    func write(_ records: SetRecords, _ disk: any Disk) async throws(DownloadError) {
         journal.withLock { $0 = nil }
         let (path, statePath) = (recordsPath, statePath)
         try await onDisk { () throws(DiskError) in
-            var lines = ByteBuffer(bytes: Self.line(SetRecordHead(source: source)) ?? [])
-            for record in records { lines.writeBytes(Self.line(record) ?? []) }
+            var lines = ByteBuffer(bytes: Self.line(SetRecordHead(source: records.source)) ?? [])
+            for record in records.byName.values.sorted(by: { $0.name < $1.name }) {
+                lines.writeBytes(Self.line(record) ?? [])
+            }
             let file = try disk.createAnew(path + ".new")
             try file.write([lines], at: 0)
             try file.sync()
@@ -119,7 +126,12 @@ final class SetFolder: Sendable {
             var folders: [String: Bool] = [:]
             return try paths.map { path throws(DiskError) in
                 let folder = FilePaths.folder(of: path)
-                let isThere = try folders[folder] ?? Self.isFolder(folder, beneath: root, disk)
+                let isThere: Bool
+                if let known = folders[folder] {
+                    isThere = known
+                } else {
+                    isThere = try Self.isFolder(folder, beneath: root, disk)
+                }
                 folders[folder] = isThere
                 return isThere ? try disk.status(path) : nil
             }

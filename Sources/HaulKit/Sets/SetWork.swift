@@ -10,20 +10,24 @@ package final class SetWork: Sendable {
     /// The group of the downloads.
     package let group: String
     private let files: [FileSet.File]
-    private let set: FileSet
+    private let whole: FileSet
     private let folder: SetFolder
     private let disk: any Disk
     private let deletes: Bool
+    /// The records as the file has them, without the lines that this sync has added.
+    private let written: SetRecords
     private let state: Mutex<State>
 
     private struct State {
-        var records: [String: SetRecord]
+        var records: SetRecords
         var report: SetReport
     }
 
     /// - Parameters:
     ///   - set: the whole set, with safe names.
     ///   - files: the files to fetch; one for each request.
+    ///   - records: what is known of the files that need no download.
+    ///   - written: the records as the file has them.
     init(
         _ set: FileSet,
         _ requests: [DownloadRequest],
@@ -32,11 +36,12 @@ package final class SetWork: Sendable {
         _ folder: SetFolder,
         _ disk: any Disk,
         deletes: Bool,
-        records: [String: SetRecord],
+        records: SetRecords,
+        written: SetRecords,
         report: SetReport
     ) {
-        (self.requests, self.group, self.files, self.set) = (requests, group, files, set)
-        (self.folder, self.disk, self.deletes) = (folder, disk, deletes)
+        (self.requests, self.group, self.files, whole) = (requests, group, files, set)
+        (self.folder, self.disk, self.deletes, self.written) = (folder, disk, deletes, written)
         state = Mutex(State(records: records, report: report))
     }
 
@@ -44,8 +49,8 @@ package final class SetWork: Sendable {
     package var unchanged: Int { state.withLock { $0.report.unchanged } }
     /// Names that cannot be fetched at all, and remarks of the source.
     package var faults: [SetReport.Fault] { state.withLock { $0.report.faults } }
-    package var remarks: [String] { set.remarks }
-    package var source: String { set.origin }
+    package var remarks: [String] { whole.remarks }
+    package var source: String { whole.origin }
 
     /// Notes the end of the download of a request.
     ///
@@ -56,12 +61,12 @@ package final class SetWork: Sendable {
         case .completed(let download):
             let isNew = !download.alreadyExisted
             let record = await runBlocking { [self] in
-                let record = record(of: file)
+                let record = newRecord(of: file)
                 if let record { folder.note(record, disk) }
                 return record
             }
             state.withLock { state in
-                state.records[file.name] = record
+                state.records.byName[file.name] = record
                 state.report.add(file, bytes: download.bytes)
                 if isNew { state.report.fetched += 1 } else { state.report.unchanged += 1 }
             }
@@ -77,7 +82,7 @@ package final class SetWork: Sendable {
     }
 
     /// - Returns: `nil` if the file is gone again.
-    private func record(of file: FileSet.File) -> SetRecord? {
+    private func newRecord(of file: FileSet.File) -> SetRecord? {
         // A file that cannot be looked at gets no record, so the next sync reads it.
         guard let status = try? disk.status(folder.path(of: file.name)), status.kind == .file else { return nil }
         return SetRecord(name: file.name, checksum: file.checksum?.description, file: status)
@@ -90,7 +95,9 @@ package final class SetWork: Sendable {
         defer { folder.close() }
         var (records, report) = state.withLock { ($0.records, $0.report) }
         if deletes { try await removeOthers(&records, &report) }
-        try await folder.write(records.values.sorted { $0.name < $1.name }, source: set.origin, disk)
+        records.source = whole.origin
+        // The file is as it should be after most syncs of a set that is complete.
+        if records != written { try await folder.write(records, disk) }
         report.files.sort { $0.name < $1.name }
         report.faults.sort { $0.name < $1.name }
         return report
@@ -99,13 +106,14 @@ package final class SetWork: Sendable {
     /// Lets another sync take the folder, without a report. The records of complete files are kept.
     package func abandon() { folder.close() }
 
-    private func removeOthers(_ records: inout [String: SetRecord], _ report: inout SetReport) async throws(DownloadError)
+    private func removeOthers(_ records: inout SetRecords, _ report: inout SetReport)
+        async throws(DownloadError)
     {
-        let names = Set(set.files.map(\.name))
-        let others = records.values.filter { !names.contains($0.name) }.sorted { $0.name < $1.name }
+        let names = Set(whole.files.map(\.name))
+        let others = records.byName.values.filter { !names.contains($0.name) }.sorted { $0.name < $1.name }
         let statuses = try await folder.statuses(of: others.map(\.name), disk)
         for (record, status) in zip(others, statuses) {
-            records[record.name] = nil
+            records.byName[record.name] = nil
             guard let status else { continue }
             guard status.isUnchanged(since: record.file) else {
                 report.kept.append(record.name)
@@ -115,7 +123,7 @@ package final class SetWork: Sendable {
                 try await folder.remove(record.name, disk)
                 report.removed.append(record.name)
             } catch {
-                records[record.name] = record
+                records.byName[record.name] = record
                 report.faults.append(SetReport.Fault(name: record.name, error: error))
             }
         }
