@@ -43,7 +43,9 @@ extension DownloadRequest {
             guard let algorithm = Algorithm(rawValue: parts[0].lowercased().filter { $0 != "-" }) else {
                 throw Self.unreadable("its algorithm is none of md5, sha1, sha256 and sha512")
             }
-            guard let digest = Self.bytes(hex: parts[1]), let checksum = Self(algorithm, digest: digest) else {
+            guard let digest = Self.bytes(hex: Array(parts[1].utf8)[...]),
+                let checksum = Self(algorithm, digest: digest)
+            else {
                 throw Self.unreadable("\(algorithm) has \(algorithm.digestLength * 2) hexadecimal digits")
             }
             self = checksum
@@ -56,12 +58,12 @@ extension DownloadRequest {
         /// The digest in lower-case hexadecimal.
         package var hex: String { digest.hexadecimal }
 
-        private static func bytes(hex: Substring) -> [UInt8]? {
-            let digits = Array(hex.utf8)
+        /// - Returns: `nil` unless there is an even number of hexadecimal digits and nothing else.
+        static func bytes(hex digits: ArraySlice<UInt8>) -> [UInt8]? {
             guard digits.count.isMultiple(of: 2) else { return nil }
             var bytes: [UInt8] = []
             bytes.reserveCapacity(digits.count / 2)
-            for index in stride(from: 0, to: digits.count, by: 2) {
+            for index in stride(from: digits.startIndex, to: digits.endIndex, by: 2) {
                 guard let high = digits[index].hexadecimalValue, let low = digits[index + 1].hexadecimalValue else {
                     return nil
                 }
