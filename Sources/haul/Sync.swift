@@ -42,7 +42,9 @@ struct Sync: AsyncParsableCommand {
 
     func validate() throws {
         guard !options.check || (!options.delete && !options.verify) else {
-            throw ValidationError("--check reads every file and changes nothing: --verify and --delete do not go with it.")
+            throw ValidationError(
+                "--check reads every file and changes nothing: --verify and --delete do not go with it."
+            )
         }
     }
 
@@ -94,7 +96,9 @@ struct SetCommandOptions: ParsableArguments {
     @Option(help: "How many folders deep an index is read.")
     var maxDepth: Int = 5
 
-    @Flag(help: "Compare the folder with the set, byte by byte; fetch nothing and change nothing. Status 5: they differ.")
+    @Flag(
+        help: "Compare the folder with the set, byte by byte; fetch nothing and change nothing. Status 5: they differ."
+    )
     var check = false
 
     @Flag(help: "Read every file, also where size and time say that it is unchanged.")
@@ -110,13 +114,17 @@ struct SetCommandOptions: ParsableArguments {
         if directory.isEmpty { throw ValidationError("--directory takes the path of a folder.") }
         guard (0...1000).contains(maxDepth) else { throw ValidationError("--max-depth takes a number from 0 to 1000.") }
         if let base, HTTPURL(base) == nil { throw ValidationError("--base takes an http or https URL.") }
-        if let receipt, !FilePaths.isNameOfFile(receipt) { throw ValidationError("--receipt takes the path of a file.") }
+        if let receipt, !FilePaths.isNameOfFile(receipt) {
+            throw ValidationError("--receipt takes the path of a file.")
+        }
         _ = try settings()
     }
 
     func settings() throws -> SetOptions {
         for pattern in select + except {
-            do throws(PathPattern.Unusable) { _ = try PathPattern(pattern) } catch { throw ValidationError(error.sentence) }
+            do throws(PathPattern.Unusable) { _ = try PathPattern(pattern) } catch {
+                throw ValidationError(error.sentence)
+            }
         }
         var settings = SetOptions()
         settings.select = select
@@ -138,7 +146,9 @@ struct SignatureOptions: ParsableArguments {
     )
     var keyring: String?
 
-    @Option(help: "Public key of minisign, or its file. The signature is LIST.minisig, unless --signature says otherwise.")
+    @Option(
+        help: "Public key of minisign, or its file. The signature is LIST.minisig, unless --signature says otherwise."
+    )
     var minisign: String?
 
     func validate() throws {
@@ -146,7 +156,9 @@ struct SignatureOptions: ParsableArguments {
             throw ValidationError("--keyring and --minisign do not go together.")
         }
         guard signature == nil || keyring != nil || minisign != nil else {
-            throw ValidationError("--signature proves nothing without a key: name the publisher's with --keyring or --minisign.")
+            throw ValidationError(
+                "--signature proves nothing without a key: name the publisher's with --keyring or --minisign."
+            )
         }
     }
 

@@ -48,7 +48,9 @@ struct SyncRun {
         session.display.close()
         if isJSON { return SetReportLines(report).print() }
         guard !isQuiet else { return }
-        for text in SetSummary(report, folder: options.directory, isComparison: options.check).lines { Output.note(text) }
+        for text in SetSummary(report, folder: options.directory, isComparison: options.check).lines {
+            Output.note(text)
+        }
     }
 
     private static func show(_ faults: [SetReport.Fault]) {

@@ -49,7 +49,11 @@ public struct ChecksumListSource: SetSource {
         var set = FileSet(files: [], origin: origin, signedBy: signed.signer)
         set.refused = list.refused
         set.files = list.lines.map { line in
-            FileSet.File(name: line.name, url: base.flatMap { $0.file(named: line.name) } ?? .nowhere, checksum: line.checksum)
+            FileSet.File(
+                name: line.name,
+                url: base.flatMap { $0.file(named: line.name) } ?? .nowhere,
+                checksum: line.checksum
+            )
         }
         return set
     }

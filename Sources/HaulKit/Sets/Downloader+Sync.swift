@@ -170,6 +170,13 @@ extension Downloader {
 
     // MARK: Requests
 
+    /// A playlist in a set is a file of the set.
+    private static let playlistsAsFiles = {
+        var stream = DownloadRequest.Stream()
+        stream.keepsPlaylist = true
+        return stream
+    }()
+
     /// The key of the download of a file: another digest is another download, so that bytes of two versions never meet.
     private static func key(_ file: FileSet.File, _ place: SetFolder) -> String {
         "sync \(file.checksum?.description ?? file.url.absoluteString) \(place.path(of: file.name))"
@@ -192,8 +199,7 @@ extension Downloader {
         request.size = file.size
         request.onConflict = .overwrite
         request.group = group
-        // A playlist in a set is a file of the set.
-        request.stream = DownloadRequest.Stream(keepsPlaylist: true)
+        request.stream = Self.playlistsAsFiles
         // The modification time is all that the next sync can compare where there is no digest.
         request.setsModificationTime = file.checksum == nil
         options.prepare(&request)
@@ -259,7 +265,7 @@ extension Downloader {
         var request = DownloadRequest(file.url, to: .folder(path: "."))
         request.headers = file.headers
         request.isChosenByDocument = true
-        request.stream = DownloadRequest.Stream(keepsPlaylist: true)
+        request.stream = Self.playlistsAsFiles
         // A file whose server does not answer is fetched again, and that download says why it fails.
         guard let answer = try? await probe(request), answer.totalBytes == status.size else { return false }
         guard let modified = answer.lastModified else { return true }

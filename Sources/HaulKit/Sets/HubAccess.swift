@@ -1,4 +1,4 @@
-package import Foundation
+internal import Foundation
 
 /// Address and access token of the hub, from the variables and the file that the hub's own programs use.
 package struct HubAccess: Sendable {
@@ -21,7 +21,9 @@ package struct HubAccess: Sendable {
 
     /// Returns the text of a file of at most 4 KiB; `nil` if there is none, which means that nobody has logged in.
     private static func token(at path: String) -> String? {
-        guard let file = try? PosixFile.reading(path), let bytes = try? file.read(at: 0, count: 4096) else { return nil }
+        guard let file = try? PosixFile.reading(path), let bytes = try? file.read(at: 0, count: 4096) else {
+            return nil
+        }
         let text = String(decoding: bytes, as: UTF8.self).trimmingCharacters(in: .whitespacesAndNewlines)
         return text.isEmpty ? nil : text
     }

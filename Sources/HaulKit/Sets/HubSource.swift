@@ -94,4 +94,3 @@ public struct HubSource: SetSource {
         return FileSet(files: files, origin: reference.description(at: commit), revision: commit)
     }
 }
-

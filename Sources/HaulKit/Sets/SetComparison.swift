@@ -69,9 +69,11 @@ struct SetComparison: Sendable {
                     } catch { return .failure(error) }
                 }
             }
-            return await group.reduce(into: []) { $0.append($1) }
+            return await group.reduce(into: [Result<[(Int, Finding)], DownloadError>]()) { $0.append($1) }
         }
-        return try results.flatMap { result throws(DownloadError) in try result.get() }
+        var found: [(Int, Finding)] = []
+        for result in results { found += try result.get() }
+        return found
     }
 
     private func finding(reading file: FileSet.File, _ status: FileStatus?) async throws(DownloadError) -> Finding {

@@ -70,7 +70,8 @@ final class SetFolder: Sendable {
         guard let line = Self.line(record) else { return }
         journal.withLock { journal in
             do throws(DiskError) {
-                var open = try journal ?? opened(disk)
+                var open: Journal
+                if let journal { open = journal } else { open = try opened(disk) }
                 try open.file.write([ByteBuffer(bytes: line)], at: open.end)
                 open.end += Int64(line.count)
                 journal = open
@@ -119,7 +120,12 @@ final class SetFolder: Sendable {
             var folders: [String: Bool] = [:]
             return try paths.map { path throws(DiskError) in
                 let folder = FilePaths.folder(of: path)
-                let isThere = try folders[folder] ?? Self.isFolder(folder, beneath: root, disk)
+                let isThere: Bool
+                if let known = folders[folder] {
+                    isThere = known
+                } else {
+                    isThere = try Self.isFolder(folder, beneath: root, disk)
+                }
                 folders[folder] = isThere
                 return isThere ? try disk.status(path) : nil
             }

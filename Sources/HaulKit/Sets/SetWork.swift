@@ -10,7 +10,7 @@ package final class SetWork: Sendable {
     /// The group of the downloads.
     package let group: String
     private let files: [FileSet.File]
-    private let set: FileSet
+    private let whole: FileSet
     private let folder: SetFolder
     private let disk: any Disk
     private let deletes: Bool
@@ -35,7 +35,7 @@ package final class SetWork: Sendable {
         records: [String: SetRecord],
         report: SetReport
     ) {
-        (self.requests, self.group, self.files, self.set) = (requests, group, files, set)
+        (self.requests, self.group, self.files, whole) = (requests, group, files, set)
         (self.folder, self.disk, self.deletes) = (folder, disk, deletes)
         state = Mutex(State(records: records, report: report))
     }
@@ -44,8 +44,8 @@ package final class SetWork: Sendable {
     package var unchanged: Int { state.withLock { $0.report.unchanged } }
     /// Names that cannot be fetched at all, and remarks of the source.
     package var faults: [SetReport.Fault] { state.withLock { $0.report.faults } }
-    package var remarks: [String] { set.remarks }
-    package var source: String { set.origin }
+    package var remarks: [String] { whole.remarks }
+    package var source: String { whole.origin }
 
     /// Notes the end of the download of a request.
     ///
@@ -56,7 +56,7 @@ package final class SetWork: Sendable {
         case .completed(let download):
             let isNew = !download.alreadyExisted
             let record = await runBlocking { [self] in
-                let record = record(of: file)
+                let record = newRecord(of: file)
                 if let record { folder.note(record, disk) }
                 return record
             }
@@ -77,7 +77,7 @@ package final class SetWork: Sendable {
     }
 
     /// - Returns: `nil` if the file is gone again.
-    private func record(of file: FileSet.File) -> SetRecord? {
+    private func newRecord(of file: FileSet.File) -> SetRecord? {
         // A file that cannot be looked at gets no record, so the next sync reads it.
         guard let status = try? disk.status(folder.path(of: file.name)), status.kind == .file else { return nil }
         return SetRecord(name: file.name, checksum: file.checksum?.description, file: status)
@@ -90,7 +90,7 @@ package final class SetWork: Sendable {
         defer { folder.close() }
         var (records, report) = state.withLock { ($0.records, $0.report) }
         if deletes { try await removeOthers(&records, &report) }
-        try await folder.write(records.values.sorted { $0.name < $1.name }, source: set.origin, disk)
+        try await folder.write(records.values.sorted { $0.name < $1.name }, source: whole.origin, disk)
         report.files.sort { $0.name < $1.name }
         report.faults.sort { $0.name < $1.name }
         return report
@@ -99,9 +99,10 @@ package final class SetWork: Sendable {
     /// Lets another sync take the folder, without a report. The records of complete files are kept.
     package func abandon() { folder.close() }
 
-    private func removeOthers(_ records: inout [String: SetRecord], _ report: inout SetReport) async throws(DownloadError)
+    private func removeOthers(_ records: inout [String: SetRecord], _ report: inout SetReport)
+        async throws(DownloadError)
     {
-        let names = Set(set.files.map(\.name))
+        let names = Set(whole.files.map(\.name))
         let others = records.values.filter { !names.contains($0.name) }.sorted { $0.name < $1.name }
         let statuses = try await folder.statuses(of: others.map(\.name), disk)
         for (record, status) in zip(others, statuses) {

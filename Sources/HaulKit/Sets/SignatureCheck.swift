@@ -106,7 +106,9 @@ enum SignatureCheck {
                 environment: ["PATH": "/usr/bin:/bin", "LC_ALL": "C.UTF-8"]
             )
         } catch {
-            if error is CancellationError { throw DownloadError(.cancelled, "The check of the signature was cancelled.") }
+            if error is CancellationError {
+                throw DownloadError(.cancelled, "The check of the signature was cancelled.")
+            }
             throw error as? DownloadError
                 ?? DownloadError(.programMissing, "\(program) could not be run.", cause: "\(error)")
         }

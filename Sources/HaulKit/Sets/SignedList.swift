@@ -22,7 +22,8 @@ struct SignedList {
         }
         switch signature.key {
         case .minisign(let key):
-            let url = signature.url ?? place.deletingLastPathComponent().appending(path: place.lastPathComponent + ".minisig")
+            let url =
+                signature.url ?? place.deletingLastPathComponent().appending(path: place.lastPathComponent + ".minisig")
             let proof = try await Self.read(url, documents)
             signer = try await SignatureCheck.minisign(bytes, proof, key: key)
             self.bytes = bytes

@@ -40,10 +40,21 @@ struct SetReportLines {
     func print() {
         for file in report.files {
             // A file without a digest is there, and nothing proves it.
-            put(FileLine(event: file.checksum == nil ? "present" : "proved", name: file.name, size: file.size, checksum: file.checksum))
+            put(
+                FileLine(
+                    event: file.checksum == nil ? "present" : "proved",
+                    name: file.name,
+                    size: file.size,
+                    checksum: file.checksum
+                )
+            )
         }
         for fault in report.faults {
-            let error = Failure(code: fault.error.code.rawValue, message: fault.error.message, status: fault.error.status)
+            let error = Failure(
+                code: fault.error.code.rawValue,
+                message: fault.error.message,
+                status: fault.error.status
+            )
             put(FileLine(event: "fault", name: fault.name, error: error))
         }
         put(

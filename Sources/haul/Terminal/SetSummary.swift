@@ -15,11 +15,15 @@ struct SetSummary {
         } else {
             let faults = Self.files(report.faults.count)
             let verb = report.faults.count == 1 ? "is" : "are"
-            lines.append("\(folder) does not hold \(report.source): \(faults) of the set \(verb) missing, wrong or refused.")
+            lines.append(
+                "\(folder) does not hold \(report.source): \(faults) of the set \(verb) missing, wrong or refused."
+            )
         }
         if let signer = report.signedBy { lines.append("The list is signed by \(signer).") }
         if let proofs = Self.proofs(report) { lines.append(proofs) }
-        if !report.removed.isEmpty { lines.append("Removed, since the set has them no more: \(Self.names(report.removed)).") }
+        if !report.removed.isEmpty {
+            lines.append("Removed, since the set has them no more: \(Self.names(report.removed)).")
+        }
         if !report.kept.isEmpty {
             lines.append("Kept, since they were changed after a sync brought them: \(Self.names(report.kept)).")
         }

@@ -9,7 +9,11 @@ import Testing
 struct SyncHubTests {
     private var haul: HaulCommand
     private var folder: TemporaryFolder { haul.folder }
-    private static let large = HubFile("weights/model.safetensors", TestContent(seed: 7, count: 5_000_000), isLarge: true)
+    private static let large = HubFile(
+        "weights/model.safetensors",
+        TestContent(seed: 7, count: 5_000_000),
+        isLarge: true
+    )
     private static let files = [
         large, HubFile("config.json", #"{"a": 1}"#.utf8), HubFile("README.md", "# A model\n".utf8),
         HubFile("empty.txt", "".utf8),
@@ -40,7 +44,9 @@ struct SyncHubTests {
         return try await haul.start(["sync"] + arguments).result()
     }
 
-    private func bytes(_ path: String) -> [UInt8]? { FileManager.default.contents(atPath: folder(path)).map(Array.init) }
+    private func bytes(_ path: String) -> [UInt8]? {
+        FileManager.default.contents(atPath: folder(path)).map(Array.init)
+    }
 
     private func expectWhole(_ files: [HubFile] = Self.files, in place: String = "m") {
         for file in files {
@@ -161,7 +167,16 @@ struct SyncHubTests {
             let old = hub.commit(Self.files, to: "org/model")
             let next = HubFile("config.json", #"{"a": 2}"#.utf8)
             hub.commit([next] + [Self.files[0], Self.files[2]], to: "org/model")
-            let result = try await sync(hub, "hf://org/model", "--revision", old, "-d", "m", "--receipt", "receipt.json")
+            let result = try await sync(
+                hub,
+                "hf://org/model",
+                "--revision",
+                old,
+                "-d",
+                "m",
+                "--receipt",
+                "receipt.json"
+            )
             #expect(result.status == 0, "\(result.errors)")
             expectWhole()
             let check = try await sync(hub, "receipt.json", "--check", "-d", "m")
@@ -176,7 +191,16 @@ struct SyncHubTests {
 
     @Test func selectsNames() async throws {
         try await withHub { hub in
-            let result = try await sync(hub, "hf://org/model", "-d", "m", "--select", "*.json", "--select", "weights/**")
+            let result = try await sync(
+                hub,
+                "hf://org/model",
+                "-d",
+                "m",
+                "--select",
+                "*.json",
+                "--select",
+                "weights/**"
+            )
             #expect(result.status == 0, "\(result.errors)")
             expectWhole([Self.files[0], Self.files[1]])
             #expect(bytes("m/README.md") == nil)
