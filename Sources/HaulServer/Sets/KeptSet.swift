@@ -29,7 +29,7 @@ package struct KeptSet: Codable, Sendable {
 }
 
 /// The file `sets.json` of the state folder. Mode 0600, because header fields and URLs may have secrets.
-struct SetFile {
+struct SetsFile {
     private struct Contents: Codable { var sets: [KeptSet] }
 
     let path: String

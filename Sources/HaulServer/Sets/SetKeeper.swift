@@ -9,7 +9,7 @@ package actor SetKeeper {
     private let live: LiveConfiguration
     private let feed: ChangeFeed
     private let logger: Logger
-    private let file: SetFile
+    private let file: SetsFile
     private let mostSets: Int
     /// The sets, the oldest first.
     private var sets: [KeptSet]
@@ -29,7 +29,7 @@ package actor SetKeeper {
         logger: Logger
     ) {
         (self.downloader, self.live, self.feed, self.logger) = (downloader, live, feed, logger)
-        (file, self.mostSets) = (SetFile(stateFolder: live.configuration.stateFolder), mostSets)
+        (file, self.mostSets) = (SetsFile(stateFolder: live.configuration.stateFolder), mostSets)
         do { sets = try file.read() } catch {
             sets = []
             file.setAside()
