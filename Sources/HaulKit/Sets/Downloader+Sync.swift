@@ -89,9 +89,10 @@ extension Downloader {
         _ place: SetFolder,
         _ options: SetOptions
     ) async throws(DownloadError) -> SetWork {
-        var records = try await place.records()
+        let written = try await place.records()
+        var records = written
         let comparison = SetComparison(folder: place, disk: disk, readsAll: options.verifies)
-        let findings = try await comparison.findings(wanted, records)
+        let findings = try await comparison.findings(wanted, records.byName)
         let group = options.group ?? "sync \(place.path)"
         var report = SetReport(set)
         report.addRefusals(of: set)
@@ -103,11 +104,15 @@ extension Downloader {
                 report.add(file, bytes: status.size)
                 report.unchanged += 1
                 guard !isRecorded else { continue }
-                records[file.name] = SetRecord(name: file.name, checksum: file.checksum?.description, file: status)
+                records.byName[file.name] = SetRecord(
+                    name: file.name,
+                    checksum: file.checksum?.description,
+                    file: status
+                )
             case .undecided(let status) where isPresent.contains(index):
                 report.add(file, bytes: status.size)
                 report.unchanged += 1
-                records[file.name] = SetRecord(name: file.name, checksum: nil, file: status)
+                records.byName[file.name] = SetRecord(name: file.name, checksum: nil, file: status)
             case .missing, .different, .undecided: missing.append(file)
             case .blocked(let error):
                 report.faults.append(SetReport.Fault(name: VisibleText.line(file.name), error: error))
@@ -126,6 +131,7 @@ extension Downloader {
             disk,
             deletes: options.deletes,
             records: records,
+            written: written,
             report: report
         )
     }

@@ -50,16 +50,20 @@ final class SetFolder: Sendable {
     // MARK: Records
 
     /// Reads the records of earlier syncs. Lines that cannot be read are left out: their files are read again.
-    func records() async throws(DownloadError) -> [String: SetRecord] {
+    func records() async throws(DownloadError) -> SetRecords {
         let path = recordsPath
         return try await onDisk { () throws(DiskError) in
-            guard let data = FileManager.default.contents(atPath: path) else { return [:] }
-            var records: [String: SetRecord] = [:]
+            guard let data = FileManager.default.contents(atPath: path) else { return SetRecords() }
+            var records = SetRecords()
             let decoder = JSONDecoder()
-            for line in data.split(separator: UInt8(ascii: "\n")).dropFirst() {
+            let lines = data.split(separator: UInt8(ascii: "\n"))
+            if let head = lines.first.flatMap({ try? decoder.decode(SetRecordHead.self, from: $0) }) {
+                records.source = head.source
+            }
+            for line in lines.dropFirst() {
                 // A line is cut short if the process was killed while it wrote it.
                 guard let record = try? decoder.decode(SetRecord.self, from: line) else { continue }
-                records[record.name] = record
+                records.byName[record.name] = record
             }
             return records
         }
@@ -90,12 +94,14 @@ final class SetFolder: Sendable {
     }
 
     /// Replaces all records.
-    func write(_ records: [SetRecord], source: String, _ disk: any Disk) async throws(DownloadError) {
+    func write(_ records: SetRecords, _ disk: any Disk) async throws(DownloadError) {
         journal.withLock { $0 = nil }
         let (path, statePath) = (recordsPath, statePath)
         try await onDisk { () throws(DiskError) in
-            var lines = ByteBuffer(bytes: Self.line(SetRecordHead(source: source)) ?? [])
-            for record in records { lines.writeBytes(Self.line(record) ?? []) }
+            var lines = ByteBuffer(bytes: Self.line(SetRecordHead(source: records.source)) ?? [])
+            for record in records.byName.values.sorted(by: { $0.name < $1.name }) {
+                lines.writeBytes(Self.line(record) ?? [])
+            }
             let file = try disk.createAnew(path + ".new")
             try file.write([lines], at: 0)
             try file.sync()

@@ -1,7 +1,7 @@
 internal import Foundation
 
 /// What a sync knows of a file that it brought or found right: one line of `.haul/set.jsonl`.
-struct SetRecord: Codable, Sendable {
+struct SetRecord: Codable, Sendable, Hashable {
     /// The name below the folder, with `/` between its parts.
     let name: String
     /// The digest that the file had; `nil` if its publisher names none.
@@ -13,6 +13,14 @@ struct SetRecord: Codable, Sendable {
     func stands(for file: FileStatus, _ checksum: DownloadRequest.Checksum?) -> Bool {
         file.isUnchanged(since: self.file) && self.checksum == checksum?.description
     }
+}
+
+/// The records of a folder.
+struct SetRecords: Sendable, Hashable {
+    /// The source of the last sync that ended; empty if none has.
+    var source = ""
+    /// The records by name.
+    var byName: [String: SetRecord] = [:]
 }
 
 /// The first line of `.haul/set.jsonl`.

@@ -14,16 +14,20 @@ package final class SetWork: Sendable {
     private let folder: SetFolder
     private let disk: any Disk
     private let deletes: Bool
+    /// The records as the file has them, without the lines that this sync has added.
+    private let written: SetRecords
     private let state: Mutex<State>
 
     private struct State {
-        var records: [String: SetRecord]
+        var records: SetRecords
         var report: SetReport
     }
 
     /// - Parameters:
     ///   - set: the whole set, with safe names.
     ///   - files: the files to fetch; one for each request.
+    ///   - records: what is known of the files that need no download.
+    ///   - written: the records as the file has them.
     init(
         _ set: FileSet,
         _ requests: [DownloadRequest],
@@ -32,11 +36,12 @@ package final class SetWork: Sendable {
         _ folder: SetFolder,
         _ disk: any Disk,
         deletes: Bool,
-        records: [String: SetRecord],
+        records: SetRecords,
+        written: SetRecords,
         report: SetReport
     ) {
         (self.requests, self.group, self.files, whole) = (requests, group, files, set)
-        (self.folder, self.disk, self.deletes) = (folder, disk, deletes)
+        (self.folder, self.disk, self.deletes, self.written) = (folder, disk, deletes, written)
         state = Mutex(State(records: records, report: report))
     }
 
@@ -61,7 +66,7 @@ package final class SetWork: Sendable {
                 return record
             }
             state.withLock { state in
-                state.records[file.name] = record
+                state.records.byName[file.name] = record
                 state.report.add(file, bytes: download.bytes)
                 if isNew { state.report.fetched += 1 } else { state.report.unchanged += 1 }
             }
@@ -90,7 +95,9 @@ package final class SetWork: Sendable {
         defer { folder.close() }
         var (records, report) = state.withLock { ($0.records, $0.report) }
         if deletes { try await removeOthers(&records, &report) }
-        try await folder.write(records.values.sorted { $0.name < $1.name }, source: whole.origin, disk)
+        records.source = whole.origin
+        // The file is as it should be after most syncs of a set that is complete.
+        if records != written { try await folder.write(records, disk) }
         report.files.sort { $0.name < $1.name }
         report.faults.sort { $0.name < $1.name }
         return report
@@ -99,14 +106,14 @@ package final class SetWork: Sendable {
     /// Lets another sync take the folder, without a report. The records of complete files are kept.
     package func abandon() { folder.close() }
 
-    private func removeOthers(_ records: inout [String: SetRecord], _ report: inout SetReport)
+    private func removeOthers(_ records: inout SetRecords, _ report: inout SetReport)
         async throws(DownloadError)
     {
         let names = Set(whole.files.map(\.name))
-        let others = records.values.filter { !names.contains($0.name) }.sorted { $0.name < $1.name }
+        let others = records.byName.values.filter { !names.contains($0.name) }.sorted { $0.name < $1.name }
         let statuses = try await folder.statuses(of: others.map(\.name), disk)
         for (record, status) in zip(others, statuses) {
-            records[record.name] = nil
+            records.byName[record.name] = nil
             guard let status else { continue }
             guard status.isUnchanged(since: record.file) else {
                 report.kept.append(record.name)
@@ -116,7 +123,7 @@ package final class SetWork: Sendable {
                 try await folder.remove(record.name, disk)
                 report.removed.append(record.name)
             } catch {
-                records[record.name] = record
+                records.byName[record.name] = record
                 report.faults.append(SetReport.Fault(name: record.name, error: error))
             }
         }
