@@ -36,15 +36,17 @@ extension SetSourceText {
         }
     }
 
-    /// The name of the set for people, safe as the name of a folder: of a model, of a release with its tag, or of the
-    /// folder that a list or an index is in.
-    package var name: String { FileName.safe(rawName) ?? "set" }
+    /// Returns the name of the set for people, safe as the name of a folder: of a model, of a release with its tag, or
+    /// of the folder that a list or an index is in.
+    ///
+    /// - Parameter text: the text that this value was made of.
+    package func name(of text: String) -> String { FileName.safe(rawName(of: text)) ?? "set" }
 
-    private var rawName: String {
+    private func rawName(of text: String) -> String {
         switch self {
         case .hub(let reference): Self.parts(String(reference.description.prefix { $0 != "@" })).last ?? ""
-        case .release(let reference):
-            Self.parts(reference.description).filter { !["-", "releases", "tag"].contains($0) }.suffix(2)
+        case .release:
+            Self.parts(URL(string: text)?.path ?? "").filter { !["-", "releases", "tag"].contains($0) }.suffix(2)
                 .joined(separator: "-")
         case .checksumList(let url): Self.parts(url.path).dropLast().last ?? url.host ?? ""
         case .metalink(let url): Self.parts(url.path).last.map(Self.withoutExtension) ?? url.host ?? ""

@@ -74,7 +74,7 @@ struct SetRoutes {
         let access = services.configuration.hub
         let (name, preview) = try await problems { () throws(DownloadError) in
             let source = try request.made(access)
-            return (try request.text().name, try await services.downloader.preview(source, options: request.options))
+            return (try request.name(), try await services.downloader.preview(source, options: request.options))
         }
         return JSONBody.response(
             Preview(

@@ -75,7 +75,7 @@ package actor SetKeeper {
     ///
     /// - Returns: the set. An unfinished one is joined if it has the same folder and asks for the same.
     func add(_ request: SetRequest, _ wish: Wish) async throws -> SetRow {
-        let name = try await problems { () throws(DownloadError) in try request.text() }.name
+        let name = try await problems { () throws(DownloadError) in try request.name() }
         let folder = try wish.folder ?? newFolder(name, request, wish.owner)
         if let known = sets.first(where: { $0.row.folder == folder }), !known.row.state.isEnd {
             guard known.request == request, known.owner == wish.owner else { throw Self.folderInUse(folder) }

@@ -54,6 +54,9 @@ package struct SetRequest: Codable, Hashable, Sendable {
         try text().source(access: access, revision: revision)
     }
 
+    /// The name of the set, safe as the name of a folder.
+    func name() throws(DownloadError) -> String { try text().name(of: source) }
+
     var options: SetOptions {
         var options = SetOptions()
         (options.select, options.except, options.headers) = (select, except, headers)
