@@ -1,5 +1,5 @@
 internal import Foundation
-package import HaulKit
+internal import HaulKit
 
 /// Header fields for the requests to one origin, which a worker has from its own environment. The queue does not know
 /// them: whoever reads the database, or its backups, reads no token.
