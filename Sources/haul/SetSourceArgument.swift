@@ -32,23 +32,13 @@ struct SetSourceArgument {
         _ signature: SetSignature?
     ) throws -> any SetSource {
         do throws(DownloadError) {
-            switch kind {
-            case .hub(let reference):
-                guard reference.revision == nil || options.revision == nil else {
-                    throw DownloadError(.invalidURL, "The source names a revision already: leave out --revision.")
-                }
-                return try HubSource(
-                    reference,
-                    revision: options.revision,
-                    endpoint: access.endpoint,
-                    token: access.token
-                )
-            case .release(let reference): return ReleaseSource(reference)
-            case .checksumList(let url): return ChecksumListSource(url, signature: signature)
-            case .metalink(let url): return MetalinkSource(url)
-            case .index(let url): return IndexSource(url, depth: options.maxDepth)
-            case .file(let path): return try file(path, options, signature)
-            }
+            if case .file(let path) = kind { return try file(path, options, signature) }
+            return try kind.source(
+                access: access,
+                revision: options.revision,
+                depth: options.maxDepth,
+                signature: signature
+            )
         } catch { throw Complaint(error.message, ExitStatus(error) == .disk ? .disk : .usage) }
     }
 
