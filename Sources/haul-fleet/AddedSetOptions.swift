@@ -59,20 +59,16 @@ struct AddedSetOptions: ParsableArguments {
     ///
     /// - Throws: ``DownloadError``, also for a list whose signature is wrong.
     func files(of text: String) async throws -> SetPreview {
-        let kind = try SetSourceText(text)
+        let environment = ProcessInfo.processInfo.environment
+        let access = HubAccess(environment: environment)
+        let kind = try SetSourceText(text, hub: HTTPURL(access.endpoint)?.url)
         let signed = try signatureOfList()
         if signed != nil {
             guard case .checksumList = kind else {
                 throw ValidationError("--keyring and --minisign prove a list of digests, and \(URL.cut(text)) is none.")
             }
         }
-        let environment = ProcessInfo.processInfo.environment
-        let source = try kind.source(
-            access: HubAccess(environment: environment),
-            revision: revision,
-            depth: maxDepth,
-            signature: signed
-        )
+        let source = try kind.source(access: access, revision: revision, depth: maxDepth, signature: signed)
         var options = SetOptions()
         (options.select, options.except) = (select, except)
         var configuration = Downloader.Configuration()

@@ -30,9 +30,17 @@ final class SetSite: Sendable {
 
     /// Serves a file. Its entity tag follows its bytes.
     ///
-    /// - Parameter path: as in a request line: starts with a slash, percent-encoded.
-    func put(_ path: String, _ content: TestContent, type: String = "application/octet-stream") {
-        var resource = FileResource(content: content, etag: "\"\(content.digest(.sha1).hexadecimal)\"")
+    /// - Parameters:
+    ///   - path: as in a request line: starts with a slash, percent-encoded.
+    ///   - modified: the value of `Last-Modified`; `nil` for none.
+    func put(
+        _ path: String,
+        _ content: TestContent,
+        type: String = "application/octet-stream",
+        modified: String? = nil
+    ) {
+        let etag = "\"\(content.digest(.sha1).hexadecimal)\""
+        var resource = FileResource(content: content, etag: etag, lastModified: modified)
         resource.contentType = type
         put(path) { [resource] in resource.reply(to: $0) }
     }
