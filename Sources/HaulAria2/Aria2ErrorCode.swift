@@ -51,7 +51,8 @@ package enum Aria2ErrorCode: Int, Sendable, Codable, CaseIterable {
             case .connectionLost: .network
             case .timedOut: .timeout
             case .tooManyRedirects, .insecureRedirect: .tooManyRedirects
-            case .malformedResponse, .unexpectedWebPage, .invalidStream, .protectedStream: .badResponse
+            case .malformedResponse, .unexpectedWebPage, .invalidStream, .protectedStream, .invalidSet:
+                .badResponse
             case .incompleteStream: .notFound
             case .contentChanged: .cannotResume
             case .diskFull: .diskFull
@@ -59,7 +60,7 @@ package enum Aria2ErrorCode: Int, Sendable, Codable, CaseIterable {
             case .tooManyOpenFiles: .openFailed
             case .fileExists: .fileExists
             case .inUse, .alreadyAdded: .sameFile
-            case .checksumMismatch: .checksum
+            case .checksumMismatch, .unprovedSet: .checksum
             case .cancelled, .waitCancelled, .shutDown: .unfinished
             case .notFound, .storeFailed, .programMissing, .internalFault: .unknown
             }

@@ -60,12 +60,14 @@ package final class HaulServer: Service {
         codes = OneTimeCodes()
         self.logger = logger
         self.onListening = onListening
+        let feed = ChangeFeed(downloader, folder: { live.folders.fallback }, logger: logger)
         services = Services(
             downloader: downloader,
-            feed: ChangeFeed(downloader, folder: { live.folders.fallback }, logger: logger),
+            feed: feed,
             sessions: Sessions(stateFolder: configuration.stateFolder, logger: logger),
             live: live,
             settings: SettingsKeeper(live),
+            sets: SetKeeper(downloader, live, feed, logger: logger),
             logger: logger,
             metrics: metrics
         )
@@ -149,6 +151,7 @@ package final class HaulServer: Service {
         DaemonRoute(services: services).add(to: routes)
         ListRoutes(services: services).add(to: routes)
         AddRoutes(services: services).add(to: routes)
+        SetRoutes(services: services).add(to: routes)
         ControlRoutes(services: services).add(to: routes)
         DetailRoute(services: services).add(to: routes)
         FileRoute(services: services).add(to: routes)
@@ -188,6 +191,7 @@ package final class HaulServer: Service {
         }
         let feed = services.feed
         let ends = EndLog(services.downloader, logger: logger)
+        await services.sets.resume()
         // The other listener ends in order when one fails.
         let members: [ServiceGroupConfiguration.ServiceConfiguration] = listeners.map {
             .init(service: $0, failureTerminationBehavior: .gracefullyShutdownGroup)

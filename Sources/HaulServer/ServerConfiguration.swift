@@ -50,6 +50,8 @@ package struct ServerConfiguration: Sendable, Hashable {
     package var proxy = ""
     /// Proxies that the variables of the environment name.
     package var environmentProxies: ProxySettings?
+    /// Address and access token of the hub of sets. The API never shows the token.
+    package var hub = HubAccess()
     /// Host names that a request may name besides `localhost` and IP addresses; in lower case, without a port.
     package var allowedHosts: Set<String> = []
     /// IP addresses of proxies whose `X-Forwarded-Proto` field is trusted.

@@ -7,6 +7,8 @@ enum ErrorAdvice {
     case get(allowsGaps: Bool)
     /// `haul repair` has no options for file names.
     case repair
+    /// `haul sync` names its files itself.
+    case sync
 
     func text(_ error: DownloadError) -> String {
         let sentences = [error.message, advice(error)].compactMap(\.self).joined(separator: " ")
@@ -16,6 +18,8 @@ enum ErrorAdvice {
     private func advice(_ error: DownloadError) -> String? {
         switch (error.code, self) {
         case (.diskFull, _): "Run the same command again to resume."
+        case (.refusedByServer, .sync) where error.status == 401 || error.status == 403:
+            "HF_TOKEN gives the access token of a model hub; for other servers use --netrc or --header."
         case (.tlsFailed, _): "--cacert names the certificate of an authority of your own."
         case (.refusedByServer, _) where error.wantsCredentials:
             "Put them into the URL, or use --netrc or --header."

@@ -35,13 +35,14 @@ enum ExitStatus: Int32 {
         case .invalidURL, .unsupportedScheme, .invalidMetalink, .invalidChecksum, .invalidHeader,
             .invalidTimetable, .invalidDestination:
             self = .usage
-        case .refusedByServer, .unexpectedWebPage, .invalidStream, .protectedStream, .incompleteStream:
+        case .refusedByServer, .unexpectedWebPage, .invalidStream, .protectedStream, .incompleteStream,
+            .invalidSet:
             self = .refusedByServer
         case .nameNotResolved, .connectionFailed, .connectionLost, .timedOut, .tlsFailed, .proxyFailed,
             .addressDenied, .tooManyRedirects, .insecureRedirect, .malformedResponse:
             self = .network
         case .diskFull, .diskFailed, .permissionDenied, .readOnly, .nameTooLong, .tooManyOpenFiles: self = .disk
-        case .checksumMismatch: self = .checksum
+        case .checksumMismatch, .unprovedSet: self = .checksum
         case .fileExists: self = .fileExists
         case .inUse, .alreadyAdded: self = .inUse
         case .shutDown, .cancelled, .waitCancelled: self = .interrupted

@@ -17,7 +17,7 @@ struct GetOptions: ParsableArguments {
     @Option(help: "Another URL of the same file. Repeatable.")
     var mirror: [String] = []
 
-    @Option(help: "Digest that the file must have, as ALG:HEX (md5, sha1, sha256, sha512).")
+    @Option(help: "Digest that the file must have, as ALG:HEX (md5, sha1, sha256, sha512, git-sha1).")
     var checksum: ChecksumArgument?
 
     @Option(help: "What to do when the file exists: fail, rename, overwrite or skip.")

@@ -9,9 +9,18 @@ struct GetRun {
     /// Largest number of added downloads that have not ended. Each of them costs memory.
     private let followedTogether: Int
 
-    init(_ downloader: Downloader, _ display: any Display, active: Int = 1) {
+    /// Hears how each request of the list ended, by its index.
+    private let noteEnd: @Sendable (Int, DownloadOutcome) async -> Void
+
+    init(
+        _ downloader: Downloader,
+        _ display: any Display,
+        active: Int = 1,
+        noteEnd: @escaping @Sendable (Int, DownloadOutcome) async -> Void = { _, _ in }
+    ) {
         self.downloader = downloader
         self.display = display
+        self.noteEnd = noteEnd
         followedTogether = max(1024, 4 * active)
     }
 
@@ -37,16 +46,18 @@ struct GetRun {
         await downloader.expectMoreDownloads(true)
         await withTaskGroup(of: (Int, ExitStatus).self) { group in
             var seen: Set<DownloadID> = []
-            for (index, error) in names.refused.sorted(by: { $0.key < $1.key }) {
+            let refusals = names.refused.merging(wanted.unproved) { _, unproved in unproved }
+            for (index, error) in refusals.sorted(by: { $0.key < $1.key }) {
                 summary.note(ExitStatus(error), at: index)
                 refused(index, error, wanted)
+                await noteEnd(index, .failed(error))
             }
             var followed = 0
             var rest = wanted.requests.indices[...]
             while !rest.isEmpty {
                 let part = rest.prefix(Self.addedTogether)
                 rest = rest.dropFirst(part.count)
-                let indices = part.filter { names.refused[$0] == nil }
+                let indices = part.filter { refusals[$0] == nil }
                 for (index, result) in zip(indices, await downloader.add(indices.map { names.requests[$0] })) {
                     switch result {
                     case .success(let download):
@@ -54,12 +65,18 @@ struct GetRun {
                         guard seen.insert(download.id).inserted else { continue }
                         display.added(download.snapshot)
                         followed += 1
-                        group.addTask { (index, await follow(download)) }
+                        group.addTask {
+                            let (status, outcome) = await follow(download)
+                            await noteEnd(index, outcome)
+                            return (index, status)
+                        }
                     case .failure(let error) where error.code == .shutDown:
                         summary.note(.interrupted, at: index)
+                        await noteEnd(index, .failed(error))
                     case .failure(let error):
                         summary.note(ExitStatus(error), at: index)
                         refused(index, error, wanted)
+                        await noteEnd(index, .failed(error))
                     }
                 }
                 while followed > followedTogether - Self.addedTogether, let (index, status) = await group.next() {
@@ -82,12 +99,12 @@ struct GetRun {
     /// - Returns: the status of `download`, which was added before.
     func finish(_ download: Download) async -> ExitStatus {
         display.added(download.snapshot)
-        let status = await follow(download)
+        let (status, _) = await follow(download)
         display.close()
         return status
     }
 
-    private func follow(_ download: Download) async -> ExitStatus {
+    private func follow(_ download: Download) async -> (ExitStatus, DownloadOutcome) {
         for await event in display.followsProgress ? download.events : download.ending {
             switch event {
             case .changed(let snapshot): display.changed(snapshot)
@@ -95,13 +112,15 @@ struct GetRun {
             case .ended(let outcome):
                 display.ended(download.snapshot, outcome)
                 switch outcome {
-                case .completed: return .complete
-                case .failed(let error): return ExitStatus(error)
-                case .cancelled: return .interrupted
+                case .completed: return (.complete, outcome)
+                case .failed(let error): return (ExitStatus(error), outcome)
+                case .cancelled: return (.interrupted, outcome)
                 }
             }
         }
-        return .otherFailure
+        // The events end without an outcome only when this task is cancelled.
+        let error = DownloadError(.waitCancelled, "The wait for the download was cancelled.")
+        return (.otherFailure, .failed(error))
     }
 }
 

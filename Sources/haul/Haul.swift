@@ -17,7 +17,7 @@ struct Haul: AsyncParsableCommand {
             6 the file exists, 7 in use by another process, 64 usage, 130 interrupted.
             """,
         version: "haul \(Downloader.version)",
-        subcommands: [Get.self, Verify.self, RepairCommand.self],
+        subcommands: [Get.self, Sync.self, Verify.self, RepairCommand.self],
         groupedSubcommands: [
             CommandGroup(
                 name: "Daemon",

@@ -2,6 +2,7 @@
 enum OptionTitle {
     static let sources = "URLs and lists"
     static let files = "Files"
+    static let sets = "Sets"
     static let streams = "Streams"
     static let speed = "Speed"
     static let network = "Network"

@@ -10,7 +10,7 @@ struct Verify: AsyncParsableCommand {
     @Argument(help: "The file to verify.", completion: .file())
     var file: String
 
-    @Argument(help: "The digest as ALG:HEX (md5, sha1, sha256, sha512).")
+    @Argument(help: "The digest as ALG:HEX (md5, sha1, sha256, sha512, git-sha1).")
     var checksum: ChecksumArgument
 
     func run() async throws {

@@ -3,15 +3,22 @@ extension DownloadRequest {
     ///
     /// Written `sha256:9f86d0…`: the algorithm, a colon, the digest in hexadecimal of either case.
     public struct Checksum: Sendable, Hashable, Codable {
-        /// The digest algorithms that Haul can compute. `md5` and `sha1` detect accidents, not attacks.
+        /// The digest algorithms that Haul can compute. `md5`, `sha1` and `gitBlob` detect accidents, not attacks.
         public enum Algorithm: String, Sendable, Hashable, Codable, CaseIterable {
             case md5, sha1, sha256, sha512
+            /// The name that git gives to a file: SHA-1 over `blob SIZE`, a zero byte and the file. Written
+            /// `git-sha1:` with 40 hexadecimal digits.
+            case gitBlob = "gitsha1"
+
+            /// Whether the digest begins with the length of the file, so that it cannot be computed before the length is
+            /// known.
+            package var needsSize: Bool { self == .gitBlob }
 
             /// Length of a digest in bytes.
             package var digestLength: Int {
                 switch self {
                 case .md5: 16
-                case .sha1: 20
+                case .sha1, .gitBlob: 20
                 case .sha256: 32
                 case .sha512: 64
                 }
@@ -41,9 +48,11 @@ extension DownloadRequest {
             let parts = text.split(separator: ":", maxSplits: 1, omittingEmptySubsequences: false)
             guard parts.count == 2 else { throw Self.unreadable("it is not of the form ALGORITHM:DIGEST") }
             guard let algorithm = Algorithm(rawValue: parts[0].lowercased().filter { $0 != "-" }) else {
-                throw Self.unreadable("its algorithm is none of md5, sha1, sha256 and sha512")
+                throw Self.unreadable("its algorithm is none of md5, sha1, sha256, sha512 and git-sha1")
             }
-            guard let digest = Self.bytes(hex: parts[1]), let checksum = Self(algorithm, digest: digest) else {
+            guard let digest = Self.bytes(hex: Array(parts[1].utf8)[...]),
+                let checksum = Self(algorithm, digest: digest)
+            else {
                 throw Self.unreadable("\(algorithm) has \(algorithm.digestLength * 2) hexadecimal digits")
             }
             self = checksum
@@ -56,12 +65,12 @@ extension DownloadRequest {
         /// The digest in lower-case hexadecimal.
         package var hex: String { digest.hexadecimal }
 
-        private static func bytes(hex: Substring) -> [UInt8]? {
-            let digits = Array(hex.utf8)
+        /// - Returns: `nil` unless there is an even number of hexadecimal digits and nothing else.
+        static func bytes(hex digits: ArraySlice<UInt8>) -> [UInt8]? {
             guard digits.count.isMultiple(of: 2) else { return nil }
             var bytes: [UInt8] = []
             bytes.reserveCapacity(digits.count / 2)
-            for index in stride(from: 0, to: digits.count, by: 2) {
+            for index in stride(from: digits.startIndex, to: digits.endIndex, by: 2) {
                 guard let high = digits[index].hexadecimalValue, let low = digits[index + 1].hexadecimalValue else {
                     return nil
                 }
@@ -78,11 +87,11 @@ extension DownloadRequest.Checksum: CustomStringConvertible {
 }
 
 extension DownloadRequest.Checksum.Algorithm {
-    /// Whether collisions are infeasible. MD5 and SHA-1 detect accidents only: a server's MD5 or SHA-1 digest does not
+    /// Whether collisions are infeasible. MD5 and SHA-1, also git's, detect accidents only: a server's MD5 or SHA-1 digest does not
     /// prove the bytes of another source.
     var isCollisionResistant: Bool {
         switch self {
-        case .md5, .sha1: false
+        case .md5, .sha1, .gitBlob: false
         case .sha256, .sha512: true
         }
     }

@@ -7,14 +7,30 @@ package enum DigestHasher: Sendable {
     case sha256(SHA256)
     case sha512(SHA512)
 
-    package init(_ algorithm: DownloadRequest.Checksum.Algorithm) {
+    /// Makes a hasher of bytes whose number is not known yet.
+    ///
+    /// - Returns: `nil` for an algorithm that needs the number first.
+    package init?(_ algorithm: DownloadRequest.Checksum.Algorithm) {
+        guard !algorithm.needsSize else { return nil }
+        self.init(algorithm, size: 0)
+    }
+
+    /// - Parameter size: number of bytes that will be hashed; only some algorithms use it.
+    package init(_ algorithm: DownloadRequest.Checksum.Algorithm, size: Int64) {
         self =
             switch algorithm {
             case .md5: .md5(Insecure.MD5())
             case .sha1: .sha1(Insecure.SHA1())
             case .sha256: .sha256(SHA256())
             case .sha512: .sha512(SHA512())
+            case .gitBlob: .sha1(Self.gitBlob(size: size))
             }
+    }
+
+    private static func gitBlob(size: Int64) -> Insecure.SHA1 {
+        var hasher = Insecure.SHA1()
+        Array("blob \(size)\0".utf8).withUnsafeBytes { hasher.update(bufferPointer: $0) }
+        return hasher
     }
 
     package mutating func update(_ bytes: UnsafeRawBufferPointer) {

@@ -12,10 +12,10 @@ package struct PieceHashes: Sendable, Hashable {
 
     /// Makes the digests of a file.
     ///
-    /// - Returns: `nil` when the length is out of range, there is no digest, or a digest does not have the algorithm's
-    ///   length.
+    /// - Returns: `nil` when the length is out of range, there is no digest, a digest does not have the algorithm's
+    ///   length, or the algorithm is one of whole files.
     package init?(_ algorithm: DownloadRequest.Checksum.Algorithm, pieceLength: Int64, digests: [[UInt8]]) {
-        guard (1...Self.longestPiece).contains(pieceLength), !digests.isEmpty,
+        guard !algorithm.needsSize, (1...Self.longestPiece).contains(pieceLength), !digests.isEmpty,
             digests.allSatisfy({ $0.count == algorithm.digestLength })
         else { return nil }
         self.algorithm = algorithm

@@ -134,9 +134,10 @@ struct MetalinkFile {
 // MARK: - Values
 
 extension MetalinkFile {
-    /// Accepts the IANA's spelling `sha-256` and Metalink 3's `sha256`.
+    /// Accepts the IANA's spelling `sha-256` and Metalink 3's `sha256`. Git's digest is none of a Metalink.
     private static func algorithm(_ type: String?) -> DownloadRequest.Checksum.Algorithm? {
         type.flatMap { DownloadRequest.Checksum.Algorithm(rawValue: $0.lowercased().filter { $0 != "-" }) }
+            .flatMap { $0 == .gitBlob ? nil : $0 }
     }
 
     /// Ignores white space among the digits.

@@ -23,14 +23,13 @@ extension DownloadError: LocalizedError {
         case .fileExists: "Choose another file name, or a conflict policy that allows the existing file."
         case .inUse: "Wait until the other download or process has finished."
         case .checksumMismatch: "Check the expected checksum, or download the file from another source."
+        case .unprovedSet: "Check the signature and the key ring, or get the list from its publisher."
         case .addressDenied: "Allow the address in the settings, or use another server."
         case .incompleteStream: "Resume the download later: only what is missing is fetched."
         case .programMissing: "Install the program, then resume the download."
         // The message of a wrong URL says how a URL begins.
         case .invalidURL, .unsupportedScheme, .invalidHeader, .invalidMetalink, .invalidStream, .protectedStream,
-            .tlsFailed, .tooManyRedirects,
-            .insecureRedirect, .malformedResponse,
-            .sourceFailed,
+            .invalidSet, .tlsFailed, .tooManyRedirects, .insecureRedirect, .malformedResponse, .sourceFailed,
             .diskFailed, .alreadyAdded, .storeFailed, .notFound, .cancelled, .waitCancelled, .shutDown, .internalFault:
             nil
         }

@@ -17,7 +17,7 @@ extension DownloadError {
             .invalidDestination, .addressDenied, .tooManyRedirects, .insecureRedirect, .unexpectedWebPage, .nameTooLong,
             .fileExists,
             .alreadyAdded, .invalidStream, .protectedStream, .incompleteStream, .programMissing,
-            .notFound:
+            .invalidSet, .unprovedSet, .notFound:
             .failed(failure, isRetryable: false, retryAfter: nil)
         }
     }

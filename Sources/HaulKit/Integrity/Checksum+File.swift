@@ -40,9 +40,14 @@ extension DownloadRequest.Checksum {
         -> DownloadRequest.Checksum?
     {
         let file = try PosixFile.reading(path)
-        let digest = RunningDigest(algorithm)
+        let size = algorithm.needsSize ? try file.size() : 0
+        var digest = RunningDigest(algorithm, size: size)
         // Reads to the end of the file, because the system reports a length of 0 for some files.
         try digest.catchUp(with: file, written: { .max }, isCancelled: isCancelled)
+        if algorithm.needsSize, digest.position != size, !isCancelled() {
+            digest = RunningDigest(algorithm, size: digest.position)
+            try digest.catchUp(with: file, written: { .max }, isCancelled: isCancelled)
+        }
         return isCancelled() ? nil : digest.finish()
     }
 

@@ -44,13 +44,18 @@ final class PieceDigests: Sendable {
 
     private func take(_ bytes: UnsafeRawBufferPointer, _ index: Int, _ position: Int64, _ open: inout [Int: Open]) {
         if position == Int64(index) * hashes.pieceLength {
-            open[index] = Open(hasher: DigestHasher(hashes.algorithm), position: position)
+            open[index] = Open(hasher: hasher(of: index), position: position)
         }
         // Bytes out of order drop the piece's hasher. `isRight(_:in:)` then reads the piece back.
         guard var state = open.removeValue(forKey: index), state.position == position else { return }
         state.hasher.update(bytes)
         state.position += Int64(bytes.count)
         open[index] = state
+    }
+
+    private func hasher(of index: Int) -> DigestHasher {
+        let range = hashes.range(of: index, total: total)
+        return DigestHasher(hashes.algorithm, size: range.upperBound - range.lowerBound)
     }
 
     /// Compares all pieces with their digests and returns the bytes of the matching pieces. May block for long.
@@ -75,7 +80,7 @@ final class PieceDigests: Sendable {
         let range = hashes.range(of: index, total: total)
         let kept = open.withLock { $0.removeValue(forKey: index) }
         if let kept, kept.position == range.upperBound { return kept.hasher.finish() == hashes.digests[index] }
-        var hasher = DigestHasher(hashes.algorithm)
+        var hasher = hasher(of: index)
         var position = range.lowerBound
         while position < range.upperBound {
             let block = try file.read(at: position, count: Int(min(range.upperBound - position, 1 << 20)))

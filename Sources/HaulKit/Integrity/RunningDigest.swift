@@ -12,9 +12,19 @@ final class RunningDigest: Sendable {
     }
     private let state: Mutex<State>
 
-    init(_ algorithm: DownloadRequest.Checksum.Algorithm) {
+    /// Makes a digest of a file whose length is not known yet.
+    ///
+    /// - Returns: `nil` for an algorithm that needs the length first.
+    init?(_ algorithm: DownloadRequest.Checksum.Algorithm) {
+        guard let hasher = DigestHasher(algorithm) else { return nil }
         self.algorithm = algorithm
-        state = Mutex(State(hasher: DigestHasher(algorithm)))
+        state = Mutex(State(hasher: hasher))
+    }
+
+    /// - Parameter size: length of the file; only some algorithms use it.
+    init(_ algorithm: DownloadRequest.Checksum.Algorithm, size: Int64) {
+        self.algorithm = algorithm
+        state = Mutex(State(hasher: DigestHasher(algorithm, size: size)))
     }
 
     var position: Int64 { state.withLock { $0.position } }

@@ -8,16 +8,9 @@ internal import Foundation
 enum FFmpeg {
     struct Terms: Sendable {
         /// Returns the path of the program; `nil` if there is none.
-        var find: @Sendable () -> String? = { FFmpeg.find() }
+        var find: @Sendable () -> String? = { SystemPrograms.path(of: "ffmpeg") }
         /// How long the program may write nothing before it is ended.
         var patience = Duration.seconds(300)
-    }
-
-    /// Returns the path of the program in a folder of `PATH`; `nil` if there is none.
-    static func find() -> String? {
-        let folders = (ProcessInfo.processInfo.environment["PATH"] ?? "").split(separator: ":")
-        return folders.lazy.filter { $0.hasPrefix("/") }.map { $0 + "/ffmpeg" }
-            .first { FileManager.default.isExecutableFile(atPath: $0) }
     }
 
     /// Writes the film.

@@ -12,7 +12,7 @@ final class PartFile: Sendable {
     private let writes: SerialQueue
     private struct State {
         var persisted: PersistedRanges
-        /// Digest of the whole file, if one is wanted.
+        /// Digest of the whole file, if one is wanted that can be computed before the length is known.
         var digest: RunningDigest?
         var isCatchingUp = false
         /// Digests of the pieces, if they are known beforehand.
@@ -267,7 +267,8 @@ final class PartFile: Sendable {
 
     // MARK: Digests
 
-    /// Keeps a digest of the file from now on. The bytes already on the disk are read back in the background.
+    /// Keeps a digest of the file from now on. The bytes already on the disk are read back in the background. A digest
+    /// that needs the length first is computed only when it is asked for.
     func keepDigest(_ algorithm: DownloadRequest.Checksum.Algorithm) {
         state.withLock { state in
             if state.digest?.algorithm != algorithm { state.digest = RunningDigest(algorithm) }
@@ -305,13 +306,12 @@ final class PartFile: Sendable {
         async throws(DiskError)
         -> DownloadRequest.Checksum?
     {
-        let digest = state.withLock { state in
-            if let digest = state.digest, digest.algorithm == algorithm { return digest }
-            let digest = RunningDigest(algorithm)
-            state.digest = digest
-            return digest
+        let running: RunningDigest? = state.withLock { state in
+            if state.digest?.algorithm != algorithm { state.digest = RunningDigest(algorithm) }
+            return state.digest
         }
         return try await onWriteThread { () throws(DiskError) in
+            let digest = running ?? RunningDigest(algorithm, size: self.persisted.prefix)
             try digest.catchUp(with: self.file, written: { self.persisted.prefix }, isCancelled: isCancelled)
             return isCancelled() ? nil : digest.finish()
         }

@@ -1,4 +1,5 @@
 internal import DequeModule
+internal import HTTPTypes
 internal import Hummingbird
 
 /// Keeps the answers to requests with an `Idempotency-Key`: of this process the last 1,000, limited to the last 16 MiB.
@@ -69,6 +70,29 @@ actor IdempotentAnswers {
         } catch {
             if kept[key]?.number == number, let place = order.firstIndex(of: key) { forget(place) }
             throw error
+        }
+    }
+
+    /// Returns the kept answer to a request with an `Idempotency-Key`, or makes one. Makes one for every request without.
+    ///
+    /// - Parameter owner: the owner of the key that sent the request; `nil` without a key.
+    nonisolated func answer(
+        _ request: Request,
+        _ owner: String?,
+        _ body: JSONBody,
+        _ make: @escaping @Sendable (inout JSONBody) async throws -> Response
+    ) async throws -> Response {
+        guard let key = request.headers.text("Idempotency-Key") else {
+            var body = body
+            return try await make(&body)
+        }
+        guard (1...255).contains(key.utf8.count) else {
+            throw Problem.badRequest("Idempotency-Key must have 1 to 255 characters.")
+        }
+        // Gives no sender the answer to another one.
+        return try await answer(owner.map { "\($0) \(key)" } ?? key, body.digest) {
+            var body = body
+            return try await make(&body)
         }
     }
 

@@ -16,6 +16,7 @@ package actor ChangeFeed {
     private var logs = DownloadLogs()
     private var listeners = FeedListeners()
     private var totals = FeedTotals()
+    private var notices = FeedNotices()
     private var isFlushing = false
     private var isTicking = false
     /// Returns the folder whose free space is reported.
@@ -78,6 +79,12 @@ package actor ChangeFeed {
     package func changed(_ snapshot: DownloadSnapshot) {
         totals.markOutdated()
         apply(snapshot)
+        flushSoon()
+    }
+
+    /// Sends a notice to the present listeners. Who listens later does not hear it.
+    func tell(_ notice: SetNotice) {
+        notices.add(EventFrame.frame("notice", notice))
         flushSoon()
     }
 
@@ -180,4 +187,10 @@ package actor ChangeFeed {
 
     /// Returns the totals if they changed after their revision `since`.
     func totals(since: UInt64) -> (frame: ByteBuffer, revision: UInt64)? { totals.frame(since: since) }
+
+    /// Number of notices so far.
+    var noticeCount: UInt64 { notices.count }
+
+    /// Returns the frames of the notices after the first `count`. Of many, the newest only.
+    func notices(after count: UInt64) -> [ByteBuffer] { notices.frames(after: count) }
 }

@@ -1,14 +1,16 @@
 internal import HTTPTypes
 internal import HaulKit
 
-/// Rights of a browser extension's key: it may add downloads, list its own, and give its own a fresh link.
+/// Rights of a browser extension's key: it may add downloads and sets, list its own, give its own downloads a fresh link,
+/// and cancel or forget its own sets.
 ///
 /// A list of what is allowed, so that no later route is open to keys by accident.
 enum KeyScope {
     private static let routes: Set = [
         "GET /api/v1/session", "DELETE /api/v1/session", "GET /api/v1/downloads", "POST /api/v1/downloads",
         "POST /api/v1/probe", "GET /api/v1/downloads/:id", "PATCH /api/v1/downloads/:id",
-        "POST /api/v1/downloads/:id/resume",
+        "POST /api/v1/downloads/:id/resume", "POST /api/v1/sets/preview", "POST /api/v1/sets", "GET /api/v1/sets",
+        "GET /api/v1/sets/:id", "DELETE /api/v1/sets/:id",
     ]
 
     /// Checks the route of a request with a key.

@@ -16,8 +16,9 @@ package enum SecretFile {
 
     /// Reads a file, and removes the access of other users.
     ///
-    /// - Returns: the first bytes of the file, about 1 MiB at most, and whether other users had access until now.
-    package static func read(_ path: String) throws -> (bytes: [UInt8], wasExposed: Bool) {
+    /// - Parameter limit: number of bytes after which reading ends.
+    /// - Returns: the first bytes of the file, and whether other users had access until now.
+    package static func read(_ path: String, limit: Int = 1 << 20) throws -> (bytes: [UInt8], wasExposed: Bool) {
         let file = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK)
         guard file >= 0 else { throw failure() }
         defer { close(file) }
@@ -29,7 +30,7 @@ package enum SecretFile {
         if wasExposed, fchmod(file, 0o600) != 0 { throw failure() }
         var bytes: [UInt8] = []
         var buffer = [UInt8](repeating: 0, count: 64 << 10)
-        while bytes.count < 1 << 20 {
+        while bytes.count < limit {
             let count = Glibc.read(file, &buffer, buffer.count)
             if count < 0, errno == EINTR { continue }
             if count < 0 { throw failure() }

@@ -32,18 +32,9 @@ struct AddRoutes {
 
     func add(to routes: RouteTable) {
         routes.post("/api/v1/downloads") { request, context in
-            var body = try await JSONBody(request)
+            let body = try await JSONBody(request)
             let owner = context.key?.owner
-            guard let key = request.headers.text("Idempotency-Key") else { return try await add(&body, owner) }
-            guard (1...255).contains(key.utf8.count) else {
-                throw Problem.badRequest("Idempotency-Key must have 1 to 255 characters.")
-            }
-            let whole = body
-            // Gives no sender the answer to another one.
-            return try await answers.answer(owner.map { "\($0) \(key)" } ?? key, whole.digest) {
-                var body = whole
-                return try await add(&body, owner)
-            }
+            return try await answers.answer(request, owner, body) { body in try await add(&body, owner) }
         }
         routes.post("/api/v1/probe") { request, context in
             var body = try await JSONBody(request)

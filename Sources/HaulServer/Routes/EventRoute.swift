@@ -164,6 +164,7 @@ struct EventRoute {
         let feed = services.feed
         var seen = start
         var totals: UInt64 = 0
+        var told = await feed.noticeCount
         if let frame = await feed.delta(since: seen) {
             if let bytes = frame.frame { try await output.write(bytes) }
             seen = frame.revision
@@ -182,6 +183,11 @@ struct EventRoute {
             if let next = await feed.totals(since: totals) {
                 try await output.write(next.frame)
                 totals = next.revision
+            }
+            let count = await feed.noticeCount
+            if count > told {
+                for frame in await feed.notices(after: told) { try await output.write(frame) }
+                told = count
             }
         }
         let reason = await feed.isEnding ? "shutdown" : "signedOut"

@@ -67,9 +67,11 @@ struct ListRoutes {
         var name: String
         var count, open, paused, failed, completed: Int
         var receivedBytes, knownTotalBytes: Int64
+        /// The newest set with this group.
+        var set: SetRow?
 
-        init(_ name: String, _ summary: DownloadSummary) {
-            self.name = name
+        init(_ name: String, _ summary: DownloadSummary, _ set: SetRow?) {
+            (self.name, self.set) = (name, set)
             (count, open, paused) = (summary.count, summary.open, summary.paused)
             (failed, completed) = (summary.failed, summary.completed)
             (receivedBytes, knownTotalBytes) = (summary.receivedBytes, summary.knownTotalBytes)
@@ -78,7 +80,8 @@ struct ListRoutes {
 
     private func groups(_ request: Request) async throws -> Response {
         let groups = try await problems { () throws(DownloadError) in try await services.downloader.groups() }
-        let items = groups.compactMap { group in group.group.map { Group($0, group.summary) } }
+        let sets = await services.sets.rowsByGroup()
+        let items = groups.compactMap { group in group.group.map { Group($0, group.summary, sets[$0]) } }
         return JSONBody.response(["items": items], to: request)
     }
 }

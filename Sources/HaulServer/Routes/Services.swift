@@ -10,6 +10,7 @@ package struct Services: Sendable {
     package let sessions: Sessions
     package let live: LiveConfiguration
     package let settings: SettingsKeeper
+    package let sets: SetKeeper
     package let logger: Logger
     /// What the downloader reports; `nil` if it reports elsewhere.
     package let metrics: MetricsRegistry?

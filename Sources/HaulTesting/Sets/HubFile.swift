@@ -61,7 +61,7 @@ extension TestContent {
 
     /// Returns the digest of a text followed by the content.
     package func digest(_ algorithm: DownloadRequest.Checksum.Algorithm, after text: String = "") -> [UInt8] {
-        var hasher = DigestHasher(algorithm)
+        var hasher = DigestHasher(algorithm, size: count)
         Array(text.utf8).withUnsafeBytes { hasher.update($0) }
         var offset: Int64 = 0
         while offset < count {

@@ -215,6 +215,7 @@ struct Daemon {
         settings.hooks.apply(to: &configuration)
         configuration.hooks.actions = try settings.hooks.hooks()
         server.environmentProxies = try .environment(ProcessInfo.processInfo.environment)
+        server.hub = HubAccess(environment: ProcessInfo.processInfo.environment)
         let changed = try ChangedSettings(stateFolder: server.stateFolder)
         try LiveConfiguration(server, changed).networkChange()(&configuration)
         configuration.telemetry.metrics = metrics

@@ -8,6 +8,7 @@ struct ChecksumTests {
         DownloadRequest.Checksum.Algorithm.md5: String(repeating: "0a", count: 16),
         .sha1: String(repeating: "1B", count: 20),
         .sha256: String(repeating: "fF", count: 32), .sha512: String(repeating: "90", count: 64),
+        .gitBlob: String(repeating: "6b", count: 20),
     ]
 
     @Test(arguments: DownloadRequest.Checksum.Algorithm.allCases)
@@ -22,6 +23,12 @@ struct ChecksumTests {
     @Test(arguments: ["sha-256", "SHA256", "Sha-256", "SHA-2-56"])
     func readsSloppyAlgorithmNames(_ name: String) throws {
         #expect(try DownloadRequest.Checksum(name + ":" + String(repeating: "00", count: 32)).algorithm == .sha256)
+    }
+
+    @Test(arguments: ["git-sha1", "gitsha1", "GIT-SHA-1"])
+    func readsTheDigestOfGit(_ name: String) throws {
+        let checksum = try DownloadRequest.Checksum(name + ":" + String(repeating: "00", count: 20))
+        #expect(checksum.algorithm == .gitBlob && !checksum.algorithm.isCollisionResistant)
     }
 
     @Test(arguments: [

@@ -9,6 +9,12 @@ struct PieceHashesTests {
         return try #require(PieceHashes(.sha1, pieceLength: length, digests: digests))
     }
 
+    @Test func haveNoAlgorithmOfWholeFiles() {
+        let digest = Array(repeating: UInt8(1), count: 20)
+        #expect(PieceHashes(.gitBlob, pieceLength: 10, digests: [digest]) == nil)
+        #expect(PieceHashes(.sha1, pieceLength: 10, digests: [digest]) != nil)
+    }
+
     @Test(arguments: [
         (1, 10, 1), (1, 10, 10), (2, 10, 11), (3, 10, 30), (3, 1 << 61, Int64.max), (1, 1 << 62, 1 << 62),
     ])

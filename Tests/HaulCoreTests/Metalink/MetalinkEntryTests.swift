@@ -94,6 +94,15 @@ struct MetalinkEntryTests {
         #expect(metalink.remarks.isEmpty)
     }
 
+    @Test(arguments: ["gitsha1", "git-sha1"])
+    func takesTheDigestOfGitForNoneOfAMetalink(_ type: String) throws {
+        let pieces = MetalinkText.pieces("8", [MetalinkText.sha1, MetalinkText.sha1], type: type)
+        let hash = "<hash type=\"\(type)\">\(MetalinkText.sha1)</hash>"
+        let file = try Metalink(text: MetalinkText.four("<size>16</size>\(hash)\(pieces)\(MetalinkText.url)")).files
+            .first
+        #expect(file != nil && file?.checksum == nil && file?.pieces == nil)
+    }
+
     @Test func saysNothingOfADocumentInWhichAllIsRight() throws {
         let metalink = try Metalink(text: MetalinkText.four("<hash type=\"crc32\">x</hash>" + MetalinkText.url))
         #expect(metalink.remarks.isEmpty)

@@ -6,12 +6,14 @@ import Testing
 
 /// Digests of files.
 struct ChecksumFileTests {
-    @Test func readsAFileOfWhichTheSystemDoesNotSayTheLength() async throws {
+    @Test(arguments: [DownloadRequest.Checksum.Algorithm.sha256, .gitBlob])
+    func readsAFileOfWhichTheSystemDoesNotSayTheLength(_ algorithm: DownloadRequest.Checksum.Algorithm) async throws {
         let path = "/proc/version"
         guard FileManager.default.fileExists(atPath: path) else { return }
-        var hasher = DigestHasher(.sha256)
-        try Data(contentsOf: URL(fileURLWithPath: path)).withUnsafeBytes { hasher.update($0) }
-        let expected = try #require(DownloadRequest.Checksum(.sha256, digest: hasher.finish()))
+        let bytes = try Data(contentsOf: URL(fileURLWithPath: path))
+        var hasher = DigestHasher(algorithm, size: Int64(bytes.count))
+        bytes.withUnsafeBytes { hasher.update($0) }
+        let expected = try #require(DownloadRequest.Checksum(algorithm, digest: hasher.finish()))
         #expect(try await expected.verify(file: path))
     }
 }

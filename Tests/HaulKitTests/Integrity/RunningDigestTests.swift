@@ -10,23 +10,28 @@ struct RunningDigestTests {
         "sha256:ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad",
         "sha512:ddaf35a193617abacc417349ae20413112e6fa4e89a97ea20a9eeee64b55d39a2192992a274fc1a836ba3c23a3feebbd454d4423643ce"
             + "80e2a9ac94fa54ca49f",
+        "gitsha1:f2ba8f84ab5c1bce84a7b441cb1959cfc7093b7f",
     ])
     func computesTheDigestOfABC(_ expected: String) throws {
         let checksum = try DownloadRequest.Checksum(expected)
-        let digest = RunningDigest(checksum.algorithm)
+        let digest = RunningDigest(checksum.algorithm, size: 3)
         digest.update([ByteBuffer(string: "a"), ByteBuffer(), ByteBuffer(string: "b")], at: 0)
         digest.update([ByteBuffer(string: "c")], at: 2)
         #expect(digest.finish() == checksum && digest.position == 3)
     }
 
+    @Test func isNoDigestOfAFileOfUnknownLengthThatBeginsWithTheLength() {
+        #expect(RunningDigest(.gitBlob) == nil && DigestHasher(.gitBlob) == nil)
+    }
+
     private func digest(of bytes: [UInt8]) -> DownloadRequest.Checksum? {
-        let digest = RunningDigest(.sha256)
+        let digest = RunningDigest(.sha256, size: Int64(bytes.count))
         digest.update([ByteBuffer(bytes: bytes)], at: 0)
         return digest.finish()
     }
 
-    @Test func ignoresBytesThatDoNotContinue() {
-        let digest = RunningDigest(.sha256)
+    @Test func ignoresBytesThatDoNotContinue() throws {
+        let digest = try #require(RunningDigest(.sha256))
         digest.update([ByteBuffer(string: "late")], at: 10)
         digest.update([ByteBuffer(string: "ab")], at: 0)
         digest.update([ByteBuffer(string: "ab")], at: 0)
@@ -42,7 +47,7 @@ struct RunningDigestTests {
         let bytes = Self.longBytes
         let file = MemoryFile(bytes)
         var random = SplitMix64(seed: seed)
-        let digest = RunningDigest(.sha256)
+        let digest = try #require(RunningDigest(.sha256))
         var written = 0
         while written < bytes.count {
             let end = min(bytes.count, written + Int.random(in: 1...400_000, using: &random))
@@ -63,7 +68,7 @@ struct RunningDigestTests {
     @Test func stopsWhenCancelledAndGoesOnLater() throws {
         let bytes = Array(Self.longBytes.prefix(2 << 20))
         let file = MemoryFile(bytes)
-        let digest = RunningDigest(.sha256)
+        let digest = try #require(RunningDigest(.sha256))
         var blocks = 0
         try digest.catchUp(with: file, written: { 2 << 20 }) {
             blocks += 1
@@ -75,7 +80,7 @@ struct RunningDigestTests {
     }
 
     @Test func doesNotWaitForBytesThatWereCutOff() throws {
-        let digest = RunningDigest(.md5)
+        let digest = try #require(RunningDigest(.md5))
         try digest.catchUp(with: MemoryFile([1, 2, 3]), written: { 100 }, isCancelled: { false })
         #expect(digest.position == 3)
     }

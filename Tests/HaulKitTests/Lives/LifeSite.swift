@@ -207,7 +207,7 @@ final class LifeSite: @unchecked Sendable {
 
     /// The digest of the first version.
     var digest: DownloadRequest.Checksum? {
-        let digest = RunningDigest(.sha256)
+        let digest = RunningDigest(.sha256, size: Int64(versions[0].bytes.count))
         digest.update([ByteBuffer(bytes: versions[0].bytes)], at: 0)
         return digest.finish()
     }

@@ -31,7 +31,7 @@ extension TestContent {
     /// Returns the digests of the content's pieces.
     func pieces(_ length: Int64 = 64 << 10, _ algorithm: DownloadRequest.Checksum.Algorithm = .sha256) -> PieceHashes? {
         let digests = stride(from: 0, to: count, by: Int64.Stride(length)).map { start in
-            var hasher = DigestHasher(algorithm)
+            var hasher = DigestHasher(algorithm, size: min(length, count - start))
             bytes(start..<min(start + length, count)).withUnsafeBytes { hasher.update($0) }
             return hasher.finish()
         }
@@ -40,7 +40,7 @@ extension TestContent {
 
     /// The digest of the whole content.
     var digest: DownloadRequest.Checksum? {
-        var hasher = DigestHasher(.sha256)
+        var hasher = DigestHasher(.sha256, size: count)
         bytes(0..<count).withUnsafeBytes { hasher.update($0) }
         return DownloadRequest.Checksum(.sha256, digest: hasher.finish())
     }

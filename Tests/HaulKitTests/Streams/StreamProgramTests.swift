@@ -181,7 +181,7 @@ struct StreamProgramTests {
     private func pictures(_ seconds: Int, _ options: [String] = []) throws -> [UInt8] {
         let folder = try TemporaryFolder()
         defer { withExtendedLifetime(folder) {} }
-        let program = try #require(FFmpeg.find())
+        let program = try #require(SystemPrograms.path(of: "ffmpeg"))
         try SystemCommand.run(
             [program, "-v", "error", "-f", "lavfi", "-i", "testsrc=s=64x64:d=\(seconds)", "-c:v", "mpeg2video"]
                 + options + ["-f", "mpegts", folder("film.ts")]
@@ -190,7 +190,7 @@ struct StreamProgramTests {
     }
 
     @Test(
-        .enabled(if: FFmpeg.find() != nil),
+        .enabled(if: SystemPrograms.path(of: "ffmpeg") != nil),
         arguments: ["it's", "a\\b", "a\nb", "-a", "%d", "a:b", "a,,:b", "\"a\"", "concat:a", " a "]
     )
     func putsAFilmTogetherInAnyFolder(_ name: String) async throws {
@@ -205,7 +205,7 @@ struct StreamProgramTests {
         }
     }
 
-    @Test(.enabled(if: FFmpeg.find() != nil)) func putsManyPartsTogether() async throws {
+    @Test(.enabled(if: SystemPrograms.path(of: "ffmpeg") != nil)) func putsManyPartsTogether() async throws {
         let site = StreamSite()
         site.put(try pictures(1), at: "/talk/0.ts")
         let entries = (0..<40).map { _ in "#EXT-X-DISCONTINUITY\n" + TestStream.entry("0.ts", 1) }
@@ -218,7 +218,7 @@ struct StreamProgramTests {
     }
 
     /// The film is a small part of its segments, which consist of stuffing.
-    @Test(.enabled(if: FFmpeg.find() != nil)) func takesAWholeFilmOfFewBytes() async throws {
+    @Test(.enabled(if: SystemPrograms.path(of: "ffmpeg") != nil)) func takesAWholeFilmOfFewBytes() async throws {
         let site = StreamSite()
         let segment = try pictures(4, ["-muxrate", "4000000"])
         site.put(segment, at: "/talk/0.ts")

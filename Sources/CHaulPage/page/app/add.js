@@ -9,11 +9,12 @@ import { chooseFolder, readFolder } from "./folders.js";
 import { anyOf, bytes, count, visible } from "./format.js";
 import { headersIn } from "./header-fields.js";
 import { kindOf } from "./kinds.js";
-import { kindsOf, linksIn, metalinkNames } from "./links.js";
+import { kindsOf, linksIn, mayBeSet, metalinkNames } from "./links.js";
 import { list, totals } from "./model.js";
 import { groups, readGroups } from "./rail.js";
 import { flushRemoval } from "./removal.js";
 import { PRIORITIES } from "./row-menu.js";
+import { SetChoice, addedText } from "./sets.js";
 import { t } from "./text.js";
 import { toast } from "./toast.js";
 
@@ -34,8 +35,9 @@ function nameOf(link) {
     }
 }
 
-/// Opens the dialog, or adds to the one that is open. `metalink`: `{name, xml}`.
-export function openAdd({ text = "", metalink = null } = {}, reveal = () => {}) {
+/// Opens the dialog, or adds to the one that is open. `metalink`: `{name, xml}`. `reveal` shows what was added:
+/// `download(row)`, `group(name)`.
+export function openAdd({ text = "", metalink = null } = {}, reveal) {
     if (!current) current = new AddDialog(reveal);
     if (metalink) current.useMetalink(metalink);
     else if (text) current.append(text);
@@ -49,6 +51,8 @@ class AddDialog {
     #hasRules = false;
     #busy = false;
     #keys = new Map();
+    /// The options that a set does not have.
+    #onlyForLinks = [];
 
     constructor(reveal) {
         this.reveal = reveal;
@@ -61,6 +65,7 @@ class AddDialog {
         this.metalinkNote = el("div", { class: "metalink", hidden: true });
         this.chooser = el("div", { class: "chooser", hidden: true });
         this.summary = el("p", { class: "chooser-summary", role: "status" });
+        this.set = new SetChoice(() => this.#note());
         this.problem = el("div", { class: "add-problem", role: "alert", hidden: true });
         this.folder = el("button", { type: "button", class: "field folder-button", id: id("folder"), onclick: () => this.#chooseFolder() }, icon("i-folder"), el("span", { class: "folder-text" }));
         this.free = el("span", { class: "muted hint" });
@@ -70,7 +75,7 @@ class AddDialog {
         this.groups = el("datalist", { id: id("groups") });
         this.priority = el("select", { class: "field", id: id("priority") }, PRIORITIES.map((value) => el("option", { value, text: t(`priority.${value}`), selected: value === 0 })));
         this.paused = el("input", { type: "checkbox", id: id("paused") });
-        this.headers = el("textarea", { class: "field code", id: id("headers"), rows: 2, spellcheck: "false", autocapitalize: "off", placeholder: "Referer: https://example.org/" });
+        this.headers = el("textarea", { class: "field code", id: id("headers"), oninput: () => this.#note(), rows: 2, spellcheck: "false", autocapitalize: "off", placeholder: "Referer: https://example.org/" });
         this.checksum = el("input", { class: "field code", id: id("checksum"), type: "text", spellcheck: "false", autocapitalize: "off", autocomplete: "off", placeholder: "sha-256:…" });
         this.checksumHint = el("span", { class: "muted hint" });
         this.limit = el("input", { class: "field", id: id("limit"), type: "text", inputmode: "decimal", autocomplete: "off", placeholder: t("noLimit") });
@@ -86,6 +91,7 @@ class AddDialog {
                         el("div", { class: "add-links-foot" }, this.count, el("span", { class: "gap" }), this.look)),
                     this.refused,
                     this.metalinkNote,
+                    this.set.element,
                     this.summary,
                     this.chooser),
                 el("div", { class: "add-how" },
@@ -93,14 +99,14 @@ class AddDialog {
                         this.nameControl,
                         labelled("folder", this.folder, this.free),
                         labelled("group", this.group),
-                        labelled("priority", this.priority),
-                        el("label", { class: "check" }, this.paused, el("span", { text: t("add.paused") }))),
+                        this.#forLinks(labelled("priority", this.priority)),
+                        this.#forLinks(el("label", { class: "check" }, this.paused, el("span", { text: t("add.paused") })))),
                     el("details", { class: "advanced" },
                         el("summary", { text: t("advanced") }),
                         el("div", { class: "options" },
                             el("div", { class: "control wide" }, el("label", { for: id("headers"), text: t("add.headers") }), this.headers),
-                            labelled("checksum", this.checksum, this.checksumHint),
-                            labelled("limit", el("div", { class: "with-unit" }, this.limit, el("span", { class: "unit", text: "MB/s" }))))),
+                            this.#forLinks(labelled("checksum", this.checksum, this.checksumHint)),
+                            this.#forLinks(labelled("limit", el("div", { class: "with-unit" }, this.limit, el("span", { class: "unit", text: "MB/s" })))))),
                     this.groups),
                 this.problem),
             el("div", { class: "dialog-foot" }, el("kbd", { class: "foot-key", text: isApple ? "⌘ Enter" : "Ctrl + Enter", "aria-hidden": "true" }), el("span", { class: "gap" }), button(t("cancel"), { class: "button", onclick: () => this.dialog.close() }), this.submit),
@@ -117,11 +123,17 @@ class AddDialog {
             focus: this.links,
             onClose: () => {
                 this.#looking?.abort();
+                this.set.close();
                 current = null;
             },
         });
         this.#note();
         this.#prepare();
+    }
+
+    #forLinks(control) {
+        this.#onlyForLinks.push(control);
+        return control;
     }
 
     async #prepare() {
@@ -175,19 +187,31 @@ class AddDialog {
     }
 
     #note() {
-        const { links, refused, rejected } = linksIn(this.links.value);
+        const { links, sets, refused, rejected } = linksIn(this.links.value);
         const chosen = this.#chosen();
         const total = chosen.length + (this.#metalink?.count ?? 0);
+        this.#noteSet(links, sets);
+        const isSet = this.set.isChosen;
         this.count.textContent = [links.length > 0 || refused.length > 0 || rejected > 0 ? t("linkCount", links.length) : "", rejected > 0 ? t("linesRejected", rejected) : ""].filter(Boolean).join("  ·  ");
-        this.refused.textContent = refused.length > 0 ? t("kindsRefused", anyOf(kindsOf(refused))) : "";
-        this.nameControl.hidden = links.length !== 1 || this.#metalink !== null;
+        this.refused.textContent = [refused.length > 0 ? t("kindsRefused", anyOf(kindsOf(refused))) : "", sets.length > (isSet ? 1 : 0) ? t("setsAlone") : ""].filter(Boolean).join(" ");
+        this.nameControl.hidden = links.length !== 1 || this.#metalink !== null || isSet;
+        for (const control of this.#onlyForLinks) control.hidden = isSet;
+        this.group.placeholder = isSet ? visible(this.set.found?.name ?? "") : t("noGroup");
+        this.#showFolder();
         this.name.placeholder = links.length === 1 ? visible(this.#found.get(links[0])?.name ?? nameOf(links[0])) : "";
-        this.submit.firstElementChild.textContent = t("addLinks", total);
-        this.submit.disabled = total === 0 || this.#busy;
-        this.look.disabled = links.length === 0 || this.#looking !== null;
+        this.submit.firstElementChild.textContent = isSet ? t("addSet") : t("addLinks", total);
+        this.submit.disabled = (isSet ? this.set.found === null : total === 0) || this.#busy;
+        this.look.disabled = links.length === 0 || this.#looking !== null || isSet;
         this.checksum.disabled = total !== 1;
         this.checksumHint.textContent = total > 1 ? t("checksumOne") : "";
-        if (this.#found.size > 0) this.#showFound(links);
+        if (this.#found.size > 0) this.#showFound(isSet ? [] : links);
+    }
+
+    /// A reference to a hub is a set; an address may be one. Beside other links, neither is.
+    #noteSet(links, sets) {
+        const isAlone = this.#metalink === null && links.length + sets.length > 0 && (links.length === 0 || links.length + sets.length === 1);
+        const source = !isAlone ? null : sets[0] ?? (mayBeSet(links[0]) ? links[0] : null);
+        this.set.show(source, sets.length > 0, this.headers.value);
     }
 
     async #look() {
@@ -265,10 +289,21 @@ class AddDialog {
 
     #setFolder(folder) {
         this.#folder = folder;
-        this.folder.lastElementChild.textContent = visible(folder.path);
-        this.folder.title = visible(folder.path);
+        this.#showFolder();
         const free = folder.freeBytes === undefined ? "" : t("free", bytes(folder.freeBytes));
         this.free.textContent = [free, this.#hasRules && !folder.chosen ? t("rules.mayChoose") : ""].filter(Boolean).join("  ·  ");
+    }
+
+    /// The folder of a set, which has its name, in the chosen folder.
+    #setFolderPath() {
+        return `${this.#folder.path.replace(/\/$/, "")}/${this.set.found.name}`;
+    }
+
+    #showFolder() {
+        if (!this.#folder) return;
+        const path = visible(this.set.isChosen && this.set.found ? this.#setFolderPath() : this.#folder.path);
+        this.folder.lastElementChild.textContent = path;
+        this.folder.title = path;
     }
 
     async #chooseFolder() {
@@ -286,6 +321,7 @@ class AddDialog {
 
     async #add() {
         if (this.#busy) return;
+        if (this.set.isChosen) return this.#addSet();
         const links = this.#chosen();
         if (links.length === 0 && !this.#metalink) return;
         this.#busy = true;
@@ -335,12 +371,42 @@ class AddDialog {
         this.#finish(results);
     }
 
+    async #addSet() {
+        if (this.set.found === null) return;
+        const body = {
+            ...this.set.body(),
+            ...(this.#folder?.chosen ? { folder: this.#setFolderPath() } : {}),
+            ...(this.group.value.trim() ? { group: this.group.value.trim() } : {}),
+        };
+        this.#busy = true;
+        this.problem.hidden = true;
+        this.#note();
+        let row;
+        try {
+            await flushRemoval();
+            row = await this.#post(body, "sets");
+        } catch (error) {
+            this.#fail([failureText(error)]);
+        }
+        this.#busy = false;
+        if (!row) return this.#note();
+        list.invalidate();
+        readGroups();
+        // Further sets stay in the box.
+        const { sets, refused } = linksIn(this.links.value);
+        const rest = [...sets.filter((set) => set !== body.source), ...refused.map(({ link }) => link)];
+        if (rest.length === 0) this.dialog.close();
+        this.links.value = rest.join("\n");
+        this.#note();
+        toast(addedText(row), { action: t("show"), onAction: () => this.reveal.group(row.group), seconds: 5 });
+    }
+
     /// Sends the same body under the same key, so that a second try after a lost answer adds nothing twice.
-    async #post(body) {
+    async #post(body, path = "downloads") {
         const text = JSON.stringify(body);
         const key = this.#keys.get(text) ?? randomKey();
         this.#keys.set(text, key);
-        const answer = await api.post("downloads", body, { headers: { "Idempotency-Key": key } });
+        const answer = await api.post(path, body, { headers: { "Idempotency-Key": key } });
         this.#keys.delete(text);
         return answer;
     }
@@ -351,10 +417,10 @@ class AddDialog {
         const joined = results.filter((result) => !result.error && result.existed);
         list.invalidate();
         const summary = [added.length > 0 ? t("addedCount", added.length) : "", joined.length > 0 ? t("joinedCount", joined.length) : ""].filter(Boolean).join(" ");
-        const { refused } = linksIn(this.links.value);
-        if (failed.length > 0 || refused.length > 0) {
+        const { sets, refused } = linksIn(this.links.value);
+        if (failed.length > 0 || sets.length > 0 || refused.length > 0) {
             // Keeps the links in the field that could not be added.
-            this.links.value = [...failed, ...refused].map(({ link }) => link).join("\n");
+            this.links.value = [...failed.map(({ link }) => link), ...sets, ...refused.map(({ link }) => link)].join("\n");
             this.#found.clear();
             this.chooser.hidden = true;
             this.summary.textContent = failed.length > 0 ? "" : summary;
@@ -364,6 +430,6 @@ class AddDialog {
         }
         this.dialog.close();
         const first = added[0]?.download ?? joined[0]?.download;
-        toast(summary, first ? { action: t("show"), onAction: () => this.reveal(first), seconds: 5 } : { seconds: 4 });
+        toast(summary, first ? { action: t("show"), onAction: () => this.reveal.download(first), seconds: 5 } : { seconds: 4 });
     }
 }

@@ -54,7 +54,8 @@ function firstLinks(add) {
     const send = el("button", { type: "submit", class: "button primary", disabled: true }, el("span", { text: t("addLinks", 0) }));
     const note = () => {
         send.disabled = !hasLinks(field.value);
-        send.firstElementChild.textContent = t("addLinks", linksIn(field.value).links.length);
+        const { links, sets } = linksIn(field.value);
+        send.firstElementChild.textContent = t("addLinks", links.length + sets.length);
     };
     field.addEventListener("input", note);
     field.addEventListener("keydown", (event) => event.key === "Enter" && (event.ctrlKey || event.metaKey) && !send.disabled && form.requestSubmit());

@@ -3,14 +3,20 @@
 const LINK = /\bhttps?:\/\/(?:（[^\s（）]*）(?=[\w.%/-])|[^\s<>"\u3000-\u303f\uff00-\uff0f\uff1a-\uff20])+/gi;
 const CLOSING = { "'": "'", "`": "`", "\u2018": "\u2019", "\u201c": "\u201d" };
 // Links that only other programs can use. Those inside a web address, as in its query, belong to it.
+// A repository of a model hub: `hf://ORG/NAME@REVISION`.
+const HUB = /^hf:\/\/[^\s<>"']+$/i;
+// Names of lists of digests, and the ends of the addresses of releases.
+const LIST = /^(?:(?:md5|sha(?:1|224|256|384|512))sums?(?:\.(?:txt|asc))?|.*checksums?(?:\.txt)?|.+\.(?:md5|sha1|sha256|sha512|sha256sum|sha512sum))$/i;
+const RELEASE = /\/releases\/(?:tag\/.+|latest|permalink\/latest)$|\/-\/releases\/[^/]+$/;
 const OTHER = /(?<![^\s<>"'(\[{])(?:(magnet|blob):|([a-z][a-z0-9+.-]{1,15}):\/\/)\S+/gi;
 // Invisible characters that chats and documents leave beside a link.
 const UNSEEN = /^[\s\u200b-\u200f\u202a-\u202e\u2060-\u2069\ufeff]+|[\s\u200b-\u200f\u202a-\u202e\u2060-\u2069\ufeff]+$/g;
 
-/// `{links, refused, rejected}`: valid http and https URLs in order, each once; links of other kinds as `{kind, link}`;
-/// and how many lines have no link at all.
+/// `{links, sets, refused, rejected}`: valid http and https URLs in order, each once; references to model hubs; links of
+/// other kinds as `{kind, link}`; and how many lines have no link at all.
 export function linksIn(text) {
     const links = new Set();
+    const sets = new Set();
     const refused = new Map();
     let rejected = 0;
     for (const line of String(text ?? "").split(/[\r\n\u2028\u2029]+/)) {
@@ -21,9 +27,19 @@ export function linksIn(text) {
         const others = [...trimmed.matchAll(OTHER)].map(([link, known, kind]) => ({ kind: (known ?? kind).toLowerCase(), link })).filter(({ kind }) => !/^https?$/.test(kind));
         if (found.length === 0 && others.length === 0) rejected += 1;
         for (const link of found) links.add(link);
-        for (const other of others) refused.set(other.link, other);
+        for (const other of others) {
+            if (HUB.test(other.link)) sets.add(withoutEnd(other.link));
+            else refused.set(other.link, other);
+        }
     }
-    return { links: [...links], refused: [...refused.values()], rejected };
+    return { links: [...links], sets: [...sets], refused: [...refused.values()], rejected };
+}
+
+/// Whether a link leads to a list of digests or to a release, by its address alone.
+export function mayBeSet(link) {
+    const { pathname } = new URL(link);
+    const path = pathname.replace(/\/$/, "");
+    return RELEASE.test(path) || LIST.test(path.split("/").pop());
 }
 
 /// The kinds of refused links, each once.
@@ -43,8 +59,8 @@ function linksInText(text) {
 
 /// Whether a text has links of any kind. The dialog says which of them cannot be downloaded.
 export function hasLinks(text) {
-    const { links, refused } = linksIn(text);
-    return links.length > 0 || refused.length > 0;
+    const { links, sets, refused } = linksIn(text);
+    return links.length > 0 || sets.length > 0 || refused.length > 0;
 }
 
 /// Punctuation at the end belongs to the text around the link; a bracket belongs to the link when it was opened inside.

@@ -16,11 +16,12 @@ import { daemon, feed, list, selection, totals } from "./model.js";
 import { startNotify } from "./notify.js";
 import { startPointer } from "./pointer.js";
 import { startPrint } from "./print.js";
-import { markRail, readGroups, startRail } from "./rail.js";
+import { groups, markRail, readGroups, startRail } from "./rail.js";
 import { flushRemoval } from "./removal.js";
 import { chooseSort, readRoute, sortOf, writeRoute } from "./route.js";
 import { openSettings } from "./settings.js";
 import { signIn, useCode } from "./signin.js";
+import { noticeText, setStateText } from "./sets.js";
 import { announce } from "./status.js";
 import { fillTexts, t } from "./text.js";
 import { readTotals, startTotals } from "./totals.js";
@@ -47,6 +48,7 @@ async function show(view, { route = true } = {}) {
     byId("sort").replaceChildren(...Object.keys(sorts).filter((name) => [undefined, next.list].includes(sorts[name].only)).map((name) => el("option", { value: name, text: t(`sort.${name}`), selected: name === next.sort })));
     byId("grid").classList.toggle("is-queue", next.list === "queued" && next.sort === "queue");
     markRail();
+    showSet();
     byId("grid").scrollTop = 0;
     grid.active = 0;
     grid.activeId = null;
@@ -61,6 +63,14 @@ async function show(view, { route = true } = {}) {
 function showCount() {
     setText(byId("list-count"), list.length === 0 ? "" : count(list.length));
     byId("sort").hidden = list.length < 2;
+}
+
+/// Says beside the name of a group how its set ended, or that it runs.
+function showSet() {
+    const set = groups.find((group) => group.name === list.view.group)?.set;
+    setText(byId("list-set"), set ? setStateText(set) : "");
+    byId("list-set").title = byId("list-set").textContent;
+    byId("list-set").classList.toggle("field-error", ["incomplete", "failed"].includes(set?.state));
 }
 
 /// Shows a download that was just added.
@@ -141,9 +151,9 @@ function build() {
     byId("open-add").setAttribute("aria-label", t("add"));
     grid = new Grid(byId("grid"), byId("rows"), list, selection);
     detail = new Detail(detailChanged);
-    const add = (given) => openAdd(given, reveal);
+    const add = (given) => openAdd(given, { download: reveal, group: (group) => show({ list: "all", group, text: "" }) });
     const settings = () => openSettings({ signedOut: () => authenticate(), showKeys });
-    startRail((view) => show(view));
+    startRail((view) => show(view), showSet);
     startTotals(settings);
     startBanner();
     startListMenu();
@@ -189,7 +199,7 @@ function build() {
         list.apply(event);
     });
     feed.on("stats", ({ data }) => totals.set(data));
-    feed.on("notice", ({ data }) => toast(visible(data.text), { tone: data.level === "error" ? "error" : undefined }));
+    feed.on("notice", ({ data }) => toast(noticeText(data), { tone: data.level === "error" ? "error" : undefined }));
     feed.on("connection", (connected) => {
         if (!connected || !list.failed) return;
         list.invalidate();

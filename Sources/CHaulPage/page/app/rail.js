@@ -1,9 +1,10 @@
 // The lists and the groups, with their counts.
 import { api } from "./api.js";
-import { byId, el, setAttribute, setText } from "./dom.js";
+import { byId, el, icon, setAttribute, setIcon, setText } from "./dom.js";
 import { count, visible } from "./format.js";
 import { lists } from "./lists.js";
 import { feed, list, totals } from "./model.js";
+import { setStateText } from "./sets.js";
 import { t } from "./text.js";
 
 const EVERY = 3000;
@@ -11,12 +12,15 @@ const items = new Map();
 let groupItems = new Map();
 let groupBox = null;
 let choose = () => {};
+let changed = () => {};
 let timer = null;
 let read = 0;
 export let groups = [];
 
-export function startRail(onChoose) {
+/// - onGroups: called when the groups were read.
+export function startRail(onChoose, onGroups) {
     choose = onChoose;
+    changed = onGroups;
     const box = el("ul", { class: "rail-list" });
     for (const name of Object.keys(lists)) {
         const item = entry(t(`list.${name}`), () => choose({ list: name, group: null }));
@@ -32,6 +36,7 @@ export function startRail(onChoose) {
         if (moved) readLater();
     });
     feed.on("reset", readLater);
+    feed.on("notice", readLater);
     readGroups();
 }
 
@@ -39,6 +44,25 @@ function entry(label, run) {
     const number = el("span", { class: "rail-count" });
     const button = el("button", { type: "button", class: "rail-item", onclick: run }, el("span", { class: "rail-name", title: label, text: label }), number);
     return { element: el("li", {}, button), button, number };
+}
+
+/// A group of a set has a mark for its end.
+function groupEntry(name) {
+    const item = entry(visible(name), () => choose({ list: "all", group: name }));
+    item.mark = icon("i-check", "icon rail-set");
+    item.words = el("span", { class: "unseen" });
+    item.number.before(item.mark, item.words);
+    return item;
+}
+
+function showMark({ button, mark, words }, set) {
+    const isWhole = set?.state === "whole";
+    const isWrong = set?.state === "incomplete" || set?.state === "failed";
+    setIcon(mark, isWrong ? "i-alert" : "i-check");
+    mark.classList.toggle("wrong", isWrong);
+    mark.toggleAttribute("hidden", !isWhole && !isWrong);
+    setText(words, set ? setStateText(set) : "");
+    setAttribute(button, "title", set ? setStateText(set) : null);
 }
 
 /// Leaves out the downloads that are about to be removed, as the list does.
@@ -82,7 +106,8 @@ export async function readGroups() {
     }
     const next = new Map();
     for (const group of groups) {
-        const item = groupItems.get(group.name) ?? entry(visible(group.name), () => choose({ list: "all", group: group.name }));
+        const item = groupItems.get(group.name) ?? groupEntry(group.name);
+        showMark(item, group.set);
         next.set(group.name, item);
     }
     const same = next.size === groupItems.size && [...next.keys()].every((name) => groupItems.has(name));
@@ -91,4 +116,5 @@ export async function readGroups() {
     groupBox.hidden = next.size === 0;
     showCounts();
     markRail();
+    changed();
 }

@@ -7,7 +7,7 @@ const KINDS = {
     nameNotResolved: "network", connectionFailed: "network", connectionLost: "network", timedOut: "network", proxyFailed: "proxy",
     unexpectedWebPage: "webPage", contentChanged: "changed", diskFull: "space", permissionDenied: "folder", readOnly: "folder",
     tooManyOpenFiles: "openFiles", fileExists: "exists", inUse: "inUse", checksumMismatch: "mismatch", addressDenied: "address",
-    incompleteStream: "stream", programMissing: "program",
+    incompleteStream: "stream", programMissing: "program", unprovedSet: "signature",
 };
 
 function kindOf({ code, status = 0 }) {

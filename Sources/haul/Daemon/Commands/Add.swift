@@ -10,13 +10,18 @@ struct Add: AsyncParsableCommand {
         discussion: """
             A URL that the daemon has already is not added again. Without --watch the command ends at once, and the exit \
             status says whether everything was added.
+
+            hf://ORG/NAME, and every argument with --set, is a set of files as for 'haul sync'. Its folder is --directory, \
+            else one with its name in the folder of the daemon.
             """
     )
 
-    @Argument(help: "http or https URL to download.")
+    @Argument(help: "http or https URL to download, or a set: hf://ORG/NAME.")
     var urls: [String] = []
 
     @OptionGroup var options: AddOptionGroup
+
+    @OptionGroup(title: OptionTitle.sets) var sets: AddSetOptions
 
     @Flag(help: "Show the downloads until they have ended. The daemon goes on without this command.")
     var watch = false
@@ -33,13 +38,15 @@ struct Add: AsyncParsableCommand {
         if urls.isEmpty, options.inputFile == nil, options.metalink.isEmpty {
             throw ValidationError("Name a URL, a file of URLs with --input-file, or a Metalink with --metalink.")
         }
+        try sets.check(urls, options)
         if quiet, json { throw ValidationError("Name either --quiet or --json.") }
     }
 
     func run() async throws {
         try await daemon.run { client in
             // Reads all files before the first request, because a file may be a pipe that blocks.
-            let parts = try AddParts(urls, options)
+            let parts = try AddParts(urls.filter { !sets.isSet($0) }, options)
+            let wantedSets = try urls.filter(sets.isSet).map { try sets.fields($0, options) }
             var ids: [DownloadID] = []
             var status = ExitStatus.complete
             for refused in parts.unreadable {
@@ -61,10 +68,15 @@ struct Add: AsyncParsableCommand {
                     print(row, item.existed)
                 }
             }
+            let added = AddedSets(client, isJSON: json, isQuiet: quiet, isWatched: watch)
+            var ended = try await added.add(wantedSets)
+            if status == .complete { status = ended }
             if watch, !ids.isEmpty {
-                let ended = try await WatchRun(client, only: ids, isJSON: json, isQuiet: quiet).run()
+                ended = try await WatchRun(client, only: ids, isJSON: json, isQuiet: quiet).run()
                 if status == .complete { status = ended }
             }
+            ended = try await added.watch()
+            if status == .complete { status = ended }
             if status != .complete { throw status.code }
         }
     }
@@ -111,7 +123,7 @@ struct AddOptionGroup: ParsableArguments {
     @Option(help: "Another URL of the same file. Repeatable.")
     var mirror: [String] = []
 
-    @Option(help: "Digest that the file must have, as ALG:HEX (md5, sha1, sha256, sha512).")
+    @Option(help: "Digest that the file must have, as ALG:HEX (md5, sha1, sha256, sha512, git-sha1).")
     var checksum: ChecksumArgument?
 
     @Option(help: "What to do when the file exists: fail, rename or skip.")

@@ -82,7 +82,7 @@ struct AddParts {
     }
 
     /// Returns the absolute path of the folder, because the daemon has another working folder.
-    private static func folder(_ options: AddOptionGroup) throws -> String? {
+    static func folder(_ options: AddOptionGroup) throws -> String? {
         if let output = options.output, output.contains("/") {
             return URL(fileURLWithPath: try FilePaths.absolute(output)).deletingLastPathComponent().path
         }

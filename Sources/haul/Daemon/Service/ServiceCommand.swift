@@ -26,7 +26,7 @@ struct ServiceCommand: AsyncParsableCommand {
     @discardableResult
     fileprivate static func systemctl(_ arguments: [String]) -> Bool {
         let line = (["systemctl", "--user"] + arguments).joined(separator: " ")
-        guard let program = SystemProgram.find("systemctl") else {
+        guard let program = SystemPrograms.path(of: "systemctl") else {
             Output.result("systemctl was not found. Where it is: \(line)")
             return false
         }
@@ -53,7 +53,7 @@ struct ServiceCommand: AsyncParsableCommand {
 
         func run() throws {
             try ServiceCommand.complaints {
-                guard SystemProgram.find("systemctl") != nil else {
+                guard SystemPrograms.path(of: "systemctl") != nil else {
                     throw Complaint(
                         """
                         systemctl was not found, so this machine runs no services of systemd, and no unit was written. Let the \
@@ -145,7 +145,7 @@ struct ServiceCommand: AsyncParsableCommand {
         func run() async throws {
             let isInstalled = FileManager.default.fileExists(atPath: ServiceCommand.path)
             Output.result(isInstalled ? "Unit: \(ServiceCommand.path)" : "Unit: none at \(ServiceCommand.path)")
-            if let program = SystemProgram.find("systemctl") {
+            if let program = SystemPrograms.path(of: "systemctl") {
                 for (question, name) in [("is-enabled", "Starts at login"), ("is-active", "Run by systemd")] {
                     let status = SystemProgram.run(
                         program,

@@ -2,16 +2,8 @@ import CHaulSystem
 import Foundation
 import HaulKit
 
-/// Finds and runs programs of the system.
+/// Runs programs of the system.
 enum SystemProgram {
-    /// Returns the path of a program in `PATH`, or `nil` if there is none.
-    static func find(_ name: String) -> String? {
-        let folders = (ProcessInfo.processInfo.environment["PATH"] ?? "/usr/bin:/bin").split(separator: ":")
-        return folders.map { "\($0)/\(name)" }.first {
-            $0.hasPrefix("/") && FileManager.default.isExecutableFile(atPath: $0)
-        }
-    }
-
     /// Starts a program with the environment of this process.
     ///
     /// - Parameters:

@@ -30,6 +30,64 @@ struct ChecksumFaultTests {
         }
     }
 
+    @Test func provesAFileThatSeveralConnectionsBringByTheDigestOfGit() async throws {
+        let content = TestContent(seed: 3, count: 4_000_000)
+        try await DownloaderRig.run(
+            serving: content.resource().paced(),
+            configure: {
+                $0.share(1)
+                $0.connections.maxPerHost = 16
+            }
+        ) { rig in
+            let checksum = content.gitDigest
+            let completed = try await rig.download {
+                $0.checksum = checksum
+                $0.maxConnections = 9
+                $0.initialConnections = 9
+            }
+            #expect(completed.proof == .digest)
+            #expect(try rig.holdsOnly(content))
+            #expect(rig.server.requests.count >= 9)
+        }
+    }
+
+    @Test func provesAResumedFileByTheDigestOfGit() async throws {
+        try await DownloaderRig.run(serving: content.resource().silentFirst()) { rig async throws in
+            let checksum = content.checksum(.gitBlob)
+            #expect(try await rig.interrupted { $0.checksum = checksum }.proof == .digest)
+            #expect(try rig.holdsOnly(content))
+            #expect(rig.ranges == [nil, "bytes=\(cut)-"])
+        }
+    }
+
+    @Test(arguments: [0, 1, 1000] as [Int64])
+    func provesASmallFileByTheDigestOfGit(_ count: Int64) async throws {
+        let small = TestContent(seed: 3, count: count)
+        try await DownloaderRig.run(serving: small.resource()) { rig async throws in
+            let checksum = small.gitDigest
+            #expect(try await rig.download { $0.checksum = checksum }.proof == .digest)
+            #expect(try rig.holdsOnly(small))
+        }
+    }
+
+    @Test func setsAFileWithAWrongDigestOfGitAside() async throws {
+        try await DownloaderRig.run(serving: content.resource()) { rig async throws in
+            let checksum = other.checksum(.gitBlob)
+            #expect(try await rig.failure { $0.checksum = checksum }.code == .checksumMismatch)
+            #expect(rig.ranges == [nil, nil])
+            #expect(try rig.names() == ["file.bin.wrong-digest"])
+        }
+    }
+
+    /// The SHA-1 of the bytes alone is another digest.
+    @Test func takesTheDigestOfTheBytesForNoDigestOfGit() async throws {
+        try await DownloaderRig.run(serving: content.resource()) { rig async throws in
+            let bytes = try #require(content.checksum(.sha1)?.digest)
+            let checksum = DownloadRequest.Checksum(.gitBlob, digest: bytes)
+            #expect(try await rig.failure { $0.checksum = checksum }.code == .checksumMismatch)
+        }
+    }
+
     @Test func fetchesOnceMoreAndThenSetsAWrongFileAside() async throws {
         try await DownloaderRig.run(serving: content.resource()) { rig async throws in
             let checksum = other.checksum(.sha256)
@@ -178,13 +236,15 @@ struct ChecksumFaultTests {
 }
 
 extension TestContent {
-    /// The digests of the test contents, as computed by `md5sum`, `sha1sum` and so on.
+    /// The digests of the test contents, as computed by `md5sum`, `sha1sum`, `git hash-object` and so on.
     private static let digests = [
         "1 md5": "415f22dd26075012b271734dd3326076",
         "1 sha1": "a85eb7ac98c4fcd0152e696bb123b2d1c39a640c",
         "1 sha256": "40d1c79e143df64d02f047e5576a547a805e3bf9ba357bf348a2a206b595d525",
         "1 sha512": "48d71907bd9359ae41571237f99a44f1e074a3f7eefb5baf9f786381a93706996018eacddec7ced7a194f1da237849"
             + "f9336c23046c684fd68751000ceb08ca1d",
+        "1 gitsha1": "5838d10416c096e74c6defcc417ee513ab540bf1",
+        "2 gitsha1": "180e8d177c88a0fffd371a599962687997ac3428",
         "2 sha256": "8fb139296c2d4a5ce3622daf49fac2a07a9d3cd14d9940961c2a81e52646fd17",
     ]
 
@@ -194,6 +254,13 @@ extension TestContent {
             // All of these digests are valid. A test that requires one would notice a `nil`.
             try? DownloadRequest.Checksum("\(algorithm.rawValue):\($0)")
         }
+    }
+
+    /// The digest of any content as git computes it.
+    fileprivate var gitDigest: DownloadRequest.Checksum? {
+        var hasher = DigestHasher(.gitBlob, size: count)
+        bytes(0..<count).withUnsafeBytes { hasher.update($0) }
+        return DownloadRequest.Checksum(.gitBlob, digest: hasher.finish())
     }
 
     var reprDigest: String {

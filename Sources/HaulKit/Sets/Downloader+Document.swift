@@ -1,14 +1,34 @@
 internal import Foundation
 internal import NIOHTTP1
 
-/// Fetches Metalinks from URLs into memory. Nothing is stored, neither on the disk nor as a download.
+/// Reads documents from URLs into memory: Metalinks, lists of digests, answers of an API. Nothing is stored, neither on
+/// the disk nor as a download.
 extension Downloader {
+    /// Limits and errors of one kind of document.
+    struct DocumentTerms: Sendable {
+        /// Length of the longest document that is read.
+        let mostBytes: Int
+        /// Makes the error for a document that cannot be used; the parameter is a clause about the document.
+        let unusable: @Sendable (String) -> DownloadError
+        /// Returns the error for a response with another status than 200; `nil` for the error of a download.
+        var refusal: @Sendable (ResponseHead) -> DownloadError? = { _ in nil }
+    }
+
     /// Fetches and reads a Metalink. Header fields, user info and `.netrc` entries are used as in a download of the
     /// URL. Failed attempts are repeated as in a download.
     ///
     /// - Throws: ``DownloadError`` with the codes of a download, or with code ``DownloadError/Code/invalidMetalink``.
     ///   Never reads more than 16 MiB, whatever length the server states.
     package func metalink(_ request: DownloadRequest) async throws(DownloadError) -> Metalink {
+        let terms = DocumentTerms(mostBytes: Metalink.maximumBytes) { .invalidMetalink($0) }
+        return try Metalink(try await document(request, terms).bytes)
+    }
+
+    /// Fetches a document. Header fields, user info and `.netrc` entries are used as in a download of the URL. Failed
+    /// attempts are repeated as in a download.
+    ///
+    /// - Throws: ``DownloadError`` with the codes of a download, or an error of `terms`.
+    func document(_ request: DownloadRequest, _ terms: DocumentTerms) async throws(DownloadError) -> SetDocument {
         try checkSource(request)
         let request = try Self.checked(request)
         let host = request.url.host ?? ""
@@ -18,10 +38,12 @@ extension Downloader {
             guard !isShuttingDown else { throw .isShutDown }
             let decision: RetryClassifier.Decision
             var retryAfter: Duration?
-            switch await documentAnswer(request) {
-            case .whole(let bytes): return try Metalink(bytes)
-            case .tooLarge: throw .metalinkTooLarge
+            switch await documentAnswer(request, atMost: terms.mostBytes) {
+            case .whole(let document): return document
+            case .tooLarge: throw terms.unusable("it is larger than \(terms.mostBytes >> 20) MiB")
+            case .coded: throw terms.unusable("it came compressed, although that was not asked for")
             case .refused(let head):
+                if let refusal = terms.refusal(head) { throw refusal }
                 hasAnswered = true
                 retryAfter = head.headers.retryAfter(now: time.date())
                 decision = RetryClassifier.decision(
@@ -29,8 +51,6 @@ extension Downloader {
                     host: host,
                     isRedirected: head.isRedirected
                 )
-            case .coded:
-                throw .invalidMetalink("it came compressed, although that was not asked for")
             case .failed(let error): decision = RetryClassifier.decision(on: error, host: host)
             }
             guard !isShuttingDown else { throw .isShutDown }
@@ -52,7 +72,7 @@ extension Downloader {
     }
 
     private enum DocumentAnswer {
-        case whole([UInt8])
+        case whole(SetDocument)
         case tooLarge
         /// The answer has a content coding that the request did not ask for.
         case coded
@@ -60,7 +80,7 @@ extension Downloader {
         case failed(TransportError)
     }
 
-    private func documentAnswer(_ request: DownloadRequest) async -> DocumentAnswer {
+    private func documentAnswer(_ request: DownloadRequest, atMost mostBytes: Int) async -> DocumentAnswer {
         let call = TransportRequest(
             url: request.url,
             target: request.target,
@@ -68,14 +88,15 @@ extension Downloader {
             allowsInsecureRedirects: request.allowsInsecureRedirects
         )
         let isDocument = { @Sendable (head: ResponseHead) in [200, 203].contains(head.status) }
-        let collector = ResponseCollector(mostBytes: Metalink.maximumBytes) {
+        let collector = ResponseCollector(mostBytes: mostBytes) {
             isDocument($0) && $0.contentCoding == nil
         }
         switch await collector.response(to: call, over: readers) {
         case .failure(let error): return .failed(error)
         case .success(let response) where !isDocument(response.head): return .refused(response.head)
         case .success(let response) where response.head.contentCoding != nil: return .coded
-        case .success(let response): return response.body.map { .whole($0) } ?? .tooLarge
+        case .success(let response):
+            return response.body.map { .whole(SetDocument($0, response.head)) } ?? .tooLarge
         }
     }
 }

@@ -1,0 +1,102 @@
+public import Foundation
+
+/// A list of digests such as `SHA256SUMS`. The names in it are relative to its URL.
+public struct ChecksumListSource: SetSource {
+    private enum Place: Sendable {
+        case url(URL)
+        case file(path: String, base: URL?)
+    }
+
+    private let place: Place
+    private let signature: SetSignature?
+
+    /// A list at a URL.
+    ///
+    /// - Parameters:
+    ///   - url: an `http` or `https` URL. Names are relative to the URL that redirects lead to.
+    ///   - signature: the publisher's signature, which is checked before the list is read; `nil` for none.
+    public init(_ url: URL, signature: SetSignature? = nil) {
+        (place, self.signature) = (.url(url), signature)
+    }
+
+    /// A list in a file.
+    ///
+    /// - Parameters:
+    ///   - path: path of the list.
+    ///   - base: the URL of the folder in which the listed files are.
+    ///   - signature: as in ``init(_:signature:)``.
+    public init(file path: String, base: URL, signature: SetSignature? = nil) {
+        (place, self.signature) = (.file(path: path, base: base), signature)
+    }
+
+    /// A list in a file, for comparing a folder with it. Its files cannot be fetched.
+    package init(comparing path: String, signature: SetSignature? = nil) {
+        (place, self.signature) = (.file(path: path, base: nil), signature)
+    }
+
+    public var location: URL? {
+        switch place {
+        case .url(let url): url
+        case .file(_, let base): base
+        }
+    }
+
+    public func list(_ documents: SetDocuments) async throws(DownloadError) -> FileSet {
+        let (bytes, base, name) = try await read(documents)
+        let signed = try await SignedList(bytes, at: listURL, signature, documents)
+        let list = try ChecksumList(signed.bytes, name: name)
+        guard list.lines.count <= FileSet.maximumNames else { throw .tooManyFiles(name) }
+        var set = FileSet(files: [], origin: origin, signedBy: signed.signer)
+        set.refused = list.refused
+        for line in list.lines {
+            do throws(DownloadError) {
+                let url = try base.map { base throws(DownloadError) in try SetURL.file(line.name, besides: base) }
+                set.files.append(FileSet.File(name: line.name, url: url ?? .nowhere, checksum: line.checksum))
+            } catch {
+                set.refused.append(RefusedName(line.name, error.message))
+            }
+        }
+        return set
+    }
+
+    /// Reads the list, for the digests of single files.
+    ///
+    /// - Throws: as ``list(_:)``.
+    package func digests(_ documents: SetDocuments) async throws(DownloadError) -> ChecksumList {
+        let (bytes, _, name) = try await read(documents)
+        return try ChecksumList(try await SignedList(bytes, at: listURL, signature, documents).bytes, name: name)
+    }
+
+    /// The URL of the list; a `file` URL for a file.
+    private var listURL: URL {
+        switch place {
+        case .url(let url): url
+        case .file(let path, _): URL(fileURLWithPath: path)
+        }
+    }
+
+    private var origin: String {
+        switch place {
+        case .url(let url): url.masked
+        case .file(let path, _): path
+        }
+    }
+
+    private func read(_ documents: SetDocuments) async throws(DownloadError) -> ([UInt8], base: URL?, name: String) {
+        switch place {
+        case .url(let url):
+            let document = try await documents.read(url)
+            return (document.bytes, document.url, FileName.from(url: url) ?? "")
+        case .file(let path, let base):
+            return (try await SetFile.read(path), base?.asFolder, FilePaths.name(of: path))
+        }
+    }
+}
+
+extension URL {
+    /// The URL with a slash at its end, so that relative names lead below it.
+    var asFolder: URL { path.hasSuffix("/") ? self : appendingPathComponent("", isDirectory: true) }
+
+    /// The URL of a file that can be compared and not fetched.
+    static let nowhere = URL(fileURLWithPath: "/")
+}

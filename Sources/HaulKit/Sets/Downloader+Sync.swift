@@ -1,0 +1,299 @@
+internal import Foundation
+
+/// Sets of files: ``sync(_:into:options:)`` and ``compare(_:with:options:)``.
+extension Downloader {
+    /// Makes a folder hold a set. Fetches the files that are missing or different, each proved before it gets its name,
+    /// and keeps the others. A file that has to be replaced stays under its name until its successor is proved. Other
+    /// files in the folder stay as they are.
+    ///
+    /// ```swift
+    /// let sync = try await downloader.sync(HubSource("hf://org/model"), into: "models/model")
+    /// let report = try await sync.report()
+    /// print(report.isWhole, report.revision ?? "")
+    /// ```
+    ///
+    /// After a crash or a kill, call it again: received bytes are used. Records of earlier syncs are in `.haul/` below
+    /// the folder.
+    ///
+    /// - Parameters:
+    ///   - source: who publishes the set.
+    ///   - folder: path of the folder, which is created if necessary.
+    /// - Returns: the sync, whose downloads have been added.
+    /// - Throws: ``DownloadError``: the errors of the source; ``DownloadError/Code/inUse`` while another sync of the
+    ///   folder runs; disk codes; ``DownloadError/Code/shutDown``.
+    public func sync(
+        _ source: some SetSource,
+        into folder: String,
+        options: SetOptions = SetOptions()
+    ) async throws(DownloadError) -> SetSync {
+        SetSync(try await prepareSync(source, into: folder, options), self)
+    }
+
+    /// Compares a folder with a set. Asks the source for its list and reads the files of the folder. No file is
+    /// fetched, and nothing is changed.
+    ///
+    /// - Returns: a report whose ``SetReport/faults`` are the missing and the different files.
+    /// - Throws: as ``sync(_:into:options:)``.
+    public func compare(
+        _ folder: String,
+        with source: some SetSource,
+        options: SetOptions = SetOptions()
+    ) async throws(DownloadError) -> SetReport {
+        let listed = try await listed(source, options)
+        let (set, wanted) = (listed.set, listed.wanted)
+        let place = SetFolder(try Self.absolute(folder))
+        let comparison = SetComparison(folder: place, disk: disk, readsAll: true)
+        var report = SetReport(set)
+        report.addRefusals(of: set)
+        for (file, finding) in zip(wanted, try await comparison.findings(wanted, [:])) {
+            let name = VisibleText.line(file.name)
+            switch finding {
+            case .right(let status, _), .undecided(let status):
+                report.add(file, bytes: status.size)
+                report.unchanged += 1
+            case .missing:
+                let error = DownloadError(.notFound, "\(name) is missing.")
+                report.faults.append(SetReport.Fault(name: name, error: error))
+            case .different:
+                let error = DownloadError(.checksumMismatch, "\(name) is not the file of the set.")
+                report.faults.append(SetReport.Fault(name: name, error: error))
+            case .blocked(let error): report.faults.append(SetReport.Fault(name: name, error: error))
+            }
+        }
+        return report
+    }
+
+    /// Lists a set, compares the folder with it, and makes the requests for what is missing or different.
+    package func prepareSync(
+        _ source: any SetSource,
+        into folder: String,
+        _ options: SetOptions
+    ) async throws(DownloadError) -> SetWork {
+        try checkIsOpen()
+        let listed = try await listed(source, options)
+        let (set, wanted) = (listed.set, listed.wanted)
+        let place = SetFolder(try Self.absolute(folder))
+        try await place.open(disk)
+        do throws(DownloadError) {
+            return try await work(source, set, wanted, place, options)
+        } catch {
+            place.close()
+            throw error
+        }
+    }
+
+    private func work(
+        _ source: any SetSource,
+        _ set: FileSet,
+        _ wanted: [FileSet.File],
+        _ place: SetFolder,
+        _ options: SetOptions
+    ) async throws(DownloadError) -> SetWork {
+        let written = try await place.records()
+        var records = written
+        let comparison = SetComparison(folder: place, disk: disk, readsAll: options.verifies)
+        let findings = try await comparison.findings(wanted, records.byName)
+        let group = options.group ?? "sync \(place.path)"
+        var report = SetReport(set)
+        report.addRefusals(of: set)
+        var missing: [FileSet.File] = []
+        let origin = source.location.map(Origin.init)
+        let isPresent = try await presentVersions(wanted, findings, headers: options.headers, for: origin)
+        for (index, (file, finding)) in zip(wanted, findings).enumerated() {
+            switch finding {
+            case .right(let status, let isRecorded):
+                report.add(file, bytes: status.size)
+                report.unchanged += 1
+                guard !isRecorded else { continue }
+                records.byName[file.name] = SetRecord(file, status, after: written.byName[file.name])
+            case .undecided(let status) where isPresent.contains(index):
+                report.add(file, bytes: status.size)
+                report.unchanged += 1
+                records.byName[file.name] = SetRecord(file, status, after: written.byName[file.name])
+            case .missing, .different, .undecided: missing.append(file)
+            case .blocked(let error):
+                report.faults.append(SetReport.Fault(name: VisibleText.line(file.name), error: error))
+            }
+        }
+        let requests = missing.map { request($0, place, group, origin, options) }
+        if !requests.isEmpty {
+            try await dropStale(group, wanted: requests, all: Set(set.files.map { Self.key($0, place) }))
+        }
+        return SetWork(
+            set,
+            requests,
+            of: missing,
+            group: group,
+            place,
+            disk,
+            deletes: options.deletes,
+            records: records,
+            written: written,
+            report: report
+        )
+    }
+
+    /// A set with the paths of its files below the folder.
+    private struct Listed {
+        /// The whole set; its names are safe paths.
+        let set: FileSet
+        /// The selected files.
+        let wanted: [FileSet.File]
+    }
+
+    private func listed(_ source: any SetSource, _ options: SetOptions) async throws(DownloadError) -> Listed {
+        let select = try Self.patterns(options.select)
+        let except = try Self.patterns(options.except)
+        let documents = SetDocuments(
+            downloader: self,
+            headers: options.headers,
+            origin: source.location.map(Origin.init)
+        )
+        var set = try await source.list(documents)
+        guard !set.files.isEmpty || !set.refused.isEmpty else {
+            throw DownloadError(.invalidSet, "\(set.origin) has no files.")
+        }
+        let all = try set.placed()
+        let wanted = select.isEmpty && except.isEmpty ? all : try set.placed(select: select, except: except)
+        guard !wanted.files.isEmpty || !wanted.refused.isEmpty else {
+            throw DownloadError(.invalidSet, "No file of \(set.origin) has a name that was selected.")
+        }
+        set.files = all.files.map(\.atItsPath)
+        set.refused = wanted.refused
+        return Listed(set: set, wanted: wanted.files.map(\.atItsPath))
+    }
+
+    private static func patterns(_ texts: [String]) throws(DownloadError) -> [PathPattern] {
+        try texts.map { text throws(DownloadError) in
+            do throws(PathPattern.Unusable) { return try PathPattern(text) } catch {
+                throw DownloadError(.invalidSet, error.sentence)
+            }
+        }
+    }
+
+    // MARK: Requests
+
+    /// A playlist in a set is a file of the set.
+    private static let playlistsAsFiles = {
+        var stream = DownloadRequest.Stream()
+        stream.keepsPlaylist = true
+        return stream
+    }()
+
+    /// The key of the download of a file: another digest is another download, so that bytes of two versions never meet.
+    private static func key(_ file: FileSet.File, _ place: SetFolder) -> String {
+        "sync \(file.checksum?.description ?? file.url.absoluteString) \(place.path(of: file.name))"
+    }
+
+    private func request(
+        _ file: FileSet.File,
+        _ place: SetFolder,
+        _ group: String,
+        _ origin: Origin?,
+        _ options: SetOptions
+    ) -> DownloadRequest {
+        var request = DownloadRequest(file.url, to: .file(path: place.path(of: file.name)))
+        request.root = place.path
+        request.isChosenByDocument = true
+        request.headers = file.headers + (Origin(file.url) == origin ? options.headers : [])
+        request.mirrors = file.mirrors
+        request.pieces = file.pieces
+        request.checksum = file.checksum
+        request.size = file.size
+        request.onConflict = .overwrite
+        request.group = group
+        request.stream = Self.playlistsAsFiles
+        // The modification time is all that the next sync can compare where there is no digest.
+        request.setsModificationTime = file.checksum == nil
+        options.prepare(&request)
+        request.key = Self.key(file, place)
+        return request
+    }
+
+    /// Removes records of earlier syncs that would answer for a file that is not there, and cancels downloads of other
+    /// versions, whose partial files have the names that are needed now.
+    private func dropStale(_ group: String, wanted: [DownloadRequest], all: Set<String>) async throws(DownloadError) {
+        let needed = Set(wanted.compactMap(\.key))
+        var filter = DownloadFilter.group(group)
+        var (finished, stale): ([DownloadID], [DownloadID]) = ([], [])
+        filter.limit = 1000
+        filter.offset = 0
+        while true {
+            let page = try await list(filter)
+            for snapshot in page {
+                guard let key = snapshot.key else { continue }
+                if snapshot.state == .completed {
+                    if needed.contains(key) { finished.append(snapshot.id) }
+                } else if !all.contains(key) {
+                    stale.append(snapshot.id)
+                }
+            }
+            guard page.count == filter.limit else { break }
+            filter.offset += page.count
+        }
+        if !finished.isEmpty { _ = try await remove(.ids(finished)) }
+        if !stale.isEmpty { _ = try await cancel(.ids(stale)) }
+    }
+
+    // MARK: Files without a digest
+
+    /// Asks the servers of files without a digest whether they are as on the disk: length and modification time.
+    ///
+    /// - Returns: the places of the files that are.
+    private func presentVersions(
+        _ files: [FileSet.File],
+        _ findings: [SetComparison.Finding],
+        headers: [HeaderField],
+        for origin: Origin?
+    ) async throws(DownloadError) -> Set<Int> {
+        var questions: [(Int, FileStatus)] = []
+        for (index, finding) in findings.enumerated() {
+            if case .undecided(let status) = finding { questions.append((index, status)) }
+        }
+        var present: Set<Int> = []
+        for start in stride(from: 0, to: questions.count, by: Self.questionsAtOnce) {
+            try checkIsOpen()
+            let part = questions[start..<min(questions.count, start + Self.questionsAtOnce)]
+            await withTaskGroup(of: Int?.self) { group in
+                for (index, status) in part {
+                    var file = files[index]
+                    if Origin(file.url) == origin { file.headers += headers }
+                    group.addTask { [file] in await self.isPresent(file, status) ? index : nil }
+                }
+                for await index in group { if let index { present.insert(index) } }
+            }
+        }
+        return present
+    }
+
+    private static let questionsAtOnce = 16
+
+    private func isPresent(_ file: FileSet.File, _ status: FileStatus) async -> Bool {
+        var request = DownloadRequest(file.url, to: .folder(path: "."))
+        request.headers = file.headers
+        request.isChosenByDocument = true
+        request.stream = Self.playlistsAsFiles
+        // A file whose server does not answer is fetched again, and that download says why it fails.
+        guard let answer = try? await probe(request), answer.totalBytes == status.size else { return false }
+        guard let modified = answer.lastModified else { return true }
+        return Int64(modified.timeIntervalSince1970.rounded(.down)) == status.modified / 1_000_000_000
+    }
+}
+
+extension SetReport {
+    mutating func addRefusals(of set: FileSet) {
+        for refused in set.refused {
+            let error = DownloadError(.invalidSet, refused.reason)
+            faults.append(Fault(name: VisibleText.line(refused.name), error: error))
+        }
+    }
+}
+
+extension PlacedSet.File {
+    /// The file with its path below the folder as its name.
+    fileprivate var atItsPath: FileSet.File {
+        var file = file
+        file.name = path
+        return file
+    }
+}

@@ -1,0 +1,30 @@
+internal import Foundation
+
+/// Address and access token of the hub, from the variables and the file that the hub's own programs use.
+package struct HubAccess: Sendable {
+    package var endpoint = HubSource.defaultEndpoint
+    package var token: String?
+
+    /// Reads `HF_ENDPOINT`, `HF_TOKEN` and the file that a login of the hub's own program leaves behind: `HF_TOKEN_PATH`,
+    /// else `token` in `HF_HOME`, else in the folder `huggingface` of `XDG_CACHE_HOME` or `~/.cache`.
+    package init(environment: [String: String]) {
+        func value(_ name: String) -> String? { environment[name].flatMap { $0.isEmpty ? nil : $0 } }
+        if let endpoint = value("HF_ENDPOINT") { self.endpoint = endpoint }
+        token = value("HF_TOKEN")?.trimmingCharacters(in: .whitespacesAndNewlines)
+        guard token == nil else { return }
+        let home = value("HOME") ?? ""
+        let cache = value("XDG_CACHE_HOME") ?? FilePaths.join(home, ".cache")
+        let folder = value("HF_HOME") ?? FilePaths.join(cache, "huggingface")
+        let path = value("HF_TOKEN_PATH") ?? FilePaths.join(folder, "token")
+        token = Self.token(at: path)
+    }
+
+    /// Returns the text of a file of at most 4 KiB; `nil` if there is none, which means that nobody has logged in.
+    private static func token(at path: String) -> String? {
+        guard let file = try? PosixFile.reading(path), let bytes = try? file.read(at: 0, count: 4096) else {
+            return nil
+        }
+        let text = String(decoding: bytes, as: UTF8.self).trimmingCharacters(in: .whitespacesAndNewlines)
+        return text.isEmpty ? nil : text
+    }
+}

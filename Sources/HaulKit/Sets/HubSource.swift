@@ -1,0 +1,102 @@
+public import Foundation
+
+/// A model, dataset or space of a hub that speaks the interface of the Hugging Face hub. Every file has a digest: the
+/// SHA-256 of large files, and the name that git gives to small ones.
+///
+/// The revision is resolved to a commit once. All files are those of this commit, even if the revision moves while they
+/// are fetched.
+public struct HubSource: SetSource {
+    private let reference: HubReference
+    private let endpoint: URL
+    private let token: String?
+
+    /// The hub that is asked when nothing else is given.
+    public static let defaultEndpoint = "https://huggingface.co"
+
+    /// Makes a source for a reference.
+    ///
+    /// - Parameters:
+    ///   - reference: `hf://ORG/NAME`, `hf://datasets/ORG/NAME` or `hf://spaces/ORG/NAME`, with an optional
+    ///     `@REVISION`: a branch, a tag or a commit.
+    ///   - revision: the revision if `reference` has none; `nil` for `main`.
+    ///   - endpoint: the URL of the hub.
+    ///   - token: the user's access token. It is sent to the origin of `endpoint` alone.
+    /// - Throws: ``DownloadError`` with code ``DownloadError/Code/invalidURL`` for a text that is no such reference,
+    ///   ``DownloadError/Code/invalidHeader`` for a token that no header field can hold.
+    public init(
+        _ reference: String,
+        revision: String? = nil,
+        endpoint: String = defaultEndpoint,
+        token: String? = nil
+    ) throws(DownloadError) {
+        try self.init(try HubReference(reference), revision: revision, endpoint: endpoint, token: token)
+    }
+
+    package init(
+        _ reference: HubReference,
+        revision: String? = nil,
+        endpoint: String = defaultEndpoint,
+        token: String? = nil
+    ) throws(DownloadError) {
+        guard let endpoint = HTTPURL(endpoint)?.url else {
+            throw DownloadError(.invalidURL, "The address of the hub is no http or https URL.")
+        }
+        if let token { _ = try Self.authorization(token) }
+        (self.endpoint, self.token) = (endpoint, token)
+        guard let revision, reference.revision == nil else {
+            self.reference = reference
+            return
+        }
+        self.reference = try HubReference(reference.at(SetURL.escaped(revision)))
+    }
+
+    private static func authorization(_ token: String) throws(DownloadError) -> HeaderField {
+        guard !token.isEmpty, let field = HeaderField("Authorization", "Bearer \(token)") else {
+            throw DownloadError(.invalidHeader, "The access token has characters that no header field can hold.")
+        }
+        return field
+    }
+
+    public var location: URL? { endpoint }
+
+    public func list(_ documents: SetDocuments) async throws(DownloadError) -> FileSet {
+        let headers = try token.map { token throws(DownloadError) in [try Self.authorization(token)] } ?? []
+        let (reference, hasToken) = (reference, token != nil)
+        let refusal = { @Sendable (head: ResponseHead) in
+            HubRefusal(head).map { $0.error(for: reference, hasToken: hasToken) }
+        }
+        let answer = try await documents.read(
+            reference.revisionURL(endpoint: endpoint),
+            headers: headers,
+            refusal: refusal
+        )
+        let commit = try HubAnswer.commit(answer.bytes)
+        var set = FileSet(files: [], origin: reference.at(commit), revision: commit)
+        var next: URL? = try reference.treeURL(endpoint: endpoint, commit: commit)
+        var pages: Set<URL> = []
+        while let page = next {
+            // A hub whose last page leads back would be read for ever.
+            guard pages.insert(page).inserted else {
+                throw .invalidSet("a page of the hub's list leads back to an earlier one")
+            }
+            let answer = try await documents.read(page, headers: headers, refusal: refusal)
+            for entry in try HubAnswer.entries(answer.bytes) where !entry.isFolder {
+                add(entry, at: commit, headers, to: &set)
+            }
+            guard set.files.count <= FileSet.maximumNames else { throw .tooManyFiles(reference.description) }
+            next = try HubAnswer.nextPage(answer.headers["Link"], after: page)
+        }
+        return set
+    }
+
+    private func add(_ entry: HubEntry, at commit: String, _ headers: [HeaderField], to set: inout FileSet) {
+        do throws(DownloadError) {
+            let url = try reference.fileURL(endpoint: endpoint, commit: commit, path: entry.path)
+            set.files.append(
+                FileSet.File(name: entry.path, url: url, size: entry.size, checksum: entry.checksum, headers: headers)
+            )
+        } catch {
+            set.refused.append(RefusedName(entry.path, error.message))
+        }
+    }
+}

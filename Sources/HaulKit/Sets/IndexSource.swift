@@ -1,0 +1,123 @@
+public import Foundation
+
+/// The files below a folder of a web server that lists its folders: nginx, Apache, Caddy, lighttpd, Python's.
+///
+/// Only links that lead below the folder are followed. Nobody names digests, unless a list such as `SHA256SUMS` is in
+/// the folder; the lengths and versions that the server names are what remains.
+public struct IndexSource: SetSource {
+    private let url: URL
+    private let depth: Int?
+
+    /// How many folders below the top are entered when nothing else is said.
+    static let usualDepth = 5
+    /// Largest number of folders that are read.
+    static let mostFolders = 100_000
+    /// Number of folders that are read at once.
+    private static let foldersAtOnce = 8
+
+    /// - Parameters:
+    ///   - url: an `http` or `https` URL of a folder, with a slash at the end of its path.
+    ///   - depth: how many folders below it are entered: 0 takes only the files of the folder itself. Deeper folders
+    ///     are not part of the set. `nil`, the default: 5, and a set with deeper folders is not whole.
+    public init(_ url: URL, depth: Int? = nil) { (self.url, self.depth) = (url, depth.map { max(0, $0) }) }
+
+    public var location: URL? { url }
+
+    public func list(_ documents: SetDocuments) async throws(DownloadError) -> FileSet {
+        let top = try await Self.folder(url, prefix: "", documents)
+        var pages = [top]
+        var seen: Set<URL> = [url, top.url]
+        var next = top.subfolders.filter { seen.insert($0.url).inserted }
+        var level = 0
+        while !next.isEmpty, level < depth ?? Self.usualDepth {
+            guard seen.count <= Self.mostFolders else {
+                throw DownloadError(.invalidSet, "\(url.masked) has more than \(Self.mostFolders) folders.")
+            }
+            let found = try await Self.folders(next, documents)
+            guard (pages + found).reduce(0, { $0 + $1.files.count }) <= FileSet.maximumNames else {
+                throw .tooManyFiles(url.masked)
+            }
+            pages += found
+            next = found.flatMap(\.subfolders).filter { seen.insert($0.url).inserted }
+            level += 1
+        }
+        var set = FileSet(files: pages.flatMap(\.files), origin: url.masked)
+        set.refused = pages.flatMap(\.refused)
+        set.remarks = pages.flatMap(\.remarks)
+        if let depth, !next.isEmpty {
+            set.remarks.append("Folders more than \(depth) below \(url.masked) were not entered: \(next.count).")
+        } else {
+            set.refused += next.map {
+                RefusedName($0.prefix, "It is more than \(Self.usualDepth) folders deep: say how deep to go.")
+            }
+        }
+        return set
+    }
+
+    private struct Place: Sendable {
+        let url: URL
+        /// The names of the folders above, each with a slash behind it.
+        let prefix: String
+    }
+
+    private struct Folder: Sendable {
+        let url: URL
+        var files: [FileSet.File]
+        var subfolders: [Place]
+        var refused: [RefusedName]
+        var remarks: [String]
+    }
+
+    private static func folders(_ places: [Place], _ documents: SetDocuments) async throws(DownloadError) -> [Folder] {
+        var found: [Folder] = []
+        for start in stride(from: 0, to: places.count, by: foldersAtOnce) {
+            let part = places[start..<min(places.count, start + foldersAtOnce)]
+            let results = await withTaskGroup(of: (Int, Result<Folder, DownloadError>).self) { group in
+                for (index, place) in part.enumerated() {
+                    group.addTask {
+                        do throws(DownloadError) {
+                            return (index, .success(try await folder(place.url, prefix: place.prefix, documents)))
+                        } catch { return (index, .failure(error)) }
+                    }
+                }
+                return await group.reduce(into: [Int: Result<Folder, DownloadError>]()) { $0[$1.0] = $1.1 }
+            }
+            for index in part.indices.map({ $0 - part.startIndex }) {
+                if let result = results[index] { found.append(try result.get()) }
+            }
+        }
+        return found
+    }
+
+    private static func folder(_ url: URL, prefix: String, _ documents: SetDocuments) async throws(DownloadError)
+        -> Folder
+    {
+        let document = try await documents.read(url)
+        guard document.url.path.hasSuffix("/") else {
+            throw DownloadError(.invalidSet, "\(url.masked) leads to a file, not to the index of a folder.")
+        }
+        let page = try IndexPage(document.bytes, url: document.url, mediaType: document.mediaType)
+        var files = page.files.map { FileSet.File(name: prefix + $0.path, url: $0.url, size: $0.size) }
+        var remarks: [String] = []
+        for list in page.files where list.path == list.name && ChecksumList.isName(list.name) {
+            let digests: ChecksumList
+            do throws(DownloadError) {
+                digests = try ChecksumList(try await documents.read(list.url).bytes, name: list.name)
+            } catch {
+                // A file that only looks like a list proves nothing, and is one of the files.
+                remarks.append("\(list.url.masked) gives no digests: \(error.message)")
+                continue
+            }
+            for (index, link) in page.files.enumerated() where files[index].checksum == nil && link.path != list.path {
+                files[index].checksum = digests.checksum(of: link.path)
+            }
+        }
+        return Folder(
+            url: document.url,
+            files: files,
+            subfolders: page.folders.map { Place(url: $0.url, prefix: "\(prefix)\($0.path)/") },
+            refused: page.refused.map { RefusedName(prefix + $0.name, $0.reason) },
+            remarks: remarks
+        )
+    }
+}

@@ -1,0 +1,47 @@
+public import Foundation
+
+/// The files that a project has published with a release on GitHub, GitLab, Gitea or Forgejo.
+///
+/// A digest that the release itself names counts. For the other files, the lists of digests among the files are read.
+public struct ReleaseSource: SetSource {
+    private let reference: ReleaseReference
+
+    /// - Parameter url: the page of a release, such as `https://github.com/OWNER/NAME/releases/tag/TAG`.
+    /// - Throws: ``DownloadError`` with code ``DownloadError/Code/invalidURL`` for another page.
+    public init(_ url: URL) throws(DownloadError) {
+        guard let reference = ReleaseReference(url) else {
+            throw DownloadError(.invalidURL, "\(url.messageText) is not the page of a release.")
+        }
+        self.reference = reference
+    }
+
+    package init(_ reference: ReleaseReference) { self.reference = reference }
+
+    /// `nil` if the server's name cannot be asked, which ``list(_:)`` says.
+    public var location: URL? { try? reference.apiURL() }
+
+    public func list(_ documents: SetDocuments) async throws(DownloadError) -> FileSet {
+        let document = try await documents.read(try reference.apiURL())
+        let release = try ReleaseAnswer(document.bytes, from: reference.host)
+        var files = release.assets.map { asset in
+            FileSet.File(name: asset.name, url: asset.url, size: asset.size, checksum: asset.checksum)
+        }
+        var remarks: [String] = []
+        if files.contains(where: { $0.checksum == nil }) {
+            for list in release.checksumLists {
+                do throws(DownloadError) {
+                    let digests = try ChecksumList(try await documents.read(list.url).bytes, name: list.name)
+                    for index in files.indices where files[index].checksum == nil && files[index].name != list.name {
+                        files[index].checksum = digests.checksum(of: files[index].name)
+                    }
+                } catch {
+                    // A file that only looks like a list proves nothing, and is one of the files.
+                    remarks.append("\(list.name) gives no digests: \(error.message)")
+                }
+            }
+        }
+        var set = FileSet(files: files, origin: location?.masked ?? "", revision: release.tag ?? reference.tag)
+        (set.refused, set.remarks) = (release.refused, remarks)
+        return set
+    }
+}

@@ -1,0 +1,103 @@
+internal import Foundation
+internal import Synchronization
+
+/// Compares the folder of a set with its list, and decides for each name whether its file has to be fetched.
+struct SetComparison: Sendable {
+    enum Finding: Sendable, Hashable {
+        /// The file is there and right. `isRecorded` is `false` for a file that was read, or that has no digest.
+        case right(FileStatus, isRecorded: Bool)
+        case missing
+        /// The file is there with other bytes, or with another length than its publisher names.
+        case different
+        /// The file is there, and only its server knows whether it is the present version.
+        case undecided(FileStatus)
+        /// The name is taken by something that is no file.
+        case blocked(DownloadError)
+    }
+
+    let folder: SetFolder
+    let disk: any Disk
+    /// Reads every file, also one that is as its record says.
+    let readsAll: Bool
+
+    /// - Returns: a finding for each file, in order.
+    func findings(_ files: [FileSet.File], _ records: [String: SetRecord]) async throws(DownloadError) -> [Finding] {
+        let statuses = try await folder.statuses(of: files.map(\.name), disk)
+        var findings: [Finding] = []
+        findings.reserveCapacity(files.count)
+        var unread: [Int] = []
+        for (index, file) in files.enumerated() {
+            let finding = finding(file, statuses[index], records[file.name])
+            findings.append(finding ?? .missing)
+            if finding == nil { unread.append(index) }
+        }
+        for (index, finding) in try await read(unread, files, statuses) { findings[index] = finding }
+        return findings
+    }
+
+    /// - Returns: `nil` for a file that has to be read.
+    private func finding(_ file: FileSet.File, _ status: FileStatus?, _ record: SetRecord?) -> Finding? {
+        guard let status else { return .missing }
+        guard status.kind == .file else {
+            // A download replaces a link by the file. It never writes through the link.
+            if status.kind == .symbolicLink { return .different }
+            let path = folder.path(of: file.name)
+            return .blocked(DownloadError(.fileExists, "\(path) is a folder or a device, not a file."))
+        }
+        if let size = file.size, size != status.size { return .different }
+        guard file.checksum != nil else { return .undecided(status) }
+        if !readsAll, let record, record.stands(for: status, file.checksum) { return .right(status, isRecorded: true) }
+        return nil
+    }
+
+    /// Reads files on all cores and compares their digests.
+    private func read(_ unread: [Int], _ files: [FileSet.File], _ statuses: [FileStatus?]) async throws(DownloadError)
+        -> [(Int, Finding)]
+    {
+        guard !unread.isEmpty else { return [] }
+        let lanes = min(unread.count, max(1, ProcessInfo.processInfo.activeProcessorCount))
+        let results = await withTaskGroup(of: Result<[(Int, Finding)], DownloadError>.self) { group in
+            let next = NextIndex(unread)
+            for _ in 0..<lanes {
+                group.addTask {
+                    do throws(DownloadError) {
+                        var found: [(Int, Finding)] = []
+                        while let index = next.take() {
+                            try found.append((index, await finding(reading: files[index], statuses[index])))
+                        }
+                        return .success(found)
+                    } catch { return .failure(error) }
+                }
+            }
+            return await group.reduce(into: [Result<[(Int, Finding)], DownloadError>]()) { $0.append($1) }
+        }
+        var found: [(Int, Finding)] = []
+        for result in results { found += try result.get() }
+        return found
+    }
+
+    private func finding(reading file: FileSet.File, _ status: FileStatus?) async throws(DownloadError) -> Finding {
+        guard let checksum = file.checksum, let status else { return .missing }
+        let path = folder.path(of: file.name)
+        let isRight: Bool
+        do throws(DownloadError) { isRight = try await checksum.verify(file: path) } catch {
+            if error.code == .cancelled { throw error }
+            return .blocked(error)
+        }
+        guard isRight else { return .different }
+        // The file may have been changed while it was read.
+        let (disk, folder) = (disk, folder)
+        let now = try await folder.statuses(of: [file.name], disk).first ?? nil
+        guard let now, now.isUnchanged(since: status) else { return .different }
+        return .right(now, isRecorded: false)
+    }
+}
+
+/// Hands out indices to several tasks.
+private final class NextIndex: Sendable {
+    private let rest: Mutex<ArraySlice<Int>>
+
+    init(_ indices: [Int]) { rest = Mutex(indices[...]) }
+
+    func take() -> Int? { rest.withLock { $0.popFirst() } }
+}

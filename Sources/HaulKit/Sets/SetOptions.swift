@@ -1,0 +1,23 @@
+/// Settings of one sync.
+public struct SetOptions: Sendable {
+    /// Patterns of the names that are wanted, in gitignore's form (`*.safetensors`, `weights/**`). Empty, the default:
+    /// all names.
+    public var select: [String] = []
+    /// Patterns of the names that are not wanted, in the same form.
+    public var except: [String] = []
+    /// Whether every file is read, also those whose size, time and identity are as a sync left them. Default: `false`.
+    public var verifies = false
+    /// Whether files are removed that an earlier sync brought and the set no longer has. A file that no sync brought,
+    /// or that was changed since, stays. Default: `false`.
+    public var deletes = false
+    /// Header fields for the origin of the list or of the hub: sent with its documents and with the files there. Default:
+    /// none.
+    public var headers: [HeaderField] = []
+    /// The group of the downloads. `nil`, the default: a name made from the folder.
+    public var group: String?
+    /// Changes a request before it is added: limits, header fields, connections. Default: none.
+    public var prepare: @Sendable (inout DownloadRequest) -> Void = { _ in }
+
+    /// Makes the settings with their defaults.
+    public init() {}
+}

@@ -1,0 +1,59 @@
+internal import Foundation
+
+/// The result of a sync or of a comparison, for people, scripts and as a receipt.
+public struct SetReport: Sendable, Hashable, Codable {
+    /// A file of the set that is in the folder and right.
+    public struct File: Sendable, Hashable, Codable {
+        /// The name below the folder.
+        public let name: String
+        /// Length in bytes.
+        public let size: Int64
+        /// The digest that proved the file, as `ALGORITHM:HEX`; `nil` if its publisher names none.
+        public let checksum: String?
+    }
+
+    /// A file of the set that is missing, wrong or refused, with the reason.
+    public struct Fault: Sendable, Hashable, Codable {
+        /// The name as the publisher writes it, without invisible characters.
+        public let name: String
+        /// The error of the download, or the reason why the name is refused.
+        public let error: DownloadError
+    }
+
+    /// The source: `hf://ORG/NAME@COMMIT`, or the URL of the list, masked.
+    public let source: String
+    /// The commit or tag of the set; `nil` if the source has none.
+    public let revision: String?
+    /// Who signed the list; `nil` without a signature.
+    public let signedBy: String?
+    /// The files that are in the folder and right, by name.
+    public internal(set) var files: [File] = []
+    /// The files that are not.
+    public internal(set) var faults: [Fault] = []
+    /// Number of files that this run fetched.
+    public internal(set) var fetched = 0
+    /// Number of files that were there and right.
+    public internal(set) var unchanged = 0
+    /// Names that were removed because the set no longer has them.
+    public internal(set) var removed: [String] = []
+    /// Names that the set no longer has, kept because they were changed since a sync brought them.
+    public internal(set) var kept: [String] = []
+    /// Remarks of the source about its list, for people.
+    public internal(set) var remarks: [String] = []
+
+    /// Whether the folder holds the whole set.
+    public var isWhole: Bool { faults.isEmpty }
+    /// Length of ``files`` together, in bytes.
+    public var bytes: Int64 { files.reduce(0) { $0 + $1.size } }
+    /// Number of files for each algorithm that proved them (`sha256`); `none` for files without a digest.
+    public var proofs: [String: Int] {
+        files.reduce(into: [:]) { counts, file in
+            counts[file.checksum.map { String($0.prefix { $0 != ":" }) } ?? "none", default: 0] += 1
+        }
+    }
+
+    init(_ set: FileSet) {
+        (source, revision, signedBy) = (set.origin, set.revision, set.signedBy)
+        remarks = set.remarks
+    }
+}

@@ -1,0 +1,83 @@
+public import Foundation
+
+/// The publisher of a set: lists the files with their URLs, sizes and digests.
+///
+/// ``HubSource``, ``ChecksumListSource``, ``ReleaseSource``, ``MetalinkSource`` and ``IndexSource`` are sources. Another
+/// hub is a type of the application with this one function.
+public protocol SetSource: Sendable {
+    /// The URL of the list or of the hub, whose origin gets ``SetOptions/headers``. Default: `nil`, for no origin.
+    var location: URL? { get }
+    /// Lists the files of the set. ``Downloader/sync(_:into:options:)`` calls it once, outside any actor.
+    ///
+    /// - Parameter documents: reads documents over the downloader's network settings.
+    /// - Throws: ``DownloadError``, which ends the sync before a file is asked for.
+    func list(_ documents: SetDocuments) async throws(DownloadError) -> FileSet
+}
+
+extension SetSource {
+    public var location: URL? { nil }
+}
+
+/// Reads the documents from which a ``SetSource`` makes its list.
+public struct SetDocuments: Sendable {
+    let downloader: Downloader
+    /// The user's header fields for ``origin``.
+    var headers: [HeaderField] = []
+    var origin: Origin?
+
+    /// Length of the longest document that is read, in bytes.
+    public static let mostBytes = 64 << 20
+
+    /// Fetches a document into memory. Proxies, certificates, `.netrc`, redirects and repeated attempts are those of a
+    /// download of the URL.
+    ///
+    /// - Parameters:
+    ///   - url: an `http` or `https` URL.
+    ///   - headers: header fields for the origin of the URL; a redirect to another origin drops them.
+    /// - Throws: ``DownloadError`` with the codes of a download; ``DownloadError/Code/invalidSet`` for a document of
+    ///   more than ``mostBytes``.
+    public func read(_ url: URL, headers: [HeaderField] = []) async throws(DownloadError) -> SetDocument {
+        try await read(url, headers: headers) { _ in nil }
+    }
+
+    /// - Parameter refusal: returns the error for a response with another status than 200; `nil` for the error of a
+    ///   download.
+    func read(
+        _ url: URL,
+        headers: [HeaderField],
+        refusal: @escaping @Sendable (ResponseHead) -> DownloadError?
+    ) async throws(DownloadError) -> SetDocument {
+        var request = DownloadRequest(url, to: .folder(path: "."))
+        request.headers = headers + (Origin(url) == origin ? self.headers : [])
+        let terms = Downloader.DocumentTerms(
+            mostBytes: Self.mostBytes,
+            unusable: { .invalidSet("The document at \(url.masked) cannot be used: \($0).") },
+            refusal: refusal
+        )
+        return try await downloader.document(request, terms)
+    }
+}
+
+/// A document in memory.
+public struct SetDocument: Sendable {
+    /// The bytes of the document.
+    public let bytes: [UInt8]
+    /// The URL that answered, after redirects. Names in the document are relative to it.
+    public let url: URL
+    /// Media type in lower case without parameters, such as `application/json`; `nil` without `Content-Type`.
+    public let mediaType: String?
+    let headers: HeaderFields
+
+    init(_ bytes: [UInt8], _ head: ResponseHead) {
+        self.bytes = bytes
+        url = head.url
+        mediaType = head.mediaType
+        headers = head.headers
+    }
+}
+
+extension DownloadError {
+    static func tooManyFiles(_ place: String) -> DownloadError {
+        .invalidSet("\(place) has more than \(FileSet.maximumNames) names")
+    }
+}

@@ -1,0 +1,79 @@
+internal import Foundation
+
+extension SetSourceText {
+    /// Makes the source that the text names.
+    ///
+    /// - Parameters:
+    ///   - access: address and access token of the hub.
+    ///   - revision: branch, tag or commit, for a hub alone; `nil` for that of the text.
+    ///   - depth: how many folders below an index are entered; `nil` for ``IndexSource``'s own limit.
+    ///   - signature: signature of a list of digests; `nil` for none.
+    /// - Throws: ``DownloadError`` with code ``DownloadError/Code/invalidURL`` for a file on this machine, which has no
+    ///   URLs, and for a revision that the source cannot have.
+    package func source(
+        access: HubAccess,
+        revision: String? = nil,
+        depth: Int? = nil,
+        signature: SetSignature? = nil
+    ) throws(DownloadError) -> any SetSource {
+        if revision != nil {
+            guard case .hub(let reference) = self else {
+                throw DownloadError(.invalidURL, "Only an hf:// source has revisions to choose from.")
+            }
+            guard reference.revision == nil else {
+                throw DownloadError(.invalidURL, "The source names a revision already: leave out the other one.")
+            }
+        }
+        switch self {
+        case .hub(let reference):
+            return try HubSource(reference, revision: revision, endpoint: access.endpoint, token: access.token)
+        case .release(let reference): return ReleaseSource(reference)
+        case .checksumList(let url): return ChecksumListSource(url, signature: signature)
+        case .metalink(let url): return MetalinkSource(url)
+        case .index(let url): return IndexSource(url, depth: depth)
+        case .file:
+            throw DownloadError(.invalidURL, "A list on a disk says nothing of the URLs of its files.")
+        }
+    }
+
+    /// Returns the name of the set for people, safe as the name of a folder: of a model, of a release with its tag, or
+    /// of the folder that a list or an index is in.
+    ///
+    /// - Parameter text: the text that this value was made of.
+    package func name(of text: String) -> String { FileName.safe(rawName(of: text)) ?? "set" }
+
+    private func rawName(of text: String) -> String {
+        switch self {
+        case .hub(let reference): Self.parts(String(reference.description.prefix { $0 != "@" })).last ?? ""
+        case .release:
+            Self.parts(URL(string: text)?.path ?? "").filter { !["-", "releases", "tag"].contains($0) }.suffix(2)
+                .joined(separator: "-")
+        case .checksumList(let url): Self.parts(url.path).dropLast().last ?? url.host ?? ""
+        case .metalink(let url): Self.parts(url.path).last.map(Self.withoutExtension) ?? url.host ?? ""
+        case .index(let url): Self.parts(url.path).last ?? url.host ?? ""
+        case .file(let path): Self.withoutExtension(FilePaths.name(of: path))
+        }
+    }
+
+    private static func parts(_ path: String) -> [String] { path.split(separator: "/").map(String.init) }
+
+    private static func withoutExtension(_ name: String) -> String {
+        name.lastIndex(of: ".").map { $0 == name.startIndex ? name : String(name[..<$0]) } ?? name
+    }
+}
+
+extension HubAccess: Hashable {
+    package init(endpoint: String = HubSource.defaultEndpoint, token: String? = nil) {
+        self.endpoint = endpoint
+        self.token = token
+    }
+
+    package static func == (one: HubAccess, other: HubAccess) -> Bool {
+        one.endpoint == other.endpoint && one.token == other.token
+    }
+
+    package func hash(into hasher: inout Hasher) {
+        hasher.combine(endpoint)
+        hasher.combine(token)
+    }
+}

@@ -1,0 +1,51 @@
+internal import Foundation
+
+/// The part of a list that its signature covers, and who signed it. Without a signature, the whole list.
+struct SignedList {
+    let bytes: [UInt8]
+    /// The signer's name or key; `nil` without a signature.
+    let signer: String?
+
+    /// Checks the signature of a list.
+    ///
+    /// - Parameter place: the URL of the list, perhaps a `file` URL.
+    /// - Throws: ``DownloadError`` with code ``DownloadError/Code/unprovedSet`` for a signature that is wrong or by
+    ///   somebody else, ``DownloadError/Code/programMissing`` without a program to check it, and the codes of a
+    ///   download of the signature.
+    init(_ bytes: [UInt8], at place: URL, _ signature: SetSignature?, _ documents: SetDocuments)
+        async throws(DownloadError)
+    {
+        guard let signature else {
+            self.bytes = ClearSigned.text(bytes) ?? bytes
+            signer = nil
+            return
+        }
+        switch signature.key {
+        case .minisign(let key):
+            let url =
+                signature.url ?? place.deletingLastPathComponent().appending(path: place.lastPathComponent + ".minisig")
+            let proof = try await Self.read(url, documents)
+            signer = try await SignatureCheck.minisign(bytes, proof, key: key)
+            self.bytes = bytes
+        case .openPGP(let keyring):
+            let keys = OpenPGPArmour.binary(try await SetFile.read(keyring))
+            if let url = signature.url {
+                let proof = try await Self.read(url, documents)
+                signer = try await SignatureCheck.openPGP(bytes, proof, keys: keys)
+                self.bytes = bytes
+            } else {
+                guard ClearSigned.isOne(bytes) else {
+                    throw DownloadError(
+                        .unprovedSet,
+                        "\(place.masked) is not signed in itself. Name its signature."
+                    )
+                }
+                (self.bytes, signer) = try await SignatureCheck.clearSigned(bytes, keys: keys)
+            }
+        }
+    }
+
+    private static func read(_ url: URL, _ documents: SetDocuments) async throws(DownloadError) -> [UInt8] {
+        url.isFileURL ? try await SetFile.read(url.path) : try await documents.read(url).bytes
+    }
+}

@@ -1,0 +1,122 @@
+internal import HTTPTypes
+internal import HaulKit
+internal import Hummingbird
+
+/// Routes of sets: what a source has, and syncs of folders with it.
+struct SetRoutes {
+    let services: Services
+    private let answers = IdempotentAnswers()
+
+    init(services: Services) { self.services = services }
+
+    private struct File: Encodable {
+        var name: String
+        var size: Int64?
+        /// Algorithm of the digest.
+        var proof: String?
+    }
+    private struct Preview: Encodable {
+        var source: String
+        var revision: String?
+        /// The name of the set, for its folder and its group.
+        var name: String
+        var signedBy: String?
+        var count: Int
+        var bytes: Int64
+        /// Number of files whose length is not known.
+        var unknownSizes: Int
+        var proofs: [String: Int]
+        var refusedCount: Int
+        var refused: [SetRow.Fault]
+        var remarks: [String]
+        var files: [File]
+    }
+
+    private static let mostFiles = 1000
+    private static let mostRefused = 100
+    private static let mostRemarks = 20
+
+    func add(to routes: RouteTable) {
+        routes.post("/api/v1/sets/preview") { request, _ in
+            var body = try await JSONBody(request)
+            return try await preview(&body)
+        }
+        routes.post("/api/v1/sets") { request, context in
+            let body = try await JSONBody(request)
+            let owner = context.key?.owner
+            return try await answers.answer(request, owner, body) { body in try await add(&body, owner) }
+        }
+        routes.get("/api/v1/sets") { request, context in
+            JSONBody.response(["items": await services.sets.rows(of: context.key?.owner)], to: request)
+        }
+        routes.get("/api/v1/sets/:id") { request, context in
+            guard let row = await services.sets.row(try Self.id(context), of: context.key?.owner) else {
+                throw Self.unknown
+            }
+            return JSONBody.response(row, to: request)
+        }
+        routes.delete("/api/v1/sets/:id") { _, context in
+            guard await services.sets.remove(try Self.id(context), of: context.key?.owner) else { throw Self.unknown }
+            return Response(status: .noContent)
+        }
+    }
+
+    private static let unknown = Problem(.notFound, "notFound", "There is no set with this id.")
+
+    private static func id(_ context: ServerContext) throws(Problem) -> DownloadID {
+        guard let id = context.parameters.get("id").flatMap({ DownloadID($0) }) else { throw unknown }
+        return id
+    }
+
+    private func preview(_ body: inout JSONBody) async throws -> Response {
+        let request = try SetRequest(&body)
+        try body.finish()
+        let access = services.configuration.hub
+        let (name, preview) = try await problems { () throws(DownloadError) in
+            let source = try request.made(access)
+            return (try request.name(), try await services.downloader.preview(source, options: request.options))
+        }
+        return JSONBody.response(
+            Preview(
+                source: preview.source,
+                revision: preview.revision,
+                name: name,
+                signedBy: preview.signedBy,
+                count: preview.files.count,
+                bytes: preview.bytes,
+                unknownSizes: preview.files.count { $0.size == nil },
+                proofs: preview.proofs,
+                refusedCount: preview.refused.count,
+                refused: preview.refused.prefix(Self.mostRefused).map(SetRow.Fault.init),
+                remarks: Array(preview.remarks.prefix(Self.mostRemarks)),
+                files: preview.files.prefix(Self.mostFiles).map { file in
+                    File(name: file.name, size: file.size, proof: file.checksum?.algorithmName)
+                }
+            )
+        )
+    }
+
+    /// - Parameter owner: the owner of the key that sent the request; `nil` without a key.
+    private func add(_ body: inout JSONBody, _ owner: String?) async throws -> Response {
+        // Refuses the request if the store cannot record downloads.
+        if let failure = services.downloader.storeFailure { throw Problem(failure) }
+        let request = try SetRequest(&body)
+        var wish = SetKeeper.Wish(owner: owner)
+        if let folder = try body.optional("folder", String.self), !folder.isEmpty {
+            wish.folder = try services.folders.folder(folder)
+        }
+        wish.group = try body.text("group", upTo: 200).flatMap { $0.isEmpty ? nil : $0 }
+        wish.verifies = try body.optional("verify") ?? false
+        wish.deletes = try body.optional("delete") ?? false
+        try body.finish()
+        // A set replaces and removes files of its folder, so a key gets a folder of its own.
+        guard owner == nil || (wish.folder == nil && !wish.deletes) else {
+            throw Problem(
+                .forbidden,
+                "outOfScope",
+                "The key of a browser extension may name no folder for a set, and remove no files."
+            )
+        }
+        return JSONBody.response(try await services.sets.add(request, wish), status: .accepted)
+    }
+}

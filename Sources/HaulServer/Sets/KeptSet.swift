@@ -1,0 +1,60 @@
+internal import Foundation
+internal import HaulKit
+
+/// A set with what a restart of the daemon needs to go on with it.
+package struct KeptSet: Codable, Sendable {
+    package var request: SetRequest
+    package var verifies = false
+    package var deletes = false
+    /// The owner of the key that added the set; `nil` without a key.
+    package var owner: String?
+    package var row: SetRow
+
+    /// The settings of the sync.
+    var options: SetOptions {
+        var options = request.options
+        (options.verifies, options.deletes, options.group) = (verifies, deletes, row.group)
+        let owner = owner
+        options.prepare = { $0.owner = owner }
+        return options
+    }
+
+    /// The downloads of the set that have not ended.
+    var downloads: DownloadFilter {
+        var filter = DownloadFilter.group(row.group)
+        let folder = row.folder + "/"
+        filter.predicate = { $0.key?.hasPrefix("sync ") == true && $0.key?.contains(" \(folder)") == true }
+        return filter
+    }
+}
+
+/// The file `sets.json` of the state folder. Mode 0600, because header fields and URLs may have secrets.
+struct SetsFile {
+    private struct Contents: Codable { var sets: [KeptSet] }
+
+    let path: String
+    private static let mostBytes = 64 << 20
+
+    init(stateFolder: String) { path = stateFolder + "/sets.json" }
+
+    /// - Throws: ``SecretFile/Failure`` or `DecodingError` if the file cannot be used. Without a file there are no sets.
+    func read() throws -> [KeptSet] {
+        let bytes: [UInt8]
+        do { bytes = try SecretFile.read(path, limit: Self.mostBytes).bytes } catch let failure as SecretFile.Failure {
+            guard failure.isMissing else { throw failure }
+            return []
+        }
+        return try JSONDecoder().decode(Contents.self, from: Data(bytes)).sets
+    }
+
+    /// Replaces the file. After a crash it has the old or the new sets.
+    func write(_ sets: [KeptSet]) throws {
+        let encoder = JSONEncoder()
+        encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
+        encoder.userInfo[.keepsSecrets] = true
+        try SecretFile.replace(path, Array(try encoder.encode(Contents(sets: sets))))
+    }
+
+    /// Keeps an unusable file under another name, so that the next write does not replace it.
+    func setAside() { rename(path, path + ".unreadable") }
+}

@@ -1,0 +1,287 @@
+internal import Foundation
+internal import HTTPTypes
+internal import HaulKit
+internal import Logging
+
+/// Runs the sets of the daemon. Keeps them over restarts, and tells how they end.
+package actor SetKeeper {
+    private let downloader: Downloader
+    private let live: LiveConfiguration
+    private let feed: ChangeFeed
+    private let logger: Logger
+    private let file: SetsFile
+    private let mostSets: Int
+    /// The sets, the oldest first.
+    private var sets: [KeptSet]
+    /// The sets of this process that have not ended.
+    private var tasks: [DownloadID: Task<Void, Never>] = [:]
+    /// The sets whose downloads are being cancelled.
+    private var cancelling: Set<DownloadID> = []
+
+    /// Reads the kept sets. ``resume()`` goes on with those that have not ended.
+    ///
+    /// - Parameter mostSets: number of sets that are remembered; the oldest that have ended go first.
+    init(
+        _ downloader: Downloader,
+        _ live: LiveConfiguration,
+        _ feed: ChangeFeed,
+        mostSets: Int = 1000,
+        logger: Logger
+    ) {
+        (self.downloader, self.live, self.feed, self.logger) = (downloader, live, feed, logger)
+        (file, self.mostSets) = (SetsFile(stateFolder: live.configuration.stateFolder), mostSets)
+        do { sets = try file.read() } catch {
+            sets = []
+            file.setAside()
+            logger.warning(
+                "The sets of \(file.path) cannot be read (\(error)). The file is \(file.path).unreadable now."
+            )
+        }
+    }
+
+    // MARK: Rows
+
+    /// Returns the sets of an owner, the newest first; all sets if `owner` is `nil`.
+    func rows(of owner: String?) -> [SetRow] { sets.filter { isVisible($0, owner) }.reversed().map(\.row.brief) }
+
+    /// Returns a set; `nil` if there is none with this id, or another owner has it.
+    func row(_ id: DownloadID, of owner: String?) -> SetRow? {
+        place(id).flatMap { isVisible(sets[$0], owner) ? sets[$0].row : nil }
+    }
+
+    /// Returns the newest set of each group.
+    func rowsByGroup() -> [String: SetRow] {
+        sets.reduce(into: [:]) { $0[$1.row.group] = $1.row.brief }
+    }
+
+    private func isVisible(_ set: KeptSet, _ owner: String?) -> Bool { owner == nil || set.owner == owner }
+
+    private func place(_ id: DownloadID) -> Int? { sets.firstIndex { $0.row.id == id } }
+
+    // MARK: Adding
+
+    /// What a request says of a set besides its source and selection.
+    struct Wish: Sendable {
+        /// An allowed folder; `nil` for one with the name of the set.
+        var folder: String?
+        /// `nil` for the name of the set.
+        var group: String?
+        var verifies = false
+        var deletes = false
+        var owner: String?
+    }
+
+    /// Begins a sync: reads the list and compares the folder before it returns.
+    ///
+    /// - Returns: the set. An unfinished one is joined if it has the same folder and asks for the same.
+    func add(_ request: SetRequest, _ wish: Wish) async throws -> SetRow {
+        let name = try await problems { () throws(DownloadError) in try request.name() }
+        let folder = try wish.folder ?? newFolder(name, request, wish.owner)
+        if let known = sets.first(where: { $0.row.folder == folder }), !known.row.state.isEnd {
+            guard known.request == request, known.owner == wish.owner else { throw Self.folderInUse(folder) }
+            return known.row
+        }
+        guard sets.count(where: { !$0.row.state.isEnd }) < mostSets else {
+            throw Problem(.serviceUnavailable, "busy", "\(mostSets) sets have not ended. Try again later.")
+        }
+        let group = try group(name, wish.group, folder)
+        let row = SetRow(id: DownloadID(), name: name, source: request.maskedSource, folder: folder, group: group)
+        let set = KeptSet(
+            request: request,
+            verifies: wish.verifies,
+            deletes: wish.deletes,
+            owner: wish.owner,
+            row: row
+        )
+        sets.append(set)
+        let begun: BegunSync
+        do throws(DownloadError) { begun = try await begin(set) } catch {
+            // Nothing has begun, and the answer says why.
+            sets.removeAll { $0.row.id == row.id }
+            cancelling.remove(row.id)
+            throw Problem(error)
+        }
+        // A folder has one set: the newest.
+        sets.removeAll { $0.row.folder == folder && $0.row.id != row.id }
+        update(row.id) { $0.begin(begun) }
+        tasks[row.id] = Task { await follow(row.id, begun.sync) }
+        return place(row.id).map { sets[$0].row } ?? row
+    }
+
+    private static func folderInUse(_ folder: String) -> Problem {
+        Problem(.conflict, "inUse", "Another set is being fetched into \(folder).")
+    }
+
+    /// Chooses the folder of a set that names none: a new one, or that of an earlier request for the same source.
+    /// A folder that has other files would lose those with names of the set.
+    private func newFolder(_ name: String, _ request: SetRequest, _ owner: String?) throws(Problem) -> String {
+        for number in 0..<1000 {
+            let folder = try live.folders.folder(number == 0 ? name : "\(name) (\(number))")
+            if let known = sets.last(where: { $0.row.folder == folder }) {
+                if known.request.source == request.source, known.owner == owner { return folder }
+            } else if Self.isVacant(folder) {
+                return folder
+            }
+        }
+        throw Problem(.conflict, "fileExists", "There are too many folders named \(name). Name another folder.")
+    }
+
+    private static func isVacant(_ folder: String) -> Bool {
+        guard FileManager.default.fileExists(atPath: folder) else { return true }
+        // A folder that cannot be read is not taken.
+        return (try? FileManager.default.contentsOfDirectory(atPath: folder))?.isEmpty ?? false
+    }
+
+    /// Chooses the group of a set. Two sets with one group would cancel each other's downloads.
+    private func group(_ name: String, _ wanted: String?, _ folder: String) throws(Problem) -> String {
+        func isTaken(_ group: String) -> Bool {
+            sets.contains { $0.row.group == group && $0.row.folder != folder && $0.row.state != .whole }
+        }
+        if let wanted {
+            guard !isTaken(wanted) else {
+                throw Problem(
+                    .conflict,
+                    "groupInUse",
+                    "The group \(wanted) belongs to another set, which is not whole.",
+                    suggestion: "Name another group."
+                )
+            }
+            return wanted
+        }
+        if let known = sets.last(where: { $0.row.folder == folder }), !isTaken(known.row.group) {
+            return known.row.group
+        }
+        var group = name
+        var number = 1
+        while isTaken(group) {
+            group = "\(name) (\(number))"
+            number += 1
+        }
+        return group
+    }
+
+    // MARK: Running
+
+    /// Goes on with the sets that had not ended when the daemon ended.
+    func resume() {
+        for set in sets where !set.row.state.isEnd && tasks[set.row.id] == nil {
+            let id = set.row.id
+            update(id, keeps: false) { $0.state = .listing }
+            tasks[id] = Task { await again(id) }
+        }
+    }
+
+    private static let backoff = Backoff(base: .seconds(30), cap: .seconds(900), jitter: .part(2))
+
+    /// Begins a set again, as often as the network fails. Its downloads go on meanwhile.
+    private func again(_ id: DownloadID) async {
+        var failures = 0
+        while let set = place(id).map({ sets[$0] }) {
+            do throws(DownloadError) {
+                guard !cancelling.contains(id) else {
+                    throw DownloadError(code: .cancelled, message: "The set was cancelled.")
+                }
+                let begun = try await begin(set)
+                update(id) { $0.begin(begun) }
+                return await follow(id, begun.sync)
+            } catch {
+                guard error.code != .shutDown else { return }
+                guard error.mayPass, !cancelling.contains(id) else { return end(id) { $0.fail(error) } }
+                failures += 1
+                update(id, keeps: false) { $0.error = DownloadRow.Failure(error) }
+                logger.info("The list of the set \(set.row.name) is asked for again later: \(error.message)")
+                let delay = Self.backoff.delay(failures: failures, fraction: .random(in: 0...1))
+                // Sleeping fails when the set is cancelled, which the loop sees.
+                try? await Task.sleep(for: delay)
+            }
+        }
+    }
+
+    private func begin(_ set: KeptSet) async throws(DownloadError) -> BegunSync {
+        let source = try set.request.made(live.configuration.hub)
+        return try await downloader.beginSync(source, into: set.row.folder, options: set.options)
+    }
+
+    private func follow(_ id: DownloadID, _ sync: SetSync) async {
+        do throws(DownloadError) {
+            let report = try await sync.report()
+            // The downloads go on at the next start, and so does the set.
+            guard !report.faults.contains(where: { $0.error.code == .shutDown }) else { return }
+            end(id) { $0.end(report) }
+        } catch {
+            guard error.code != .shutDown else { return }
+            end(id) { $0.fail(error) }
+        }
+    }
+
+    private func end(_ id: DownloadID, _ change: (inout SetRow) -> Void) {
+        tasks[id] = nil
+        cancelling.remove(id)
+        guard let place = place(id) else { return }
+        update(id, change)
+        let notice = SetNotice(sets[place].row)
+        notice.log(to: logger)
+        Task { [feed] in await feed.tell(notice) }
+    }
+
+    // MARK: Removing
+
+    /// Forgets a set that has ended. Of one that has not, cancels the downloads; it then ends as incomplete. Files
+    /// stay.
+    ///
+    /// - Returns: `false` if there is no such set, or another owner has it.
+    func remove(_ id: DownloadID, of owner: String?) -> Bool {
+        guard let place = place(id), isVisible(sets[place], owner) else { return false }
+        let set = sets[place]
+        guard !set.row.state.isEnd else {
+            sets.remove(at: place)
+            save()
+            return true
+        }
+        guard cancelling.insert(id).inserted else { return true }
+        tasks[id]?.cancel()
+        Task { await cancel(id, set.downloads) }
+        return true
+    }
+
+    /// Cancels the downloads of a set until none is added any more.
+    private func cancel(_ id: DownloadID, _ downloads: DownloadFilter) async {
+        while cancelling.contains(id) {
+            do throws(DownloadError) { try await downloader.cancel(downloads) } catch {
+                return logger.warning("The downloads of a set cannot be cancelled: \(error.message)")
+            }
+            do { try await Task.sleep(for: .milliseconds(100)) } catch { return }
+        }
+    }
+
+    // MARK: Keeping
+
+    /// - Parameter keeps: whether the change outlives the process.
+    private func update(_ id: DownloadID, keeps: Bool = true, _ change: (inout SetRow) -> Void) {
+        guard let place = place(id) else { return }
+        change(&sets[place].row)
+        if keeps { save() }
+    }
+
+    private func save() {
+        while sets.count > mostSets, let oldest = sets.firstIndex(where: { $0.row.state.isEnd }) {
+            sets.remove(at: oldest)
+        }
+        // A set whose list is being read for the first time has not begun.
+        let kept = sets.filter { $0.row.state != .listing || tasks[$0.row.id] != nil }
+        do { try file.write(kept) } catch {
+            logger.warning("Sets cannot be kept over a restart: \(file.path): \(error)")
+        }
+    }
+}
+
+extension DownloadError {
+    /// Whether another attempt may succeed without a change by the user.
+    fileprivate var mayPass: Bool {
+        switch code {
+        case .nameNotResolved, .connectionFailed, .connectionLost, .timedOut, .proxyFailed, .unexpectedWebPage: true
+        case .refusedByServer: status.map { $0 == 429 || $0 >= 500 } ?? false
+        default: false
+        }
+    }
+}

@@ -1,0 +1,62 @@
+import ArgumentParser
+import Foundation
+import HaulKit
+
+/// The source of a set as it was typed.
+struct SetSourceArgument {
+    let source: any SetSource
+
+    /// - Throws: `ValidationError` for a text that is no source, and for options that do not go with its kind.
+    init(_ text: String, _ options: SetCommandOptions, _ signature: SignatureOptions) throws {
+        let kind: SetSourceText
+        let access = HubAccess(environment: ProcessInfo.processInfo.environment)
+        do throws(DownloadError) { kind = try SetSourceText(text, hub: HTTPURL(access.endpoint)?.url) } catch { throw ValidationError(error.message) }
+        let signed = try signature.value()
+        switch kind {
+        case .checksumList, .file: break
+        default:
+            guard signed == nil else {
+                throw ValidationError("--keyring and --minisign prove a list of digests, and \(URL.cut(text)) is none.")
+            }
+        }
+        if options.revision != nil {
+            guard case .hub = kind else { throw ValidationError("--revision is for an hf:// source.") }
+        }
+        source = try Self.source(kind, access, options, signed)
+    }
+
+    private static func source(
+        _ kind: SetSourceText,
+        _ access: HubAccess,
+        _ options: SetCommandOptions,
+        _ signature: SetSignature?
+    ) throws -> any SetSource {
+        do throws(DownloadError) {
+            if case .file(let path) = kind { return try file(path, options, signature) }
+            return try kind.source(
+                access: access,
+                revision: options.revision,
+                depth: options.maxDepth,
+                signature: signature
+            )
+        } catch { throw Complaint(error.message, ExitStatus(error) == .disk ? .disk : .usage) }
+    }
+
+    private static func file(_ path: String, _ options: SetCommandOptions, _ signature: SetSignature?)
+        throws(DownloadError) -> any SetSource
+    {
+        if SetReceiptSource.isReceipt(path) {
+            guard options.check else {
+                throw DownloadError(.invalidURL, "\(path) is a receipt, which has no URLs: use it with --check.")
+            }
+            return SetReceiptSource(path)
+        }
+        if let base = options.base.flatMap({ HTTPURL($0)?.url }) {
+            return ChecksumListSource(file: path, base: base, signature: signature)
+        }
+        guard options.check else {
+            throw DownloadError(.invalidURL, "\(path) is a list on this disk: name the URL of its files with --base.")
+        }
+        return ChecksumListSource(comparing: path, signature: signature)
+    }
+}

@@ -1,0 +1,176 @@
+import ArgumentParser
+import CHaulSystem
+import Foundation
+import HaulKit
+
+struct Sync: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        abstract: "Makes a folder hold a set of files that its publisher names.",
+        discussion: """
+            SOURCE is hf://ORG/NAME[@REVISION] (also hf://datasets/…, hf://spaces/…), the URL of a list of digests \
+            (SHA256SUMS, *.sha256, checksums.txt, …), a Metalink, the page of a release on GitHub, GitLab or Gitea, the \
+            URL of a folder that its server lists (with a slash at the end), or a list or receipt on this disk.
+
+            Fetches what is missing or different, and proves each file before it gets its name. Run the same command \
+            again to resume, or to update. HF_TOKEN, else the token of the hub's own login, is sent to the hub alone.
+
+            Exit status: 0 the folder holds the set, 5 a digest or a signature is wrong, otherwise as 'haul get'.
+            """
+    )
+
+    @Argument(help: "Where the list of the files comes from.")
+    var source: String
+
+    @OptionGroup(title: OptionTitle.sets) var options: SetCommandOptions
+
+    @OptionGroup(title: OptionTitle.sets) var signature: SignatureOptions
+
+    @OptionGroup(title: OptionTitle.speed) var queue: QueueOptions
+
+    @OptionGroup var network: NetworkOptions
+
+    @OptionGroup(title: OptionTitle.disk) var disk: DiskOptions
+
+    @Flag(name: [.short, .long], help: "Print only errors.")
+    var quiet = false
+
+    @Flag(name: [.short, .long], help: "Show the received parts of each file, and every connection.")
+    var verbose = false
+
+    @Flag(help: "Print events on standard output, one JSON object per line; the last one sums up the set.")
+    var json = false
+
+    func validate() throws {
+        guard !options.check || (!options.delete && !options.verify) else {
+            throw ValidationError(
+                "--check reads every file and changes nothing: --verify and --delete do not go with it."
+            )
+        }
+    }
+
+    func run() async throws {
+        haul_keep_freed_memory()
+        let chosen = try SetSourceArgument(source, options, signature)
+        try await CommandSession.run(
+            configuration(),
+            json ? .json : quiet ? .quiet : .terminal(isVerbose: verbose),
+            .sync
+        ) { session in
+            let run = SyncRun(session, options, isQuiet: quiet, isJSON: json, active: queue.jobs)
+            var settings = try options.settings()
+            settings.headers = network.headers
+            let allowsInsecureRedirects = network.connection.allowInsecureRedirects
+            settings.prepare = { $0.allowsInsecureRedirects = allowsInsecureRedirects }
+            return options.check
+                ? try await run.compare(chosen.source, settings)
+                : try await run.sync(chosen.source, settings)
+        }
+    }
+
+    private func configuration() throws -> Downloader.Configuration {
+        var configuration = try network.configuration()
+        disk.apply(to: &configuration)
+        configuration.queue.maxConcurrentDownloads = queue.jobs
+        configuration.connections.maxPerHost = max(configuration.connections.maxPerHost, queue.jobs)
+        return configuration
+    }
+}
+
+/// The options of `haul sync` about the set and its folder.
+struct SetCommandOptions: ParsableArguments {
+    @Option(name: [.short, .long], help: "Folder that shall hold the set.", completion: .directory)
+    var directory: String = "."
+
+    @Option(help: "Take only names that match, in gitignore's form: '*.safetensors', 'weights/**'. Repeatable.")
+    var select: [String] = []
+
+    @Option(help: "Leave out names that match, in the same form. Repeatable.")
+    var except: [String] = []
+
+    @Option(help: "Branch, tag or commit of an hf:// source.")
+    var revision: String?
+
+    @Option(help: "URL of the folder that a list on this disk describes.")
+    var base: String?
+
+    @Option(help: "How many folders deep an index is read. Default: 5, and status 2 if there are deeper ones.")
+    var maxDepth: Int?
+
+    @Flag(
+        help: "Compare the folder with the set, byte by byte; fetch nothing and change nothing. Status 5: they differ."
+    )
+    var check = false
+
+    @Flag(help: "Read every file, also where size and time say that it is unchanged.")
+    var verify = false
+
+    @Flag(help: "Remove files that an earlier sync brought and the set no longer has.")
+    var delete = false
+
+    @Option(help: "Write a receipt: source, revision, signer, and each file with its digest.", completion: .file())
+    var receipt: String?
+
+    func validate() throws {
+        if directory.isEmpty { throw ValidationError("--directory takes the path of a folder.") }
+        if let maxDepth, !(0...1000).contains(maxDepth) {
+            throw ValidationError("--max-depth takes a number from 0 to 1000.")
+        }
+        if let base, HTTPURL(base) == nil { throw ValidationError("--base takes an http or https URL.") }
+        if let receipt, !FilePaths.isNameOfFile(receipt) {
+            throw ValidationError("--receipt takes the path of a file.")
+        }
+        _ = try settings()
+    }
+
+    func settings() throws -> SetOptions {
+        for pattern in select + except {
+            do throws(PathPattern.Unusable) { _ = try PathPattern(pattern) } catch {
+                throw ValidationError(error.sentence)
+            }
+        }
+        var settings = SetOptions()
+        settings.select = select
+        settings.except = except
+        settings.verifies = verify
+        settings.deletes = delete
+        return settings
+    }
+}
+
+/// The signature of a list, and the key that the user trusts.
+struct SignatureOptions: ParsableArguments {
+    @Option(help: "OpenPGP signature of the list: a file or a URL.", completion: .file())
+    var signature: String?
+
+    @Option(
+        help: "File with the OpenPGP keys that may sign. Without --signature the list has to be signed in itself.",
+        completion: .file()
+    )
+    var keyring: String?
+
+    @Option(
+        help: "Public key of minisign, or its file. The signature is LIST.minisig, unless --signature says otherwise."
+    )
+    var minisign: String?
+
+    func validate() throws {
+        guard keyring == nil || minisign == nil else {
+            throw ValidationError("--keyring and --minisign do not go together.")
+        }
+        guard signature == nil || keyring != nil || minisign != nil else {
+            throw ValidationError(
+                "--signature proves nothing without a key: name the publisher's with --keyring or --minisign."
+            )
+        }
+    }
+
+    /// - Returns: `nil` without a key.
+    func value() throws -> SetSignature? {
+        let place = try signature.map { text in
+            guard text.contains("://") else { return URL(fileURLWithPath: text) }
+            return try GetOptions.url(text)
+        }
+        if let keyring { return .openPGP(place, keyring: keyring) }
+        return minisign.map { .minisign(place, key: $0) }
+    }
+}

@@ -1,0 +1,85 @@
+import Foundation
+import HaulKit
+
+/// The lines of `haul sync --json` after those of the downloads: the files that were there, the faults, and the sum.
+struct SetReportLines {
+    private let report: SetReport
+
+    init(_ report: SetReport) { self.report = report }
+
+    private struct FileLine: Encodable {
+        let event: String
+        let name: String
+        var size: Int64?
+        var checksum: String?
+        var error: Failure?
+    }
+
+    private struct Failure: Encodable {
+        let code: String
+        let message: String
+        var status: Int?
+    }
+
+    private struct SetLine: Encodable {
+        let event = "set"
+        let source: String
+        let revision: String?
+        let signedBy: String?
+        let isWhole: Bool
+        let files: Int
+        let bytes: Int64
+        let fetched: Int
+        let unchanged: Int
+        let failed: Int
+        let proofs: [String: Int]
+        let removed: [String]
+        let kept: [String]
+    }
+
+    func print() {
+        for file in report.files {
+            // A file without a digest is there, and nothing proves it.
+            put(
+                FileLine(
+                    event: file.checksum == nil ? "present" : "proved",
+                    name: file.name,
+                    size: file.size,
+                    checksum: file.checksum
+                )
+            )
+        }
+        for fault in report.faults {
+            let error = Failure(
+                code: fault.error.code.rawValue,
+                message: fault.error.message,
+                status: fault.error.status
+            )
+            put(FileLine(event: "fault", name: fault.name, error: error))
+        }
+        put(
+            SetLine(
+                source: report.source,
+                revision: report.revision,
+                signedBy: report.signedBy,
+                isWhole: report.isWhole,
+                files: report.files.count,
+                bytes: report.bytes,
+                fetched: report.fetched,
+                unchanged: report.unchanged,
+                failed: report.faults.count,
+                proofs: report.proofs,
+                removed: report.removed,
+                kept: report.kept
+            )
+        )
+    }
+
+    private func put(_ line: some Encodable) {
+        let encoder = JSONEncoder()
+        encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
+        // Strings and numbers only: encoding cannot fail.
+        guard let data = try? encoder.encode(line) else { return }
+        Output.result(JSONDisplay.escapingControls(String(decoding: data, as: UTF8.self)))
+    }
+}
