@@ -58,7 +58,8 @@ struct DaemonHookTests {
         #expect(warnings.filter { $0.contains("ended with status 3") }.count == 1, "\(errors)")
         // The webhook gets a message for each event. Each of them is given up with one warning.
         let givenUp = warnings.filter { $0.contains("webhook http://127.0.0.1:\(server.port)") }
-        #expect(!givenUp.isEmpty && Set(givenUp.map { $0.split(separator: " ").dropFirst(4).first }).count == givenUp.count)
+        let messages = Set(givenUp.map { $0.split(separator: " ").dropFirst(4).first })
+        #expect(!givenUp.isEmpty && messages.count == givenUp.count, "\(errors)")
         #expect(!errors.contains("secret"))
         await server.stop()
     }
