@@ -74,6 +74,8 @@ def test_a_model_is_shown_before_it_is_added_and_its_end_is_told(page, hub_daemo
     until(lambda: api("GET", "sets")["items"][0]["state"] == "whole", "whole")
     until(lambda: "model: Whole, 2 files proved" in page.find("#toasts").text, "told")
     assert (hub_daemon.folder / "downloads/model/weights/model.bin").read_bytes() == FILES["weights/model.bin"]
+    # What only screen readers hear does not widen the page.
+    assert page.js("return document.documentElement.scrollWidth <= innerWidth && innerWidth === arguments[0]", width)
     page.list("model")
     until(lambda: page.find("#list-set").get_attribute("textContent") == "Whole, 2 files proved", "heading")
     assert page.js("return document.querySelector('.rail-groups .rail-set').checkVisibility()")
