@@ -24,7 +24,7 @@ package struct LeasedItem: Sendable, Hashable, Codable {
     package var url: String
     /// Relative path of the file below the destination. In S3, the part of the key after the prefix.
     package var path: String
-    /// The digest that the file must have, as `sha256:HEX`; `nil` if the list has none.
+    /// The digest that the file must have, as `ALGORITHM:HEX`; `nil` if the list has none.
     package var checksum: String?
     /// Length in bytes; `nil` if the list has none.
     package var size: Int64?

@@ -1,33 +1,49 @@
 import ArgumentParser
 import Foundation
 import HaulFleet
+import HaulKit
 
 struct AddCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "add",
-        abstract: "Add a list of files to the queue.",
+        abstract: "Add a list of files, or a set, to the queue.",
         discussion: """
             JSON lines, CSV or TSV with the columns url, path, key, checksum, size, priority and metadata, or a URL a line. The same \
-            list again adds nothing twice.
+            list again adds nothing twice. Of a set, each file is added with its size and digest; HF_TOKEN is not stored, so workers \
+            need their own.
             """
     )
 
     @OptionGroup var queue: FleetOptions
 
     @Option(name: [.short, .customLong("input-file")], help: "The list; - for standard input.")
-    var input: String
+    var input: String?
 
     @Option(help: "How the list is written: text, csv, tsv or jsonl. Default: by its ending.")
     var format: ListFormat?
 
-    @Flag(help: "Skip lines that cannot be read, and say how many.")
+    @OptionGroup(title: "Sets") var sets: AddedSetOptions
+
+    @Flag(help: "Skip lines that cannot be read and names that cannot be used, and say how many.")
     var skipInvalid = false
 
     @Flag(help: "Print no progress.")
     var quiet = false
 
+    func validate() throws {
+        guard (input == nil) != (sets.set == nil) else {
+            throw ValidationError("Name a list with --input-file, or a set with --set.")
+        }
+        guard format == nil || input != nil else { throw ValidationError("--format is about --input-file.") }
+    }
+
     func run() async throws {
         let fleet = try queue.fleet()
+        if let input { try await addList(input, to: fleet) }
+        if let set = sets.set { try await addSet(set, to: fleet) }
+    }
+
+    private func addList(_ input: String, to fleet: Fleet) async throws {
         let descriptor = input == "-" ? STDIN_FILENO : open(input, O_RDONLY | O_CLOEXEC)
         guard descriptor >= 0 else {
             throw FleetError(.invalidInput, "\(input) cannot be opened: \(String(cString: strerror(errno))).")
@@ -39,20 +55,51 @@ struct AddCommand: AsyncParsableCommand {
             name: input == "-" ? "standard input" : input,
             skipsInvalid: skipInvalid
         )
-        let showsProgress = !quiet && FleetOutput.isTerminal
-        let result = try await fleet.withConnection { connection in
-            try await QueueLoader(connection, fleet.queue).add(list) { result in
-                if showsProgress { FleetOutput.progress("\(result.added) added") }
-            }
-        }
-        if showsProgress { FleetOutput.progress("") }
-        var text = "\(result.added) added"
-        if result.present > 0 { text += ", \(result.present) were in the queue or in the list before" }
+        var text = Self.text(try await load(list, into: fleet))
         if let invalid = list.invalidLines, invalid.count > 0 {
             text += ", \(invalid.count) lines skipped"
             for line in invalid.first { FleetOutput.note(line) }
         }
         FleetOutput.line(text + ".")
+    }
+
+    private func addSet(_ source: String, to fleet: Fleet) async throws {
+        let set = try await sets.files(of: source)
+        let items = try SetItems(set.files, of: set.source, folder: sets.under)
+        let refused = set.refused.map { "\($0.name): \($0.error.message)" } + items.refused
+        for sentence in refused.prefix(Self.shownRefusals) { FleetOutput.note(FleetOutput.plain(sentence)) }
+        guard refused.isEmpty || skipInvalid else {
+            throw FleetError(
+                .invalidInput,
+                "Names of the set that cannot be used: \(refused.count). Nothing was added."
+            )
+        }
+        for remark in set.remarks { FleetOutput.note(FleetOutput.plain(remark)) }
+        let undigested = set.files.count { $0.checksum == nil }
+        if undigested > 0 { FleetOutput.note("Files without a digest, which nothing proves: \(undigested).") }
+        var text = Self.text(try await load(items.stream, into: fleet))
+        if !refused.isEmpty { text += ", \(refused.count) names skipped" }
+        FleetOutput.line("\(text): \(FleetOutput.plain(set.source)).")
+    }
+
+    private static let shownRefusals = 10
+
+    private func load<Items: AsyncSequence & Sendable>(_ items: Items, into fleet: Fleet) async throws
+        -> QueueLoader.Result where Items.Element == NewItem
+    {
+        let showsProgress = !quiet && FleetOutput.isTerminal
+        let result = try await fleet.withConnection { connection in
+            try await QueueLoader(connection, fleet.queue).add(items) { result in
+                if showsProgress { FleetOutput.progress("\(result.added) added") }
+            }
+        }
+        if showsProgress { FleetOutput.progress("") }
+        return result
+    }
+
+    private static func text(_ result: QueueLoader.Result) -> String {
+        let text = "\(result.added) added"
+        return result.present > 0 ? text + ", \(result.present) were in the queue or in the list before" : text
     }
 }
 

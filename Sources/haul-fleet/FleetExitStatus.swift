@@ -5,8 +5,10 @@ import HaulKit
 /// Exit statuses, with the same numbers as those of `haul`.
 enum FleetExitStatus: Int32 {
     case otherFailure = 1
+    case refusedByServer = 2
     case unreachable = 3
     case disk = 4
+    case unproved = 5
     case usage = 64
     case interrupted = 130
 
@@ -24,7 +26,10 @@ enum FleetExitStatus: Int32 {
     init(_ error: DownloadError) {
         self =
             switch error.code {
-            case .invalidDestination, .invalidURL: .usage
+            case .invalidDestination, .invalidURL, .unsupportedScheme, .invalidHeader: .usage
+            case .refusedByServer, .invalidSet, .invalidMetalink: .refusedByServer
+            case .nameNotResolved, .connectionFailed, .connectionLost, .timedOut, .tlsFailed, .proxyFailed: .unreachable
+            case .unprovedSet: .unproved
             case .tooManyOpenFiles, .diskFailed, .diskFull, .permissionDenied, .readOnly: .disk
             default: .otherFailure
             }

@@ -117,13 +117,15 @@ struct WorkCommand: AsyncParsableCommand {
         )
         configuration.network.otherDescriptors = min(others, DescriptorLimit.free / 3)
         configuration.network.eventLoops = loops
-        return WorkerOptions(
+        var options = WorkerOptions(
             label: label ?? ProcessInfo.processInfo.hostName,
             jobs: jobs,
             capacity: hold,
             endsWhenDrained: untilDrained,
             configuration: configuration
         )
+        options.hub = try OriginFields.hub(ProcessInfo.processInfo.environment)
+        return options
     }
 
     private func deniedAddresses() throws -> [AddressBlock] {

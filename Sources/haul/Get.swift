@@ -23,6 +23,8 @@ struct Get: AsyncParsableCommand {
 
     @OptionGroup(title: OptionTitle.files) var options: GetOptions
 
+    @OptionGroup(title: OptionTitle.files) var checksums: ChecksumListOptions
+
     @OptionGroup(title: OptionTitle.streams) var variantList: VariantListOption
 
     @OptionGroup(title: OptionTitle.streams) var streams: StreamOptions
@@ -57,6 +59,9 @@ struct Get: AsyncParsableCommand {
             throw ValidationError("Name a URL, a file of URLs with --input-file, or a Metalink with --metalink.")
         }
         guard variantList.listVariants else { return }
+        if checksums.checksums != nil {
+            throw ValidationError("--list-variants downloads nothing, so --checksums does not go with it.")
+        }
         if streams.noStream {
             throw ValidationError("--list-variants reads the playlist, so --no-stream does not go with it.")
         }
@@ -109,13 +114,15 @@ struct Get: AsyncParsableCommand {
         var list: InputList?
         var metalinks: [MetalinkOption] = []
         var hooks: [Downloader.Hook] = []
+        var checksums: ChecksumListSource?
     }
 
     private func read() throws -> NamedFiles {
         NamedFiles(
             list: try sources.inputFile.map(InputList.init(path:)),
             metalinks: try (urls.filter(MetalinkOption.isFile) + sources.metalink).map(MetalinkOption.init),
-            hooks: try hooks.hooks()
+            hooks: try hooks.hooks(),
+            checksums: try checksums.source()
         )
     }
 
@@ -157,6 +164,9 @@ struct Get: AsyncParsableCommand {
                 request.stream = streams.stream(output: options.output)
                 wanted.add(request)
             }
+        }
+        if let checksums = named.checksums {
+            wanted.take(try await session.downloader.checksums(checksums, headers: network.headers))
         }
         return wanted
     }

@@ -46,7 +46,8 @@ struct GetRun {
         await downloader.expectMoreDownloads(true)
         await withTaskGroup(of: (Int, ExitStatus).self) { group in
             var seen: Set<DownloadID> = []
-            for (index, error) in names.refused.sorted(by: { $0.key < $1.key }) {
+            let refusals = names.refused.merging(wanted.unproved) { _, unproved in unproved }
+            for (index, error) in refusals.sorted(by: { $0.key < $1.key }) {
                 summary.note(ExitStatus(error), at: index)
                 refused(index, error, wanted)
                 await noteEnd(index, .failed(error))
@@ -56,7 +57,7 @@ struct GetRun {
             while !rest.isEmpty {
                 let part = rest.prefix(Self.addedTogether)
                 rest = rest.dropFirst(part.count)
-                let indices = part.filter { names.refused[$0] == nil }
+                let indices = part.filter { refusals[$0] == nil }
                 for (index, result) in zip(indices, await downloader.add(indices.map { names.requests[$0] })) {
                     switch result {
                     case .success(let download):

@@ -9,7 +9,8 @@ struct SetSourceArgument {
     /// - Throws: `ValidationError` for a text that is no source, and for options that do not go with its kind.
     init(_ text: String, _ options: SetCommandOptions, _ signature: SignatureOptions) throws {
         let kind: SetSourceText
-        do throws(DownloadError) { kind = try SetSourceText(text) } catch { throw ValidationError(error.message) }
+        let access = HubAccess(environment: ProcessInfo.processInfo.environment)
+        do throws(DownloadError) { kind = try SetSourceText(text, hub: HTTPURL(access.endpoint)?.url) } catch { throw ValidationError(error.message) }
         let signed = try signature.value()
         switch kind {
         case .checksumList, .file: break
@@ -21,16 +22,19 @@ struct SetSourceArgument {
         if options.revision != nil {
             guard case .hub = kind else { throw ValidationError("--revision is for an hf:// source.") }
         }
-        source = try Self.source(kind, options, signed)
+        source = try Self.source(kind, access, options, signed)
     }
 
-    private static func source(_ kind: SetSourceText, _ options: SetCommandOptions, _ signature: SetSignature?) throws
-        -> any SetSource
-    {
+    private static func source(
+        _ kind: SetSourceText,
+        _ access: HubAccess,
+        _ options: SetCommandOptions,
+        _ signature: SetSignature?
+    ) throws -> any SetSource {
         do throws(DownloadError) {
             if case .file(let path) = kind { return try file(path, options, signature) }
             return try kind.source(
-                access: HubAccess(environment: ProcessInfo.processInfo.environment),
+                access: access,
                 revision: options.revision,
                 depth: options.maxDepth,
                 signature: signature

@@ -93,8 +93,8 @@ struct SetCommandOptions: ParsableArguments {
     @Option(help: "URL of the folder that a list on this disk describes.")
     var base: String?
 
-    @Option(help: "How many folders deep an index is read.")
-    var maxDepth: Int = 5
+    @Option(help: "How many folders deep an index is read. Default: 5, and status 2 if there are deeper ones.")
+    var maxDepth: Int?
 
     @Flag(
         help: "Compare the folder with the set, byte by byte; fetch nothing and change nothing. Status 5: they differ."
@@ -112,7 +112,9 @@ struct SetCommandOptions: ParsableArguments {
 
     func validate() throws {
         if directory.isEmpty { throw ValidationError("--directory takes the path of a folder.") }
-        guard (0...1000).contains(maxDepth) else { throw ValidationError("--max-depth takes a number from 0 to 1000.") }
+        if let maxDepth, !(0...1000).contains(maxDepth) {
+            throw ValidationError("--max-depth takes a number from 0 to 1000.")
+        }
         if let base, HTTPURL(base) == nil { throw ValidationError("--base takes an http or https URL.") }
         if let receipt, !FilePaths.isNameOfFile(receipt) {
             throw ValidationError("--receipt takes the path of a file.")

@@ -15,6 +15,8 @@ struct Wanted {
 
     private(set) var requests: [DownloadRequest] = []
     private(set) var unreadable: [Unreadable] = []
+    /// Errors by index in ``requests``, for files of which no digest is known. They are not asked for.
+    private(set) var unproved: [Int: DownloadError] = [:]
     private var list: InputList?
     /// Line numbers by index in ``requests``; 0 for requests from elsewhere.
     private var numbers: [Int32] = []
@@ -41,6 +43,16 @@ struct Wanted {
                         reason: reason
                     )
                 )
+            }
+        }
+    }
+
+    /// Gives each request without a digest the one that a list names. A file that the list does not name is recorded in
+    /// ``unproved``.
+    mutating func take(_ checksums: ListedChecksums) {
+        for index in requests.indices where requests[index].checksum == nil {
+            do throws(DownloadError) { requests[index].checksum = try checksums.checksum(of: requests[index]) } catch {
+                unproved[index] = error
             }
         }
     }

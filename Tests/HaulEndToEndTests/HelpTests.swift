@@ -62,6 +62,15 @@ struct HelpTests {
         #expect(help.contains("url"))
     }
 
+    @Test func theManualHasEveryOptionOfSync() async throws {
+        let help = Set(try await groups(of: "sync").flatMap(\.options))
+        let sets = try page().split(separator: ".SH SETS\n").last?.split(separator: ".SH LINKS").first ?? ""
+        let names = Set(sets.matches(of: /\\-\\-([a-z0-9\\-]+)/).map { String($0.1).replacing("\\", with: "") })
+        let others = Set(try manual().flatMap(\.options))
+        #expect(help.subtracting(["version", "help"]).subtracting(names).subtracting(others) == [])
+        #expect(help.contains("receipt") && names.contains("receipt"))
+    }
+
     @Test(arguments: [
         "serve", "add", "list", "show", "pause", "resume", "cancel", "remove", "move", "watch", "config", "open",
     ])

@@ -234,11 +234,17 @@ extension FileName {
     ///
     /// - Returns: `nil` for a path that is not relative, has an empty part, `.` or `..`, has a part without any safe
     ///   character, has a backslash, or is longer than 1024 bytes. Such a path is not repaired.
-    package static func safePath(_ raw: String) -> String? {
+    ///
+    /// - Parameter keepsLeadingDots: whether hidden files and folders keep their names. A set has such files
+    ///   (`.gitattributes`), and its folder would not hold it without them.
+    package static func safePath(_ raw: String, keepsLeadingDots: Bool = false) -> String? {
         guard raw.utf8.count <= 1024, !raw.utf8.contains(UInt8(ascii: "\\")) else { return nil }
         // Splits bytes, because a slash and a combining mark behind it form another character.
         let parts = raw.utf8.split(separator: UInt8(ascii: "/"), omittingEmptySubsequences: false)
-        let safe = parts.compactMap { self.safe(String(Substring($0))) }
+        let safe = parts.compactMap { part in
+            let dots = keepsLeadingDots ? part.prefix { $0 == UInt8(ascii: ".") } : part.prefix(0)
+            return self.safe(String(Substring(part.dropFirst(dots.count)))).map { String(Substring(dots)) + $0 }
+        }
         return safe.count == parts.count ? safe.joined(separator: "/") : nil
     }
 }

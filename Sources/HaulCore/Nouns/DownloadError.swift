@@ -30,7 +30,8 @@ public struct DownloadError: Error, Sendable, Hashable, Codable {
         /// `incompleteStream`: a segment is missing. `programMissing`: the file needs a program that is not installed.
         case invalidStream, protectedStream, incompleteStream, programMissing
         /// The set of files cannot be used. `invalidSet`: a list, a tree or an index that cannot be read, or a name in
-        /// it that leaves the folder. `unprovedSet`: the signature of the list is missing, wrong or by a stranger.
+        /// it that leaves the folder. `unprovedSet`: the signature of the list is missing, wrong or by a stranger, or
+        /// the list does not name the file.
         case invalidSet, unprovedSet
         /// The ``SourceProvider`` returned no usable URL.
         case sourceFailed

@@ -29,7 +29,9 @@ package enum ClearSigned {
         bytes.split(separator: UInt8(ascii: "\n"), omittingEmptySubsequences: false)
     }
 
-    private static func isLine(_ line: ArraySlice<UInt8>, _ text: String) -> Bool { trimmed(line).elementsEqual(text.utf8) }
+    private static func isLine(_ line: ArraySlice<UInt8>, _ text: String) -> Bool {
+        trimmed(line).elementsEqual(text.utf8)
+    }
 
     private static func trimmed(_ line: ArraySlice<UInt8>) -> ArraySlice<UInt8> {
         let blanks: Set<UInt8> = [0x20, 0x09, 0x0D]

@@ -44,9 +44,11 @@ extension FileSet {
         var paths: [String?] = []
         var reasons: [Int: String] = [:]
         for (index, file) in wanted.enumerated() {
-            let path = Self.reason(against: file.name) == nil ? FileName.safePath(file.name) : nil
-            paths.append(path)
-            if path == nil { reasons[index] = Self.reason(against: file.name) ?? Self.unsafe(file.name) }
+            let path = FileName.safePath(file.name, keepsLeadingDots: true)
+            // A name that is changed may become one of Haul's own only by that.
+            let reason = Self.reason(against: file.name) ?? path.flatMap(Self.reason)
+            paths.append(reason == nil ? path : nil)
+            if path == nil || reason != nil { reasons[index] = reason ?? Self.unsafe(file.name) }
         }
         Self.addCollisions(of: paths, named: wanted.map(\.name), to: &reasons)
         var placed: [PlacedSet.File] = []

@@ -6,7 +6,7 @@ package struct NewItem: Sendable, Hashable {
     package var url: String
     /// Path below the destination; `nil` to derive the path from the URL.
     package var path: String?
-    /// The digest that the file must have, as `sha256:HEX`.
+    /// The digest that the file must have, as `ALGORITHM:HEX`.
     package var checksum: String?
     /// Length in bytes; `nil` if the list has none.
     package var size: Int64?

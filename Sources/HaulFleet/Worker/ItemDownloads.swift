@@ -37,6 +37,7 @@ actor ItemDownloads {
     nonisolated let inbox: AsyncStream<Command>.Continuation
     var items: [Int64: Item] = [:]
     var leftovers: Leftovers
+    private let hub: OriginFields?
     private var unhashed = HashQueue()
     private var warnings = DiskWarnings()
     /// Carries out the commands.
@@ -59,6 +60,7 @@ actor ItemDownloads {
         let (commands, inbox) = AsyncStream<Command>.makeStream()
         self.inbox = inbox
         (self.stagingFolder, self.queue, self.logger, self.events) = (stagingFolder, queue, logger, events)
+        hub = options.hub
         leftovers = Leftovers(mostKept: options.keptPartialFiles)
         partials = sharesStaging ? SharedPartials(stagingFolder: stagingFolder) : nil
         pacer = HostPacer(
@@ -163,6 +165,7 @@ actor ItemDownloads {
         request.key = Self.key(lease.key.item)
         if let checksum = lease.checksum { request.checksum = try DownloadRequest.Checksum(checksum) }
         request.size = lease.size
+        if let hub { request.headers = hub.headers(for: url) }
         request.maxConnections = lease.connections
         // Only this worker has files there, so an existing file is from an earlier lease.
         request.onConflict = .overwrite

@@ -16,6 +16,8 @@ package struct WorkerOptions: Sendable {
     /// Number of partial files to keep for items that went back to the queue, in case the worker gets these items
     /// again.
     package var keptPartialFiles = 256
+    /// The access token of a model hub; `nil` for none.
+    package var hub: OriginFields?
 
     package init(
         label: String,

@@ -48,12 +48,13 @@ public struct ChecksumListSource: SetSource {
         guard list.lines.count <= FileSet.maximumNames else { throw .tooManyFiles(name) }
         var set = FileSet(files: [], origin: origin, signedBy: signed.signer)
         set.refused = list.refused
-        set.files = list.lines.map { line in
-            FileSet.File(
-                name: line.name,
-                url: base.flatMap { $0.file(named: line.name) } ?? .nowhere,
-                checksum: line.checksum
-            )
+        for line in list.lines {
+            do throws(DownloadError) {
+                let url = try base.map { base throws(DownloadError) in try SetURL.file(line.name, besides: base) }
+                set.files.append(FileSet.File(name: line.name, url: url ?? .nowhere, checksum: line.checksum))
+            } catch {
+                set.refused.append(RefusedName(line.name, error.message))
+            }
         }
         return set
     }
@@ -93,24 +94,9 @@ public struct ChecksumListSource: SetSource {
 }
 
 extension URL {
-    /// Returns the URL of a file beside or below this one. `name` is a relative path, not an encoded one.
-    func file(named name: String) -> URL? {
-        let parts = name.utf8.split(separator: UInt8(ascii: "/"), omittingEmptySubsequences: false)
-        let path = parts.map { Substring($0).addingPercentEncoding(withAllowedCharacters: .urlUnreserved) ?? "" }
-        // `./` keeps a colon in the first part from becoming a scheme.
-        return HTTPURL("./" + path.joined(separator: "/"), relativeTo: HTTPURL(self))?.url
-    }
-
     /// The URL with a slash at its end, so that relative names lead below it.
     var asFolder: URL { path.hasSuffix("/") ? self : appendingPathComponent("", isDirectory: true) }
 
     /// The URL of a file that can be compared and not fetched.
     static let nowhere = URL(fileURLWithPath: "/")
-}
-
-extension CharacterSet {
-    /// The characters that need no encoding in any part of a URL (RFC 3986 §2.3).
-    static let urlUnreserved = CharacterSet(
-        charactersIn: "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-._~"
-    )
 }

@@ -97,28 +97,25 @@ extension Downloader {
         var report = SetReport(set)
         report.addRefusals(of: set)
         var missing: [FileSet.File] = []
-        let isPresent = try await presentVersions(wanted, findings)
+        let origin = source.location.map(Origin.init)
+        let isPresent = try await presentVersions(wanted, findings, headers: options.headers, for: origin)
         for (index, (file, finding)) in zip(wanted, findings).enumerated() {
             switch finding {
             case .right(let status, let isRecorded):
                 report.add(file, bytes: status.size)
                 report.unchanged += 1
                 guard !isRecorded else { continue }
-                records.byName[file.name] = SetRecord(
-                    name: file.name,
-                    checksum: file.checksum?.description,
-                    file: status
-                )
+                records.byName[file.name] = SetRecord(file, status, after: written.byName[file.name])
             case .undecided(let status) where isPresent.contains(index):
                 report.add(file, bytes: status.size)
                 report.unchanged += 1
-                records.byName[file.name] = SetRecord(name: file.name, checksum: nil, file: status)
+                records.byName[file.name] = SetRecord(file, status, after: written.byName[file.name])
             case .missing, .different, .undecided: missing.append(file)
             case .blocked(let error):
                 report.faults.append(SetReport.Fault(name: VisibleText.line(file.name), error: error))
             }
         }
-        let requests = missing.map { request($0, place, group, source.location.map(Origin.init), options) }
+        let requests = missing.map { request($0, place, group, origin, options) }
         if !requests.isEmpty {
             try await dropStale(group, wanted: requests, all: Set(set.files.map { Self.key($0, place) }))
         }
@@ -243,9 +240,12 @@ extension Downloader {
     /// Asks the servers of files without a digest whether they are as on the disk: length and modification time.
     ///
     /// - Returns: the places of the files that are.
-    private func presentVersions(_ files: [FileSet.File], _ findings: [SetComparison.Finding])
-        async throws(DownloadError) -> Set<Int>
-    {
+    private func presentVersions(
+        _ files: [FileSet.File],
+        _ findings: [SetComparison.Finding],
+        headers: [HeaderField],
+        for origin: Origin?
+    ) async throws(DownloadError) -> Set<Int> {
         var questions: [(Int, FileStatus)] = []
         for (index, finding) in findings.enumerated() {
             if case .undecided(let status) = finding { questions.append((index, status)) }
@@ -256,8 +256,9 @@ extension Downloader {
             let part = questions[start..<min(questions.count, start + Self.questionsAtOnce)]
             await withTaskGroup(of: Int?.self) { group in
                 for (index, status) in part {
-                    let file = files[index]
-                    group.addTask { await self.isPresent(file, status) ? index : nil }
+                    var file = files[index]
+                    if Origin(file.url) == origin { file.headers += headers }
+                    group.addTask { [file] in await self.isPresent(file, status) ? index : nil }
                 }
                 for await index in group { if let index { present.insert(index) } }
             }

@@ -42,9 +42,12 @@ public struct HubSource: SetSource {
             throw DownloadError(.invalidURL, "The address of the hub is no http or https URL.")
         }
         if let token { _ = try Self.authorization(token) }
-        var reference = reference
-        if reference.revision == nil { reference.revision = revision }
-        (self.reference, self.endpoint, self.token) = (reference, endpoint, token)
+        (self.endpoint, self.token) = (endpoint, token)
+        guard let revision, reference.revision == nil else {
+            self.reference = reference
+            return
+        }
+        self.reference = try HubReference(reference.at(SetURL.escaped(revision)))
     }
 
     private static func authorization(_ token: String) throws(DownloadError) -> HeaderField {
@@ -68,29 +71,32 @@ public struct HubSource: SetSource {
             refusal: refusal
         )
         let commit = try HubAnswer.commit(answer.bytes)
-        var files: [FileSet.File] = []
-        var next: URL? = reference.treeURL(endpoint: endpoint, commit: commit)
+        var set = FileSet(files: [], origin: reference.at(commit), revision: commit)
+        var next: URL? = try reference.treeURL(endpoint: endpoint, commit: commit)
         var pages: Set<URL> = []
         while let page = next {
             // A hub whose last page leads back would be read for ever.
             guard pages.insert(page).inserted else {
-                throw DownloadError(.invalidSet, "The list of \(reference) leads back to a page that it had before.")
+                throw .invalidSet("a page of the hub's list leads back to an earlier one")
             }
             let answer = try await documents.read(page, headers: headers, refusal: refusal)
-            for entry in try HubAnswer.tree(answer.bytes) {
-                files.append(
-                    FileSet.File(
-                        name: entry.path,
-                        url: reference.fileURL(endpoint: endpoint, commit: commit, path: entry.path),
-                        size: entry.size,
-                        checksum: entry.checksum,
-                        headers: headers
-                    )
-                )
+            for entry in try HubAnswer.entries(answer.bytes) where !entry.isFolder {
+                add(entry, at: commit, headers, to: &set)
             }
-            guard files.count <= FileSet.maximumNames else { throw .tooManyFiles(reference.description) }
-            next = try HubAnswer.nextPage(answer.headers, of: page, endpoint: endpoint)
+            guard set.files.count <= FileSet.maximumNames else { throw .tooManyFiles(reference.description) }
+            next = try HubAnswer.nextPage(answer.headers["Link"], after: page)
         }
-        return FileSet(files: files, origin: reference.description(at: commit), revision: commit)
+        return set
+    }
+
+    private func add(_ entry: HubEntry, at commit: String, _ headers: [HeaderField], to set: inout FileSet) {
+        do throws(DownloadError) {
+            let url = try reference.fileURL(endpoint: endpoint, commit: commit, path: entry.path)
+            set.files.append(
+                FileSet.File(name: entry.path, url: url, size: entry.size, checksum: entry.checksum, headers: headers)
+            )
+        } catch {
+            set.refused.append(RefusedName(entry.path, error.message))
+        }
     }
 }

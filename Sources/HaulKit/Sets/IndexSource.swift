@@ -6,8 +6,10 @@ public import Foundation
 /// the folder; the lengths and versions that the server names are what remains.
 public struct IndexSource: SetSource {
     private let url: URL
-    private let depth: Int
+    private let depth: Int?
 
+    /// How many folders below the top are entered when nothing else is said.
+    static let usualDepth = 5
     /// Largest number of folders that are read.
     static let mostFolders = 100_000
     /// Number of folders that are read at once.
@@ -15,8 +17,9 @@ public struct IndexSource: SetSource {
 
     /// - Parameters:
     ///   - url: an `http` or `https` URL of a folder, with a slash at the end of its path.
-    ///   - depth: how many folders below it are entered: 0 takes only the files of the folder itself.
-    public init(_ url: URL, depth: Int = 5) { (self.url, self.depth) = (url, max(0, depth)) }
+    ///   - depth: how many folders below it are entered: 0 takes only the files of the folder itself. Deeper folders
+    ///     are not part of the set. `nil`, the default: 5, and a set with deeper folders is not whole.
+    public init(_ url: URL, depth: Int? = nil) { (self.url, self.depth) = (url, depth.map { max(0, $0) }) }
 
     public var location: URL? { url }
 
@@ -26,7 +29,7 @@ public struct IndexSource: SetSource {
         var seen: Set<URL> = [url, top.url]
         var next = top.subfolders.filter { seen.insert($0.url).inserted }
         var level = 0
-        while !next.isEmpty, level < depth {
+        while !next.isEmpty, level < depth ?? Self.usualDepth {
             guard seen.count <= Self.mostFolders else {
                 throw DownloadError(.invalidSet, "\(url.masked) has more than \(Self.mostFolders) folders.")
             }
@@ -41,8 +44,12 @@ public struct IndexSource: SetSource {
         var set = FileSet(files: pages.flatMap(\.files), origin: url.masked)
         set.refused = pages.flatMap(\.refused)
         set.remarks = pages.flatMap(\.remarks)
-        if !next.isEmpty {
+        if let depth, !next.isEmpty {
             set.remarks.append("Folders more than \(depth) below \(url.masked) were not entered: \(next.count).")
+        } else {
+            set.refused += next.map {
+                RefusedName($0.prefix, "It is more than \(Self.usualDepth) folders deep: say how deep to go.")
+            }
         }
         return set
     }
@@ -89,10 +96,10 @@ public struct IndexSource: SetSource {
         guard document.url.path.hasSuffix("/") else {
             throw DownloadError(.invalidSet, "\(url.masked) leads to a file, not to the index of a folder.")
         }
-        let page = try IndexPage(document.bytes, at: document.url, mediaType: document.mediaType)
-        var files = page.files.map { FileSet.File(name: prefix + $0.name, url: $0.url) }
+        let page = try IndexPage(document.bytes, url: document.url, mediaType: document.mediaType)
+        var files = page.files.map { FileSet.File(name: prefix + $0.path, url: $0.url, size: $0.size) }
         var remarks: [String] = []
-        for list in page.files where ChecksumList.isName(list.name) {
+        for list in page.files where list.path == list.name && ChecksumList.isName(list.name) {
             let digests: ChecksumList
             do throws(DownloadError) {
                 digests = try ChecksumList(try await documents.read(list.url).bytes, name: list.name)
@@ -101,14 +108,14 @@ public struct IndexSource: SetSource {
                 remarks.append("\(list.url.masked) gives no digests: \(error.message)")
                 continue
             }
-            for (index, link) in page.files.enumerated() where files[index].checksum == nil && link.name != list.name {
-                files[index].checksum = digests.checksum(of: link.name)
+            for (index, link) in page.files.enumerated() where files[index].checksum == nil && link.path != list.path {
+                files[index].checksum = digests.checksum(of: link.path)
             }
         }
         return Folder(
             url: document.url,
             files: files,
-            subfolders: page.folders.map { Place(url: $0.url, prefix: "\(prefix)\($0.name)/") },
+            subfolders: page.folders.map { Place(url: $0.url, prefix: "\(prefix)\($0.path)/") },
             refused: page.refused.map { RefusedName(prefix + $0.name, $0.reason) },
             remarks: remarks
         )

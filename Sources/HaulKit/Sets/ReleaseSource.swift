@@ -17,21 +17,31 @@ public struct ReleaseSource: SetSource {
 
     package init(_ reference: ReleaseReference) { self.reference = reference }
 
-    public var location: URL? { reference.apiURL }
+    /// `nil` if the server's name cannot be asked, which ``list(_:)`` says.
+    public var location: URL? { try? reference.apiURL() }
 
     public func list(_ documents: SetDocuments) async throws(DownloadError) -> FileSet {
-        let answer = try await documents.read(reference.apiURL, headers: ReleaseReference.headers)
-        let assets = try ReleaseAssets(answer.bytes, of: reference)
-        var files = assets.files
+        let document = try await documents.read(try reference.apiURL())
+        let release = try ReleaseAnswer(document.bytes, from: reference.host)
+        var files = release.assets.map { asset in
+            FileSet.File(name: asset.name, url: asset.url, size: asset.size, checksum: asset.checksum)
+        }
+        var remarks: [String] = []
         if files.contains(where: { $0.checksum == nil }) {
-            for list in assets.checksumLists {
-                let document = try await documents.read(list.url)
-                let digests = try ChecksumList(document.bytes, name: list.name)
-                for index in files.indices where files[index].checksum == nil && files[index].name != list.name {
-                    files[index].checksum = digests.checksum(of: files[index].name)
+            for list in release.checksumLists {
+                do throws(DownloadError) {
+                    let digests = try ChecksumList(try await documents.read(list.url).bytes, name: list.name)
+                    for index in files.indices where files[index].checksum == nil && files[index].name != list.name {
+                        files[index].checksum = digests.checksum(of: files[index].name)
+                    }
+                } catch {
+                    // A file that only looks like a list proves nothing, and is one of the files.
+                    remarks.append("\(list.name) gives no digests: \(error.message)")
                 }
             }
         }
-        return FileSet(files: files, origin: reference.description, revision: assets.tag)
+        var set = FileSet(files: files, origin: location?.masked ?? "", revision: release.tag ?? reference.tag)
+        (set.refused, set.remarks) = (release.refused, remarks)
+        return set
     }
 }

@@ -8,10 +8,26 @@ struct SetRecord: Codable, Sendable, Hashable {
     let checksum: String?
     /// The file as it was then.
     let file: FileStatus
+    /// Whether a sync brought the file. Only such a file is removed when the set no longer has it.
+    let isBrought: Bool
 
     /// Whether the file is the one of this record, and has the digest.
     func stands(for file: FileStatus, _ checksum: DownloadRequest.Checksum?) -> Bool {
         file.isUnchanged(since: self.file) && self.checksum == checksum?.description
+    }
+}
+
+extension SetRecord {
+    /// Records a file that was there and right.
+    ///
+    /// - Parameter earlier: the record of the name before.
+    init(_ file: FileSet.File, _ status: FileStatus, after earlier: SetRecord?) {
+        self.init(
+            name: file.name,
+            checksum: file.checksum?.description,
+            file: status,
+            isBrought: earlier?.isBrought == true && earlier?.file.isSameFile(as: status) == true
+        )
     }
 }
 

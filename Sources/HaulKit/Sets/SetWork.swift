@@ -85,7 +85,7 @@ package final class SetWork: Sendable {
     private func newRecord(of file: FileSet.File) -> SetRecord? {
         // A file that cannot be looked at gets no record, so the next sync reads it.
         guard let status = try? disk.status(folder.path(of: file.name)), status.kind == .file else { return nil }
-        return SetRecord(name: file.name, checksum: file.checksum?.description, file: status)
+        return SetRecord(name: file.name, checksum: file.checksum?.description, file: status, isBrought: true)
     }
 
     /// Removes what the set no longer has, if that is wanted, writes the records, and lets another sync take the folder.
@@ -94,7 +94,8 @@ package final class SetWork: Sendable {
     package func finish() async throws(DownloadError) -> SetReport {
         defer { folder.close() }
         var (records, report) = state.withLock { ($0.records, $0.report) }
-        if deletes { try await removeOthers(&records, &report) }
+        // Nothing is removed before its successors are there.
+        if deletes, report.isWhole { try await removeOthers(&records, &report) }
         records.source = whole.origin
         // The file is as it should be after most syncs of a set that is complete.
         if records != written { try await folder.write(records, disk) }
@@ -110,7 +111,9 @@ package final class SetWork: Sendable {
         async throws(DownloadError)
     {
         let names = Set(whole.files.map(\.name))
-        let others = records.byName.values.filter { !names.contains($0.name) }.sorted { $0.name < $1.name }
+        let others = records.byName.values.filter { $0.isBrought && !names.contains($0.name) }.sorted {
+            $0.name < $1.name
+        }
         let statuses = try await folder.statuses(of: others.map(\.name), disk)
         for (record, status) in zip(others, statuses) {
             records.byName[record.name] = nil

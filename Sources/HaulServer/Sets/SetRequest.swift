@@ -39,7 +39,7 @@ package struct SetRequest: Codable, Hashable, Sendable {
     ///   file to read.
     func text() throws(DownloadError) -> SetSourceText {
         let isURL = source.contains("://")
-        let text = isURL ? try SetSourceText(source) : nil
+        let text = isURL ? try SetSourceText(source, hub: HTTPURL(HubSource.defaultEndpoint)?.url) : nil
         if let text {
             guard case .file = text else { return text }
         }

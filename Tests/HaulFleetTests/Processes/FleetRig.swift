@@ -11,6 +11,7 @@ final class FleetRig: Sendable {
     let server: PostgresServer
     let database: TestDatabase
     private let processes = Mutex<[Int32: String]>([:])
+    private let variables = Mutex<[String: String]>([:])
 
     var destination: String { folder("out") }
 
@@ -38,12 +39,16 @@ final class FleetRig: Sendable {
 
     // MARK: Commands
 
+    /// Sets a variable of the commands and workers that are started from now on; `nil` removes it.
+    func setVariable(_ name: String, _ value: String?) { variables.withLock { $0[name] = value } }
+
     private var environment: [String: String] {
-        [
+        let standard = [
             "PATH": "/usr/bin:/bin", "HOME": folder.path,
             "AWS_ACCESS_KEY_ID": "AKID", "AWS_SECRET_ACCESS_KEY": "the secret",
             "HAUL_FLEET_DATABASE": "host=127.0.0.1 port=\(server.port) user=postgres dbname=\(database.name)",
         ]
+        return standard.merging(variables.withLock { $0 }) { _, own in own }
     }
 
     static let program = URL(fileURLWithPath: CommandLine.arguments[0]).deletingLastPathComponent()
@@ -61,6 +66,19 @@ final class FleetRig: Sendable {
         let ending = await Self.end(of: process)
         let log = try String(contentsOfFile: folder("log"), encoding: .utf8)
         try #require(ending == .exited(0), "haul-fleet \(arguments.joined(separator: " ")): \(log)")
+    }
+
+    /// Runs a command to its end.
+    ///
+    /// - Returns: the exit status, and what every command so far has printed.
+    func ending(of arguments: String...) async throws -> (ending: SystemCommand.Ending, log: String) {
+        try await ending(of: arguments)
+    }
+
+    func ending(of arguments: [String]) async throws -> (ending: SystemCommand.Ending, log: String) {
+        let process = try start(arguments)
+        let ending = await Self.end(of: process)
+        return (ending, try String(contentsOfFile: folder("log"), encoding: .utf8))
     }
 
     func add(_ lines: [String]) async throws {

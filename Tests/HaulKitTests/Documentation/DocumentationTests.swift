@@ -13,7 +13,7 @@ import Testing
 
     init() throws {
         articles = try Article.all(in: Self.library.appendingPathComponent("HaulKit.docc"))
-        snippets = try ["DocumentationSnippets", "DocumentationSnippets+Operation"]
+        snippets = try ["DocumentationSnippets", "DocumentationSnippets+Operation", "DocumentationSnippets+Sets"]
             .flatMap { try Snippet.all(in: Self.here.appendingPathComponent($0 + ".swift")) }
     }
 
@@ -98,7 +98,7 @@ private struct Article {
 
 // MARK: Snippets
 
-/// The lines between two markers of `DocumentationSnippets.swift` or `DocumentationSnippets+Operation.swift`.
+/// The lines between two markers of `DocumentationSnippets.swift` or of a file `DocumentationSnippets+….swift`.
 private struct Snippet {
     let article: String
     let number: Int

@@ -24,6 +24,6 @@ struct FuzzTarget: Sendable {
 
     static let all: [FuzzTarget] =
         fields + names + documents + settings + messages + answers + ranges + secrets + texts + rows + traces
-        + unfinished
+        + unfinished + sets
     static let now = Date(timeIntervalSince1970: 1_767_225_600)
 }

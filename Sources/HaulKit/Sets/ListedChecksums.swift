@@ -1,0 +1,64 @@
+internal import Foundation
+
+/// The digests of a publisher's list, for downloads of single files of it.
+public struct ListedChecksums: Sendable {
+    private let index: ChecksumIndex
+
+    init(_ list: ChecksumList) { index = ChecksumIndex(list) }
+
+    /// Returns the digest that the list names for the file of a request: by the path of its URL, else by the path of
+    /// its ``DownloadRequest/Destination/file(path:)``. A name with folders fits the end of the path.
+    ///
+    /// - Throws: ``DownloadError`` with code ``DownloadError/Code/unprovedSet`` if the list does not name the file,
+    ///   names it without a digest that Haul can compute, or has several digests that fit.
+    public func checksum(of request: DownloadRequest) throws(DownloadError) -> DownloadRequest.Checksum {
+        switch entry(of: request) {
+        case .checksum(let checksum): return checksum
+        case .refused(let reason): throw DownloadError(.unprovedSet, reason)
+        case .ambiguous: throw Self.unproved(request, "has several digests for")
+        case nil: throw Self.unproved(request, "does not name")
+        }
+    }
+
+    private func entry(of request: DownloadRequest) -> ChecksumIndex.Entry? {
+        if !request.needsSource, let entry = index.entry(of: request.url) { return entry }
+        guard case .file(let path) = request.destination else { return nil }
+        return index.entry(ofPath: path)
+    }
+
+    /// - Parameter clause: what the list does with the name, which follows it.
+    private static func unproved(_ request: DownloadRequest, _ clause: String) -> DownloadError {
+        let name = name(of: request).map { "\u{201C}\(URL.cut($0))\u{201D}" } ?? "this file"
+        return DownloadError(.unprovedSet, VisibleText.line("The list of digests \(clause) \(name)."))
+    }
+
+    private static func name(of request: DownloadRequest) -> String? {
+        if !request.needsSource, let name = FileName.from(url: request.url) { return name }
+        guard case .file(let path) = request.destination else { return nil }
+        return FilePaths.name(of: path)
+    }
+}
+
+/// Digests of single files.
+extension Downloader {
+    /// Reads a list of digests, after the check of its signature.
+    ///
+    /// ```swift
+    /// let list = ChecksumListSource(listURL, signature: .openPGP(signatureURL, keyring: "publisher.gpg"))
+    /// let checksums = try await downloader.checksums(list)
+    /// request.checksum = try checksums.checksum(of: request)
+    /// ```
+    ///
+    /// - Parameter headers: header fields for the origin of the list.
+    /// - Throws: ``DownloadError``: ``DownloadError/Code/invalidSet`` for a text that is no list,
+    ///   ``DownloadError/Code/unprovedSet`` for a wrong signature, disk codes, and the codes of a download.
+    public func checksums(
+        _ list: ChecksumListSource,
+        headers: [HeaderField] = []
+    ) async throws(DownloadError) -> ListedChecksums {
+        try checkIsOpen()
+        let origin = list.location.map(Origin.init)
+        let documents = SetDocuments(downloader: self, headers: headers, origin: origin)
+        return ListedChecksums(try await list.digests(documents))
+    }
+}

@@ -1,0 +1,391 @@
+import Foundation
+import HaulCore
+import HaulTesting
+import Testing
+
+/// Tests `haul sync` with lists of digests, signed and unsigned.
+@Suite(.timeLimit(.minutes(60)))
+struct SyncListTests {
+    private let haul: HaulCommand
+    private var folder: TemporaryFolder { haul.folder }
+    private static let (first, second) = (TestContent(seed: 81, count: 300_000), TestContent(seed: 82, count: 200_000))
+    private static let list = first.line("a.bin") + second.line("sub/b c.bin")
+
+    init() throws { haul = try HaulCommand() }
+
+    /// Runs `body` with a site that has two files and their list.
+    private func withSite(_ list: String = Self.list, _ body: (SetSite) async throws -> Void) async throws {
+        try await SetSite.with { site in
+            site.put("/pub/a.bin", Self.first)
+            site.put("/pub/sub/b%20c.bin", Self.second)
+            site.put("/pub/SHA256SUMS", list.utf8, type: "text/plain")
+            try await body(site)
+        }
+    }
+
+    private func sync(_ arguments: String...) async throws -> ChildProcess.Result {
+        try await haul.start(["sync"] + arguments).result()
+    }
+
+    private func expectWhole(in place: String = "m", sourceLocation: SourceLocation = #_sourceLocation) throws {
+        #expect(try Self.first.matches(fileAt: folder("\(place)/a.bin")), sourceLocation: sourceLocation)
+        #expect(try Self.second.matches(fileAt: folder("\(place)/sub/b c.bin")), sourceLocation: sourceLocation)
+    }
+
+    private func exists(_ path: String) -> Bool { FileManager.default.fileExists(atPath: folder(path)) }
+
+    /// The files below the folder, without the state in `.haul`.
+    private func names(in place: String = "m") -> [String] {
+        let all = FileManager.default.enumerator(atPath: folder(place))?.compactMap { $0 as? String } ?? []
+        return all.filter { name in
+            var isFolder: ObjCBool = false
+            let path = folder("\(place)/\(name)")
+            return !name.hasPrefix(".haul")
+                && FileManager.default.fileExists(atPath: path, isDirectory: &isFolder) && !isFolder.boolValue
+        }.sorted()
+    }
+
+    // MARK: Forms of lists
+
+    private static let wrong = String(repeating: "0", count: 32)
+    private static let forms = [
+        "\(first.sha256)  a.bin\n\(second.sha256) *sub/b c.bin\n",
+        "SHA256 (a.bin) = \(first.sha256)\nSHA256 (sub/b c.bin) = \(second.sha256)\n",
+        "# a remark\r\n\r\n\(first.sha256)  ./a.bin\r\n\(second.sha256)  sub/b c.bin\r\n",
+        "\u{FEFF}MD5 (a.bin) = \(wrong)\nSHA256 (a.bin) = \(first.sha256)\n\(second.sha256)  sub/b c.bin",
+        "\(first.digest(.sha512).hexadecimal)  a.bin\n\(second.digest(.sha1).hexadecimal)  sub/b c.bin\n",
+        "\\\(first.sha256)  a.bin\n\\\(second.sha256)  sub/b c.bin\n",
+    ]
+
+    @Test(arguments: forms)
+    func bringsTheFilesOfAList(_ list: String) async throws {
+        try await withSite(list) { site in
+            let result = try await sync(site.url("/pub/SHA256SUMS"), "-d", "m")
+            #expect(result.status == 0, "\(result.errors)")
+            try expectWhole()
+            #expect(names() == ["a.bin", "sub/b c.bin"])
+        }
+    }
+
+    @Test func aNameWithALineBreakIsOneFileWithASafeName() async throws {
+        try await withSite("\\\(Self.first.sha256)  new\\nline.bin\n") { site in
+            site.put("/pub/new%0Aline.bin", Self.first)
+            let result = try await sync(site.url("/pub/SHA256SUMS"), "-d", "m")
+            #expect(result.status == 0, "\(result.errors)")
+            let name = try #require(names().first)
+            #expect(names().count == 1 && !name.unicodeScalars.contains { $0.value < 0x20 })
+            #expect(try Self.first.matches(fileAt: folder("m/\(name)")))
+        }
+    }
+
+    @Test func aListCalledAfterAFileHasItsDigestAlone() async throws {
+        try await SetSite.with { site in
+            site.put("/pub/a.iso", Self.first)
+            site.put("/pub/a.iso.sha256", "\(Self.first.sha256)\n".utf8)
+            let result = try await sync(site.url("/pub/a.iso.sha256"), "-d", "m")
+            #expect(result.status == 0, "\(result.errors)")
+            #expect(names() == ["a.iso"])
+            #expect(try Self.first.matches(fileAt: folder("m/a.iso")))
+        }
+    }
+
+    @Test func namesAreRelativeToTheURLThatARedirectLeadsTo() async throws {
+        try await withSite { site in
+            site.redirect("/latest/SHA256SUMS", to: "/pub/SHA256SUMS")
+            let result = try await sync(site.url("/latest/SHA256SUMS"), "-d", "m")
+            #expect(result.status == 0, "\(result.errors)")
+            try expectWhole()
+            #expect(site.paths.filter { $0.hasPrefix("/latest/") } == ["/latest/SHA256SUMS"])
+        }
+    }
+
+    @Test func aListOnTheDiskNeedsTheURLOfItsFiles() async throws {
+        try await withSite { site in
+            try Self.list.write(toFile: folder("sums"), atomically: true, encoding: .utf8)
+            let missing = try await sync("sums", "-d", "m")
+            #expect(missing.status == 64 && missing.errors.contains("--base"), "\(missing.errors)")
+            #expect(site.paths.isEmpty && !exists("m"))
+            for (place, base) in [("m", "/pub/"), ("n", "/pub")] {
+                let result = try await sync("sums", "--base", site.url(base), "-d", place)
+                #expect(result.status == 0, "\(result.errors)")
+                try expectWhole(in: place)
+            }
+            #expect(!site.paths.contains("/pub/SHA256SUMS"))
+            let asked = site.paths.count
+            #expect(try await sync("sums", "--check", "-d", "m").status == 0)
+            #expect(site.paths.count == asked)
+        }
+    }
+
+    @Test(arguments: ["<html>Sign in</html>", "", "no digests\n"])
+    func whatIsNoListBringsNothing(_ text: String) async throws {
+        try await withSite(text) { site in
+            let result = try await sync(site.url("/pub/SHA256SUMS"), "-d", "m")
+            #expect(result.status == 2, "\(result.errors)")
+            #expect(site.paths == ["/pub/SHA256SUMS"] && names() == [])
+        }
+    }
+
+    // MARK: Names
+
+    @Test(arguments: ["../outside", "/abs", "x/../../outside", ".haul/set.jsonl", "part.haulpart", "a\\\\b"])
+    func aNameThatCannotBeIsRefusedAndTheOthersCome(_ name: String) async throws {
+        try await withSite(Self.list + "\\\(Self.first.sha256)  \(name)\n") { site in
+            site.put("/outside", Self.first)
+            site.put("/abs", Self.first)
+            let result = try await sync(site.url("/pub/SHA256SUMS"), "-d", "m")
+            #expect(result.status == 2, "\(result.errors)")
+            try expectWhole()
+            #expect(names() == ["a.bin", "sub/b c.bin"] && !exists("outside"))
+            #expect(site.paths.allSatisfy { ["/pub/SHA256SUMS", "/pub/a.bin", "/pub/sub/b%20c.bin"].contains($0) })
+        }
+    }
+
+    @Test func twoNamesThatNeedOnePathAreAnErrorAndNotANumber() async throws {
+        try await withSite(Self.list + Self.first.line("x:y.bin") + Self.second.line("x_y.bin")) { site in
+            site.put("/pub/x%3Ay.bin", Self.first)
+            site.put("/pub/x_y.bin", Self.second)
+            let result = try await sync(site.url("/pub/SHA256SUMS"), "-d", "m")
+            #expect(result.status == 2 && result.errors.contains("x_y.bin"), "\(result.errors)")
+            try expectWhole()
+            #expect(names() == ["a.bin", "sub/b c.bin"])
+        }
+    }
+
+    @Test func twoDigestsForOneNameAreNone() async throws {
+        try await withSite(Self.list + Self.first.line("d.bin") + Self.second.line("d.bin")) { site in
+            site.put("/pub/d.bin", Self.first)
+            let result = try await sync(site.url("/pub/SHA256SUMS"), "-d", "m")
+            #expect(result.status == 2 && !site.paths.contains("/pub/d.bin"), "\(result.errors)")
+            try expectWhole()
+        }
+    }
+
+    @Test func selectsAndLeavesOutNames() async throws {
+        try await withSite { site in
+            let some = try await sync(site.url("/pub/SHA256SUMS"), "-d", "m", "--except", "sub/**")
+            #expect(some.status == 0 && names() == ["a.bin"], "\(some.errors)")
+            #expect(!site.paths.contains("/pub/sub/b%20c.bin"))
+            let others = try await sync(site.url("/pub/SHA256SUMS"), "-d", "n", "--select", "*.bin", "--except", "/a.*")
+            #expect(others.status == 0 && names(in: "n") == ["sub/b c.bin"], "\(others.errors)")
+        }
+    }
+
+    // MARK: What is there
+
+    @Test func aListThatIsThereCostsOneRequest() async throws {
+        try await withSite { site in
+            #expect(try await sync(site.url("/pub/SHA256SUMS"), "-d", "m").status == 0)
+            let (asked, sent) = (site.requests.count, site.bytesSent)
+            let result = try await sync(site.url("/pub/SHA256SUMS"), "-d", "m")
+            #expect(result.status == 0 && result.errors.contains("0 fetched, 2 were there"), "\(result.errors)")
+            #expect(site.requests.count == asked + 1 && site.bytesSent - sent < 10_000)
+        }
+    }
+
+    @Test func aFileWithOtherBytesGetsNoNameAndTheOthersCome() async throws {
+        try await withSite { site in
+            site.put("/pub/a.bin", TestContent(seed: 83, count: Self.first.count))
+            let result = try await sync(site.url("/pub/SHA256SUMS"), "-d", "m")
+            #expect(result.status == 5, "\(result.errors)")
+            #expect(!exists("m/a.bin"))
+            #expect(try Self.second.matches(fileAt: folder("m/sub/b c.bin")))
+        }
+    }
+
+    @Test func deletesWhatASyncBroughtAndKeepsWhatWasChanged() async throws {
+        let third = TestContent(seed: 84, count: 10_000)
+        try await withSite(Self.list + third.line("c.bin")) { site in
+            site.put("/pub/c.bin", third)
+            #expect(try await sync(site.url("/pub/SHA256SUMS"), "-d", "m").status == 0)
+            try Data("changed".utf8).write(to: URL(fileURLWithPath: folder("m/sub/b c.bin")))
+            try Data("mine".utf8).write(to: URL(fileURLWithPath: folder("m/mine.txt")))
+            site.put("/pub/SHA256SUMS", Self.first.line("a.bin").utf8)
+            let kept = try await sync(site.url("/pub/SHA256SUMS"), "-d", "m")
+            #expect(kept.status == 0 && exists("m/c.bin"), "\(kept.errors)")
+            let result = try await sync(site.url("/pub/SHA256SUMS"), "-d", "m", "--delete")
+            #expect(result.status == 0, "\(result.errors)")
+            #expect(names() == ["a.bin", "mine.txt", "sub/b c.bin"])
+            #expect(result.errors.contains("Kept") && result.errors.contains("sub/b c.bin"), "\(result.errors)")
+        }
+    }
+
+    /// A set with fewer selected names is the same set.
+    @Test func deletesNoFileThatWasOnlyNotSelected() async throws {
+        try await withSite { site in
+            #expect(try await sync(site.url("/pub/SHA256SUMS"), "-d", "m").status == 0)
+            let result = try await sync(site.url("/pub/SHA256SUMS"), "-d", "m", "--select", "a.bin", "--delete")
+            #expect(result.status == 0, "\(result.errors)")
+            try expectWhole()
+        }
+    }
+
+    @Test func sendsHeaderFieldsToTheOriginOfTheListAlone() async throws {
+        try await withSite { site in
+            try await SetSite.with { front in
+                front.redirect("/SHA256SUMS", to: site.url("/pub/SHA256SUMS"))
+                let result = try await sync(front.url("/SHA256SUMS"), "-d", "m", "--header", "X-Key: secret")
+                #expect(result.status == 0, "\(result.errors)")
+                try expectWhole()
+                #expect(front.requests.map { $0["X-Key"] } == ["secret"])
+                #expect(site.requests.allSatisfy { $0["X-Key"] == nil } && !site.requests.isEmpty)
+            }
+        }
+    }
+
+    // MARK: Signatures
+
+    @Test(arguments: [(false, false), (true, false), (false, true), (true, true)])
+    func takesAListThatTheRightKeySigned(_ isArmoured: Bool, _ isKeyArmoured: Bool) async throws {
+        try await withSite { site in
+            let key = try await PublisherKey("Right")
+            site.put("/pub/SHA256SUMS.gpg", try await key.signature(of: Self.list, armoured: isArmoured))
+            try await key.export(to: folder("keys"), armoured: isKeyArmoured)
+            let result = try await signedSync(site)
+            #expect(result.status == 0 && result.errors.contains("signed by Right"), "\(result.errors)")
+            try expectWhole()
+        }
+    }
+
+    @Test func takesListAndSignatureOnTheDisk() async throws {
+        try await withSite { site in
+            let key = try await PublisherKey("Right")
+            try Self.list.write(toFile: folder("sums"), atomically: true, encoding: .utf8)
+            let signature = try await key.signature(of: Self.list)
+            try Data(signature).write(to: URL(fileURLWithPath: folder("sums.sig")))
+            try await key.export(to: folder("keys"))
+            let arguments = ["--base", site.url("/pub/"), "--signature", "sums.sig", "--keyring", "keys", "-d", "m"]
+            let result = try await haul.start(["sync", "sums"] + arguments).result()
+            #expect(result.status == 0, "\(result.errors)")
+            try expectWhole()
+        }
+    }
+
+    @Test func readsOnlyWhatASignedTextSigns() async throws {
+        try await withSite { site in
+            let key = try await PublisherKey("Right")
+            let signed = try await key.clearSigned(Self.list)
+            site.put("/pub/SHA256SUMS", signed + Array(Self.first.line("evil.bin").utf8))
+            site.put("/pub/evil.bin", Self.first)
+            try await key.export(to: folder("keys"))
+            let result = try await sync(site.url("/pub/SHA256SUMS"), "-d", "m", "--keyring", "keys")
+            #expect(result.status == 0 && result.errors.contains("signed by Right"), "\(result.errors)")
+            try expectWhole()
+            #expect(names() == ["a.bin", "sub/b c.bin"] && !site.paths.contains("/pub/evil.bin"))
+        }
+    }
+
+    @Test func aTextBeforeTheSignedOneProvesNothing() async throws {
+        try await withSite { site in
+            let key = try await PublisherKey("Right")
+            let signed = try await key.clearSigned(Self.list)
+            site.put("/pub/SHA256SUMS", Array(Self.first.line("evil.bin").utf8) + signed)
+            try await key.export(to: folder("keys"))
+            try await expectRefusal(site, try await sync(site.url("/pub/SHA256SUMS"), "-d", "m", "--keyring", "keys"))
+        }
+    }
+
+    /// The second text is the stranger's; that the first is signed says nothing of it.
+    @Test(arguments: [false, true])
+    func aSignedTextOfAStrangerBesideThePublishersAddsNothing(_ isFirst: Bool) async throws {
+        try await withSite { site in
+            let (key, stranger) = (try await PublisherKey("Right"), try await PublisherKey("Stranger"))
+            let signed = try await key.clearSigned(Self.list)
+            let other = try await stranger.clearSigned(Self.first.line("evil.bin"))
+            site.put("/pub/SHA256SUMS", isFirst ? other + signed : signed + other)
+            site.put("/pub/evil.bin", Self.first)
+            try await key.export(to: folder("keys"))
+            let result = try await sync(site.url("/pub/SHA256SUMS"), "-d", "m", "--keyring", "keys")
+            #expect(!exists("m/evil.bin") && !site.paths.contains("/pub/evil.bin"), "\(result.errors)")
+            if isFirst { try await expectRefusal(site, result) }
+        }
+    }
+
+    @Test func aChangedTextIsNotTheSignedOne() async throws {
+        try await withSite { site in
+            let key = try await PublisherKey("Right")
+            let text = String(decoding: try await key.clearSigned(Self.list), as: UTF8.self)
+            site.put("/pub/SHA256SUMS", text.replacing(Self.first.sha256, with: Self.second.sha256).utf8)
+            try await key.export(to: folder("keys"))
+            try await expectRefusal(site, try await sync(site.url("/pub/SHA256SUMS"), "-d", "m", "--keyring", "keys"))
+        }
+    }
+
+    @Test func aKeyRingWithoutASignatureNeedsASignedText() async throws {
+        try await withSite { site in
+            let key = try await PublisherKey("Right")
+            try await key.export(to: folder("keys"))
+            try await expectRefusal(site, try await sync(site.url("/pub/SHA256SUMS"), "-d", "m", "--keyring", "keys"))
+        }
+    }
+
+    @Test func aStrangersSignatureBringsNothing() async throws {
+        try await withSite { site in
+            let (key, stranger) = (try await PublisherKey("Right"), try await PublisherKey("Stranger"))
+            site.put("/pub/SHA256SUMS.gpg", try await stranger.signature(of: Self.list))
+            try await key.export(to: folder("keys"))
+            try await expectRefusal(site, try await signedSync(site))
+        }
+    }
+
+    @Test func aListThatWasChangedAfterItWasSignedBringsNothing() async throws {
+        try await withSite { site in
+            let key = try await PublisherKey("Right")
+            site.put("/pub/SHA256SUMS.gpg", try await key.signature(of: Self.list))
+            site.put("/pub/SHA256SUMS", (Self.list + Self.first.line("c.bin")).utf8)
+            try await key.export(to: folder("keys"))
+            try await expectRefusal(site, try await signedSync(site))
+        }
+    }
+
+    /// The first sync has no key, so the files are there already.
+    @Test func aListThatIsNotProvedTouchesNothingThatIsThere() async throws {
+        try await withSite { site in
+            #expect(try await sync(site.url("/pub/SHA256SUMS"), "-d", "m").status == 0)
+            let (key, stranger) = (try await PublisherKey("Right"), try await PublisherKey("Stranger"))
+            let next = Self.second.line("a.bin")
+            site.put("/pub/SHA256SUMS", next.utf8)
+            site.put("/pub/a.bin", Self.second)
+            site.put("/pub/SHA256SUMS.gpg", try await stranger.signature(of: next))
+            try await key.export(to: folder("keys"))
+            let result = try await haul.start(
+                [
+                    "sync", site.url("/pub/SHA256SUMS"), "-d", "m", "--delete", "--signature",
+                    site.url("/pub/SHA256SUMS.gpg"), "--keyring", "keys",
+                ]
+            ).result()
+            #expect(result.status == 5, "\(result.errors)")
+            try expectWhole()
+        }
+    }
+
+    @Test(arguments: [
+        ["--signature", "sig"], ["--keyring", "a", "--minisign", "b"], ["--revision", "main"],
+        ["--check", "--delete"], ["--check", "--verify"], ["--base", "no URL"], ["--max-depth", "-1"], ["-d", ""],
+        ["--select", "!x"], ["--except", ""],
+    ])
+    func exitsSixtyFourWhenAnOptionDoesNotFit(_ options: [String]) async throws {
+        try await withSite { site in
+            let result = try await haul.start(["sync", site.url("/pub/SHA256SUMS")] + options).result()
+            #expect(result.status == 64, "\(result.errors)")
+            #expect(site.paths.isEmpty)
+            #expect(try folder.names.isEmpty)
+        }
+    }
+
+    private func signedSync(_ site: SetSite) async throws -> ChildProcess.Result {
+        let (list, signature) = (site.url("/pub/SHA256SUMS"), site.url("/pub/SHA256SUMS.gpg"))
+        return try await sync(list, "-d", "m", "--signature", signature, "--keyring", "keys")
+    }
+
+    private func expectRefusal(
+        _ site: SetSite,
+        _ result: ChildProcess.Result,
+        sourceLocation: SourceLocation = #_sourceLocation
+    ) async throws {
+        #expect(result.status == 5, "\(result.errors)", sourceLocation: sourceLocation)
+        let documents = ["/pub/SHA256SUMS", "/pub/SHA256SUMS.gpg"]
+        #expect(site.paths.allSatisfy(documents.contains), "\(site.paths)", sourceLocation: sourceLocation)
+        #expect(!exists("m"), sourceLocation: sourceLocation)
+    }
+}
