@@ -70,10 +70,7 @@ struct AddedSetOptions: ParsableArguments {
                 throw ValidationError("--keyring and --minisign prove a list of digests, and \(URL.cut(text)) is none.")
             }
         }
-        let source: any SetSource =
-            if case .index(let url) = kind, revision == nil { IndexSource(url, depth: maxDepth) } else {
-                try kind.source(access: access, revision: revision, signature: signed)
-            }
+        let source = try kind.source(access: access, revision: revision, depth: maxDepth, signature: signed)
         var options = SetOptions()
         (options.select, options.except) = (select, except)
         var configuration = Downloader.Configuration()
