@@ -22,8 +22,8 @@ struct AddedSetOptions: ParsableArguments {
     @Option(help: "Branch, tag or commit of an hf:// source.")
     var revision: String?
 
-    @Option(help: "How many folders deep an index is read.")
-    var maxDepth = 5
+    @Option(help: "How many folders deep an index is read. Default: 5, and an index with deeper ones is not added.")
+    var maxDepth: Int?
 
     @Option(help: "Folder of the set below the destination. Default: a folder that is named after the source.")
     var under: String?
@@ -41,7 +41,9 @@ struct AddedSetOptions: ParsableArguments {
     var minisign: String?
 
     func validate() throws {
-        guard (0...1000).contains(maxDepth) else { throw ValidationError("--max-depth takes a number from 0 to 1000.") }
+        if let maxDepth, !(0...1000).contains(maxDepth) {
+            throw ValidationError("--max-depth takes a number from 0 to 1000.")
+        }
         guard keyring == nil || minisign == nil else {
             throw ValidationError("--keyring and --minisign do not go together.")
         }

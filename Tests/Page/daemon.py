@@ -5,16 +5,19 @@ BINARY = os.environ.get("HAUL_BINARY", ".build/debug/haul")
 
 
 class Daemon:
-    """`haul serve` with a state folder of its own, which can be killed and started again at the same address."""
+    """`haul serve` with a state folder of its own, which can be killed and started again at the same address.
 
-    def __init__(self, port=0):
+    `environment` has further variables of the process."""
+
+    def __init__(self, port=0, **environment):
+        self.environment = environment
         self.folder = pathlib.Path(tempfile.mkdtemp(prefix="haul-page-"))
         (self.folder / "run").mkdir()
         self.port = port
         self.start()
 
     def start(self):
-        environment = dict(os.environ, HAUL_STATE_DIR=str(self.folder / "state"), XDG_RUNTIME_DIR=str(self.folder / "run"))
+        environment = dict(os.environ, HAUL_STATE_DIR=str(self.folder / "state"), XDG_RUNTIME_DIR=str(self.folder / "run"), **self.environment)
         self.process = subprocess.Popen(
             [BINARY, "serve", "--listen", "127.0.0.1:%d" % self.port, "-d", str(self.folder / "downloads")],
             env=environment, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True,

@@ -29,6 +29,8 @@ class Source(BaseHTTPRequestHandler):
     asked = []
     # Playlists by their paths.
     playlists = {}
+    # Whole answers by their paths: bytes and media type.
+    documents = {}
 
     def log_message(self, *a):
         pass
@@ -41,7 +43,9 @@ class Source(BaseHTTPRequestHandler):
         u = urllib.parse.urlsplit(self.path)
         q = dict(urllib.parse.parse_qsl(u.query))
         if u.path in self.playlists:
-            return self.send_playlist(self.playlists[u.path].encode())
+            return self.send_whole(self.playlists[u.path].encode(), "application/vnd.apple.mpegurl")
+        if u.path in self.documents:
+            return self.send_whole(*self.documents[u.path])
         if "fail" in q:
             self.send_response(int(q["fail"]))
             self.send_header("Content-Length", "0")
@@ -76,9 +80,9 @@ class Source(BaseHTTPRequestHandler):
         except OSError:
             pass
 
-    def send_playlist(self, body):
+    def send_whole(self, body, media_type):
         self.send_response(200)
-        self.send_header("Content-Type", "application/vnd.apple.mpegurl")
+        self.send_header("Content-Type", media_type)
         self.send_header("Content-Length", str(len(body)))
         self.end_headers()
         if self.command != "HEAD":

@@ -179,17 +179,24 @@ struct SyncIndexTests {
         }
     }
 
-    /// Each folder lists one more of its own name, as a server does whose links lead in a circle.
-    @Test func foldersWithoutEndEnd() async throws {
+    /// Serves folders in folders of one name, as a server does whose links lead in a circle.
+    private func putLoop(_ site: SetSite, depth: Int) {
+        var path = "/pub/"
+        for _ in 0..<depth {
+            path += "loop/"
+            site.put(path, Form.nginx.page(["loop/", "f.bin"]).utf8, type: Form.nginx.type)
+            site.put(path + "f.bin", Self.third, modified: Self.oldTime)
+        }
+    }
+
+    @Test(arguments: [nil, "5"])
+    func foldersWithoutEndEnd(_ depth: String?) async throws {
         try await withSite(more: ["loop/"]) { site in
-            var path = "/pub/"
-            for _ in 0..<12 {
-                path += "loop/"
-                site.put(path, Form.nginx.page(["loop/", "f.bin"]).utf8, type: Form.nginx.type)
-                site.put(path + "f.bin", Self.third)
-            }
-            let result = try await sync(site.url("/pub/"), "-d", "m")
-            #expect(result.status == 0, "\(result.errors)")
+            putLoop(site, depth: 12)
+            let options = depth.map { ["--max-depth", $0] } ?? []
+            let result = try await haul.start(["sync", site.url("/pub/"), "-d", "m"] + options).result()
+            // Folders that nobody has left out are missing.
+            #expect(result.status == (depth == nil ? 2 : 0), "\(result.errors)")
             try expectWhole()
             let deepest = site.paths.map { $0.split(separator: "/").count { $0 == "loop" } }.max()
             #expect(deepest == 5)
@@ -278,12 +285,28 @@ struct SyncIndexTests {
         }
     }
 
-    /// A folder that was not entered may still have its files.
-    @Test func deletesNothingInFoldersThatWereNotEntered() async throws {
+    /// A folder that was not entered, since it is deeper than usual, still has its files.
+    @Test func deletesNothingInFoldersThatAreTooDeep() async throws {
+        try await withSite(more: ["loop/"]) { site in
+            putLoop(site, depth: 7)
+            site.put("/pub/loop/loop/loop/loop/loop/loop/loop/", Form.nginx.page(["f.bin"]).utf8, type: "text/html")
+            #expect(try await sync(site.url("/pub/"), "-d", "m", "--max-depth", "9").status == 0)
+            #expect(names().count == 3 + 7)
+            let result = try await sync(site.url("/pub/"), "-d", "m", "--delete")
+            #expect(result.status == 2 && names().count == 3 + 7, "\(result.errors)")
+        }
+    }
+
+    /// The server names no time, so only the entity tag tells the versions apart.
+    @Test func aFileWithAnotherEntityTagIsFetchedAgain() async throws {
         try await withSite { site in
+            site.put("/pub/a.bin", Self.first)
             #expect(try await sync(site.url("/pub/"), "-d", "m").status == 0)
-            let result = try await sync(site.url("/pub/"), "-d", "m", "--max-depth", "0", "--delete")
-            #expect(result.status == 0 && names().contains("sub/c.bin"), "\(result.errors)")
+            let next = TestContent(seed: 96, count: Self.first.count)
+            site.put("/pub/a.bin", next)
+            let result = try await sync(site.url("/pub/"), "-d", "m")
+            #expect(result.status == 0, "\(result.errors)")
+            #expect(try next.matches(fileAt: folder("m/a.bin")))
         }
     }
 
