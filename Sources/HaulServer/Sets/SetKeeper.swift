@@ -95,7 +95,7 @@ package actor SetKeeper {
         )
         sets.append(set)
         let begun: BegunSync
-        do throws(DownloadError) { begun = try await begin(set) } catch {
+        do throws(DownloadError) { begun = try await begin(set, isResumed: false) } catch {
             // Nothing has begun, and the answer says why.
             sets.removeAll { $0.row.id == row.id }
             cancelling.remove(row.id)
@@ -181,7 +181,7 @@ package actor SetKeeper {
                 guard !cancelling.contains(id) else {
                     throw DownloadError(code: .cancelled, message: "The set was cancelled.")
                 }
-                let begun = try await begin(set)
+                let begun = try await begin(set, isResumed: true)
                 update(id) { $0.begin(begun) }
                 return await follow(id, begun.sync)
             } catch {
@@ -197,9 +197,9 @@ package actor SetKeeper {
         }
     }
 
-    private func begin(_ set: KeptSet) async throws(DownloadError) -> BegunSync {
-        let source = try set.request.made(live.configuration.hub)
-        return try await downloader.beginSync(source, into: set.row.folder, options: set.options)
+    private func begin(_ set: KeptSet, isResumed: Bool) async throws(DownloadError) -> BegunSync {
+        let source = try set.request.made(live.configuration.hub(for: set.owner))
+        return try await downloader.beginSync(source, into: set.row.folder, options: set.options(isResumed: isResumed))
     }
 
     private func follow(_ id: DownloadID, _ sync: SetSync) async {
