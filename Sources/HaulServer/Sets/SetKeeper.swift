@@ -171,6 +171,9 @@ package actor SetKeeper {
         }
     }
 
+    /// Waits for the sets of this process. After the downloader was shut down, none of them has its folder any more.
+    func settled() async { for task in tasks.values { await task.value } }
+
     private static let backoff = Backoff(base: .seconds(30), cap: .seconds(900), jitter: .part(2))
 
     /// Begins a set again, as often as the network fails. Its downloads go on meanwhile.
@@ -279,6 +282,8 @@ extension DownloadError {
     /// Whether another attempt may succeed without a change by the user.
     fileprivate var mayPass: Bool {
         switch code {
+        // Another program may sync the folder at the moment.
+        case .inUse: true
         case .nameNotResolved, .connectionFailed, .connectionLost, .timedOut, .proxyFailed, .unexpectedWebPage: true
         case .refusedByServer: status.map { $0 == 429 || $0 >= 500 } ?? false
         default: false
