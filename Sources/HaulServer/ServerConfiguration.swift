@@ -52,6 +52,11 @@ package struct ServerConfiguration: Sendable, Hashable {
     package var environmentProxies: ProxySettings?
     /// Address and access token of the hub of sets. The API never shows the token.
     package var hub = HubAccess()
+
+    /// Returns the access to the hub for sets of a key's owner: without the token, because a key of an extension stands
+    /// for no more than its own downloads.
+    func hub(for owner: String?) -> HubAccess { owner == nil ? hub : HubAccess(endpoint: hub.endpoint) }
+
     /// Host names that a request may name besides `localhost` and IP addresses; in lower case, without a port.
     package var allowedHosts: Set<String> = []
     /// IP addresses of proxies whose `X-Forwarded-Proto` field is trusted.

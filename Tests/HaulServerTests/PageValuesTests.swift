@@ -105,6 +105,26 @@ import Testing
         for code in DownloadLogs.Code.allCases { #expect(script.contains("case \"\(code.rawValue)\":")) }
     }
 
+    @Test func thePageKnowsTheCodesOfNotices() throws {
+        let script = String(buffer: try asset("app/sets.js"))
+        for code in SetNotice.Code.allCases { #expect(script.contains("case \"\(code.rawValue)\":")) }
+        #expect(
+            try schema("Notice").properties?["code"]
+                == .object(["type": "string", "enum": .array(SetNotice.Code.allCases.map { .string($0.rawValue) })])
+        )
+    }
+
+    /// The row of a set and its description have the same fields.
+    @Test func theFieldsOfASetAreDescribed() throws {
+        let row = SetRow(id: DownloadID(), name: "n", source: "s", folder: "/f", group: "g")
+        let fields = Mirror(reflecting: row).children
+        let optional = Set(fields.filter { Mirror(reflecting: $0.value).displayStyle == .optional }.compactMap(\.label))
+        let set = try schema("Set")
+        let described = Set(try #require(set.properties).keys)
+        #expect(described == Set(fields.compactMap(\.label)))
+        #expect(described.subtracting(try #require(set.required)) == optional)
+    }
+
     @Test func everySettingHasATextOfThePage() throws {
         let texts = String(buffer: try asset("app/text.en.js"))
         for setting in DaemonSetting.all { #expect(texts.contains("\"set.\(setting.name).hint\"")) }

@@ -37,9 +37,9 @@ struct SetRoutes {
     private static let mostRemarks = 20
 
     func add(to routes: RouteTable) {
-        routes.post("/api/v1/sets/preview") { request, _ in
+        routes.post("/api/v1/sets/preview") { request, context in
             var body = try await JSONBody(request)
-            return try await preview(&body)
+            return try await preview(&body, context.key?.owner)
         }
         routes.post("/api/v1/sets") { request, context in
             let body = try await JSONBody(request)
@@ -68,10 +68,10 @@ struct SetRoutes {
         return id
     }
 
-    private func preview(_ body: inout JSONBody) async throws -> Response {
+    private func preview(_ body: inout JSONBody, _ owner: String?) async throws -> Response {
         let request = try SetRequest(&body)
         try body.finish()
-        let access = services.configuration.hub
+        let access = services.configuration.hub(for: owner)
         let (name, preview) = try await problems { () throws(DownloadError) in
             let source = try request.made(access)
             return (try request.name(), try await services.downloader.preview(source, options: request.options))

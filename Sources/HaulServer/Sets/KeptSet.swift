@@ -10,12 +10,17 @@ package struct KeptSet: Codable, Sendable {
     package var owner: String?
     package var row: SetRow
 
-    /// The settings of the sync.
-    var options: SetOptions {
+    /// Returns the settings of the sync.
+    ///
+    /// - Parameter isResumed: whether an earlier process has begun the set. What the user paused then stays paused.
+    func options(isResumed: Bool) -> SetOptions {
         var options = request.options
         (options.verifies, options.deletes, options.group) = (verifies, deletes, row.group)
         let owner = owner
-        options.prepare = { $0.owner = owner }
+        options.prepare = { request in
+            request.owner = owner
+            if isResumed { request.onDuplicate = .joinUnlessPaused }
+        }
         return options
     }
 

@@ -95,7 +95,7 @@ package actor SetKeeper {
         )
         sets.append(set)
         let begun: BegunSync
-        do throws(DownloadError) { begun = try await begin(set) } catch {
+        do throws(DownloadError) { begun = try await begin(set, isResumed: false) } catch {
             // Nothing has begun, and the answer says why.
             sets.removeAll { $0.row.id == row.id }
             cancelling.remove(row.id)
@@ -171,6 +171,9 @@ package actor SetKeeper {
         }
     }
 
+    /// Waits for the sets of this process. After the downloader was shut down, none of them has its folder any more.
+    func settled() async { for task in tasks.values { await task.value } }
+
     private static let backoff = Backoff(base: .seconds(30), cap: .seconds(900), jitter: .part(2))
 
     /// Begins a set again, as often as the network fails. Its downloads go on meanwhile.
@@ -181,7 +184,7 @@ package actor SetKeeper {
                 guard !cancelling.contains(id) else {
                     throw DownloadError(code: .cancelled, message: "The set was cancelled.")
                 }
-                let begun = try await begin(set)
+                let begun = try await begin(set, isResumed: true)
                 update(id) { $0.begin(begun) }
                 return await follow(id, begun.sync)
             } catch {
@@ -197,9 +200,9 @@ package actor SetKeeper {
         }
     }
 
-    private func begin(_ set: KeptSet) async throws(DownloadError) -> BegunSync {
-        let source = try set.request.made(live.configuration.hub)
-        return try await downloader.beginSync(source, into: set.row.folder, options: set.options)
+    private func begin(_ set: KeptSet, isResumed: Bool) async throws(DownloadError) -> BegunSync {
+        let source = try set.request.made(live.configuration.hub(for: set.owner))
+        return try await downloader.beginSync(source, into: set.row.folder, options: set.options(isResumed: isResumed))
     }
 
     private func follow(_ id: DownloadID, _ sync: SetSync) async {
@@ -279,6 +282,8 @@ extension DownloadError {
     /// Whether another attempt may succeed without a change by the user.
     fileprivate var mayPass: Bool {
         switch code {
+        // Another program may sync the folder at the moment.
+        case .inUse: true
         case .nameNotResolved, .connectionFailed, .connectionLost, .timedOut, .proxyFailed, .unexpectedWebPage: true
         case .refusedByServer: status.map { $0 == 429 || $0 >= 500 } ?? false
         default: false

@@ -228,17 +228,36 @@ import Testing
 
     // MARK: Keys
 
+    /// Returns the fields of an extension with a key.
+    private static func key(_ rig: ServerRig, _ client: any TestClientProtocol) async throws -> HTTPFields {
+        let code = try #require(try await client.call(.post, "/api/v1/keys/codes", rig).json["code"]?.text)
+        let made = try await client.send(
+            .post,
+            "/api/v1/keys",
+            [.contentType: "application/json"],
+            body: #"{"code": "\#(code)", "name": "Test"}"#
+        )
+        let secret = try #require(try made.json["key"]?.text)
+        return [.authorization: "Bearer \(secret)", .contentType: "application/json"]
+    }
+
+    @Test func aKeyDoesNotUseTheTokenOfTheUser() async throws {
+        let token = "hf_secretOfTheUser"
+        try await Self.withHub(token: token) { hub, rig, client in
+            hub.restrict("org/model", to: .private)
+            hub.allow(token, for: ["org/model"])
+            let key = try await Self.key(rig, client)
+            for path in ["/api/v1/sets/preview", "/api/v1/sets"] {
+                let answer = try await client.send(.post, path, key, body: #"{"source": "hf://org/model"}"#)
+                #expect(answer.code == "refusedByServer", "\(path)")
+            }
+            #expect(!hub.requests.isEmpty && hub.requests.allSatisfy { $0["Authorization"] == nil })
+        }
+    }
+
     @Test func aKeySeesItsOwnSetsAloneAndChoosesNoFolder() async throws {
         try await Self.withHub { _, rig, client in
-            let code = try #require(try await client.call(.post, "/api/v1/keys/codes", rig).json["code"]?.text)
-            let made = try await client.send(
-                .post,
-                "/api/v1/keys",
-                [.contentType: "application/json"],
-                body: #"{"code": "\#(code)", "name": "Test"}"#
-            )
-            let secret = try #require(try made.json["key"]?.text)
-            let key: HTTPFields = [.authorization: "Bearer \(secret)", .contentType: "application/json"]
+            let key = try await Self.key(rig, client)
             let others = try #require(try await Self.add("", rig, client).json["id"]?.text)
             let json = #"{"source": "hf://org/model", "except": ["*.bin"]}"#
             let own = try await client.send(.post, "/api/v1/sets", key, body: json).json

@@ -64,6 +64,7 @@ import Testing
             let row = try await first.keeper.add(SetRequest(source: "hf://org/model"), SetKeeper.Wish())
             #expect(row.state == .running)
             await first.downloader.shutDown()
+            await first.keeper.settled()
             hub.options.bytesPerSecond = nil
             let second = try await Process(folder, hub)
             let known = try #require(await second.keeper.row(row.id, of: nil))

@@ -8,6 +8,8 @@ const HUB = /^hf:\/\/[^\s<>"']+$/i;
 // Names of lists of digests, and the ends of the addresses of releases.
 const LIST = /^(?:(?:md5|sha(?:1|224|256|384|512))sums?(?:\.(?:txt|asc))?|.*checksums?(?:\.txt)?|.+\.(?:md5|sha1|sha256|sha512|sha256sum|sha512sum))$/i;
 const RELEASE = /\/releases\/(?:tag\/.+|latest|permalink\/latest)$|\/-\/releases\/[^/]+$/;
+// The page of a repository at the usual hub. Other pages there have these names in front.
+const HUB_PAGE = /^\/(?:(?:datasets|spaces)\/[^/]+|(?!(?:api|blog|chat|collections|datasets|docs|enterprise|join|learn|models|organizations|papers|posts|settings|spaces|tasks)\/)[^/]+)\/[^/]+(?:\/tree\/[^/]+)?$/;
 const OTHER = /(?<![^\s<>"'(\[{])(?:(magnet|blob):|([a-z][a-z0-9+.-]{1,15}):\/\/)\S+/gi;
 // Invisible characters that chats and documents leave beside a link.
 const UNSEEN = /^[\s\u200b-\u200f\u202a-\u202e\u2060-\u2069\ufeff]+|[\s\u200b-\u200f\u202a-\u202e\u2060-\u2069\ufeff]+$/g;
@@ -35,11 +37,11 @@ export function linksIn(text) {
     return { links: [...links], sets: [...sets], refused: [...refused.values()], rejected };
 }
 
-/// Whether a link leads to a list of digests or to a release, by its address alone.
+/// Whether a link leads to a list of digests, a release or a repository of the usual hub, by its address alone.
 export function mayBeSet(link) {
-    const { pathname } = new URL(link);
+    const { hostname, pathname } = new URL(link);
     const path = pathname.replace(/\/$/, "");
-    return RELEASE.test(path) || LIST.test(path.split("/").pop());
+    return (hostname === "huggingface.co" && HUB_PAGE.test(path)) || RELEASE.test(path) || LIST.test(path.split("/").pop());
 }
 
 /// The kinds of refused links, each once.
