@@ -10,7 +10,9 @@ struct SetSourceArgument {
     init(_ text: String, _ options: SetCommandOptions, _ signature: SignatureOptions) throws {
         let kind: SetSourceText
         let access = HubAccess(environment: ProcessInfo.processInfo.environment)
-        do throws(DownloadError) { kind = try SetSourceText(text, hub: HTTPURL(access.endpoint)?.url) } catch { throw ValidationError(error.message) }
+        do throws(DownloadError) { kind = try SetSourceText(text, hub: HTTPURL(access.endpoint)?.url) } catch {
+            throw ValidationError(error.message)
+        }
         let signed = try signature.value()
         switch kind {
         case .checksumList, .file: break

@@ -59,8 +59,7 @@ struct Sync: AsyncParsableCommand {
             let run = SyncRun(session, options, isQuiet: quiet, isJSON: json, active: queue.jobs)
             var settings = try options.settings()
             settings.headers = network.headers
-            let allowsInsecureRedirects = network.connection.allowInsecureRedirects
-            settings.prepare = { $0.allowsInsecureRedirects = allowsInsecureRedirects }
+            settings.allowsInsecureRedirects = network.connection.allowInsecureRedirects
             return options.check
                 ? try await run.compare(chosen.source, settings)
                 : try await run.sync(chosen.source, settings)

@@ -23,7 +23,8 @@ struct SyncRun {
         let status = await run.finish(Wanted(work.requests))
         let report = try await work.finish()
         try await finish(report)
-        return status != .complete ? status : Self.status(report)
+        // A wrong digest counts before other failures.
+        return status == .interrupted ? status : Self.status(report)
     }
 
     func compare(_ source: any SetSource, _ settings: SetOptions) async throws -> ExitStatus {

@@ -54,6 +54,9 @@ public struct FileSet: Sendable, Hashable {
     public var signedBy: String?
     /// Names that the publisher's list has but that its reader refused. The set is not whole without them.
     package var refused: [RefusedName] = []
+    /// Folders of the publisher that its reader did not enter, each with a slash at its end. Nothing is known of the
+    /// names below them.
+    package var unread: Set<String> = []
     /// Remarks of the reader about the publisher's list, for people.
     package var remarks: [String] = []
 
@@ -69,6 +72,12 @@ public struct FileSet: Sendable, Hashable {
         self.origin = origin
         self.revision = revision
         self.signedBy = signedBy
+    }
+
+    /// Whether a name is in a folder that was not entered.
+    package func isUnread(_ name: String) -> Bool {
+        guard !unread.isEmpty else { return false }
+        return name.indices.contains { name[$0] == "/" && unread.contains(String(name[...$0])) }
     }
 
     /// Largest number of names in a set.

@@ -39,7 +39,7 @@ extension Downloader {
         with source: some SetSource,
         options: SetOptions = SetOptions()
     ) async throws(DownloadError) -> SetReport {
-        let listed = try await listed(source, options)
+        let listed = try await ListedSet(source, options, self)
         let (set, wanted) = (listed.set, listed.wanted)
         let place = SetFolder(try Self.absolute(folder))
         let comparison = SetComparison(folder: place, disk: disk, readsAll: true)
@@ -70,7 +70,7 @@ extension Downloader {
         _ options: SetOptions
     ) async throws(DownloadError) -> SetWork {
         try checkIsOpen()
-        let listed = try await listed(source, options)
+        let listed = try await ListedSet(source, options, self)
         let (set, wanted) = (listed.set, listed.wanted)
         let place = SetFolder(try Self.absolute(folder))
         try await place.open(disk)
@@ -98,7 +98,8 @@ extension Downloader {
         report.addRefusals(of: set)
         var missing: [FileSet.File] = []
         let origin = source.location.map(Origin.init)
-        let isPresent = try await presentVersions(wanted, findings, headers: options.headers, for: origin)
+        let questions = SetQuestions(downloader: self, options: options, origin: origin)
+        let isPresent = try await questions.present(wanted, findings, written.byName)
         for (index, (file, finding)) in zip(wanted, findings).enumerated() {
             switch finding {
             case .right(let status, let isRecorded):
@@ -127,54 +128,17 @@ extension Downloader {
             place,
             disk,
             deletes: options.deletes,
+            entityTag: { [weak self] id in await self?.entityTag(of: id) },
             records: records,
             written: written,
             report: report
         )
     }
 
-    /// A set with the paths of its files below the folder.
-    private struct Listed {
-        /// The whole set; its names are safe paths.
-        let set: FileSet
-        /// The selected files.
-        let wanted: [FileSet.File]
-    }
-
-    private func listed(_ source: any SetSource, _ options: SetOptions) async throws(DownloadError) -> Listed {
-        let select = try Self.patterns(options.select)
-        let except = try Self.patterns(options.except)
-        let documents = SetDocuments(
-            downloader: self,
-            headers: options.headers,
-            origin: source.location.map(Origin.init)
-        )
-        var set = try await source.list(documents)
-        guard !set.files.isEmpty || !set.refused.isEmpty else {
-            throw DownloadError(.invalidSet, "\(set.origin) has no files.")
-        }
-        let all = try set.placed()
-        let wanted = select.isEmpty && except.isEmpty ? all : try set.placed(select: select, except: except)
-        guard !wanted.files.isEmpty || !wanted.refused.isEmpty else {
-            throw DownloadError(.invalidSet, "No file of \(set.origin) has a name that was selected.")
-        }
-        set.files = all.files.map(\.atItsPath)
-        set.refused = wanted.refused
-        return Listed(set: set, wanted: wanted.files.map(\.atItsPath))
-    }
-
-    private static func patterns(_ texts: [String]) throws(DownloadError) -> [PathPattern] {
-        try texts.map { text throws(DownloadError) in
-            do throws(PathPattern.Unusable) { return try PathPattern(text) } catch {
-                throw DownloadError(.invalidSet, error.sentence)
-            }
-        }
-    }
-
     // MARK: Requests
 
     /// A playlist in a set is a file of the set.
-    private static let playlistsAsFiles = {
+    static let playlistsAsFiles = {
         var stream = DownloadRequest.Stream()
         stream.keepsPlaylist = true
         return stream
@@ -205,6 +169,7 @@ extension Downloader {
         request.stream = Self.playlistsAsFiles
         // The modification time is all that the next sync can compare where there is no digest.
         request.setsModificationTime = file.checksum == nil
+        request.allowsInsecureRedirects = options.allowsInsecureRedirects
         options.prepare(&request)
         request.key = Self.key(file, place)
         return request
@@ -234,50 +199,6 @@ extension Downloader {
         if !finished.isEmpty { _ = try await remove(.ids(finished)) }
         if !stale.isEmpty { _ = try await cancel(.ids(stale)) }
     }
-
-    // MARK: Files without a digest
-
-    /// Asks the servers of files without a digest whether they are as on the disk: length and modification time.
-    ///
-    /// - Returns: the places of the files that are.
-    private func presentVersions(
-        _ files: [FileSet.File],
-        _ findings: [SetComparison.Finding],
-        headers: [HeaderField],
-        for origin: Origin?
-    ) async throws(DownloadError) -> Set<Int> {
-        var questions: [(Int, FileStatus)] = []
-        for (index, finding) in findings.enumerated() {
-            if case .undecided(let status) = finding { questions.append((index, status)) }
-        }
-        var present: Set<Int> = []
-        for start in stride(from: 0, to: questions.count, by: Self.questionsAtOnce) {
-            try checkIsOpen()
-            let part = questions[start..<min(questions.count, start + Self.questionsAtOnce)]
-            await withTaskGroup(of: Int?.self) { group in
-                for (index, status) in part {
-                    var file = files[index]
-                    if Origin(file.url) == origin { file.headers += headers }
-                    group.addTask { [file] in await self.isPresent(file, status) ? index : nil }
-                }
-                for await index in group { if let index { present.insert(index) } }
-            }
-        }
-        return present
-    }
-
-    private static let questionsAtOnce = 16
-
-    private func isPresent(_ file: FileSet.File, _ status: FileStatus) async -> Bool {
-        var request = DownloadRequest(file.url, to: .folder(path: "."))
-        request.headers = file.headers
-        request.isChosenByDocument = true
-        request.stream = Self.playlistsAsFiles
-        // A file whose server does not answer is fetched again, and that download says why it fails.
-        guard let answer = try? await probe(request), answer.totalBytes == status.size else { return false }
-        guard let modified = answer.lastModified else { return true }
-        return Int64(modified.timeIntervalSince1970.rounded(.down)) == status.modified / 1_000_000_000
-    }
 }
 
 extension SetReport {
@@ -286,14 +207,5 @@ extension SetReport {
             let error = DownloadError(.invalidSet, refused.reason)
             faults.append(Fault(name: VisibleText.line(refused.name), error: error))
         }
-    }
-}
-
-extension PlacedSet.File {
-    /// The file with its path below the folder as its name.
-    fileprivate var atItsPath: FileSet.File {
-        var file = file
-        file.name = path
-        return file
     }
 }

@@ -12,11 +12,9 @@ package struct HubAccess: Sendable {
         if let endpoint = value("HF_ENDPOINT") { self.endpoint = endpoint }
         token = value("HF_TOKEN")?.trimmingCharacters(in: .whitespacesAndNewlines)
         guard token == nil else { return }
-        let home = value("HOME") ?? ""
-        let cache = value("XDG_CACHE_HOME") ?? FilePaths.join(home, ".cache")
-        let folder = value("HF_HOME") ?? FilePaths.join(cache, "huggingface")
-        let path = value("HF_TOKEN_PATH") ?? FilePaths.join(folder, "token")
-        token = Self.token(at: path)
+        let cache = value("XDG_CACHE_HOME") ?? value("HOME").map { FilePaths.join($0, ".cache") }
+        let folder = value("HF_HOME") ?? cache.map { FilePaths.join($0, "huggingface") }
+        token = (value("HF_TOKEN_PATH") ?? folder.map { FilePaths.join($0, "token") }).flatMap(Self.token)
     }
 
     /// Returns the text of a file of at most 4 KiB; `nil` if there is none, which means that nobody has logged in.

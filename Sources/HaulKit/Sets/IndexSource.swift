@@ -24,7 +24,7 @@ public struct IndexSource: SetSource {
     public var location: URL? { url }
 
     public func list(_ documents: SetDocuments) async throws(DownloadError) -> FileSet {
-        let top = try await Self.folder(url, prefix: "", documents)
+        let top = try await Self.folder(url, prefix: "", below: nil, documents)
         var pages = [top]
         var seen: Set<URL> = [url, top.url]
         var next = top.subfolders.filter { seen.insert($0.url).inserted }
@@ -33,7 +33,7 @@ public struct IndexSource: SetSource {
             guard seen.count <= Self.mostFolders else {
                 throw DownloadError(.invalidSet, "\(url.masked) has more than \(Self.mostFolders) folders.")
             }
-            let found = try await Self.folders(next, documents)
+            let found = try await Self.folders(next, below: top.url, documents)
             guard (pages + found).reduce(0, { $0 + $1.files.count }) <= FileSet.maximumNames else {
                 throw .tooManyFiles(url.masked)
             }
@@ -44,6 +44,7 @@ public struct IndexSource: SetSource {
         var set = FileSet(files: pages.flatMap(\.files), origin: url.masked)
         set.refused = pages.flatMap(\.refused)
         set.remarks = pages.flatMap(\.remarks)
+        set.unread = Set(next.map(\.prefix))
         if let depth, !next.isEmpty {
             set.remarks.append("Folders more than \(depth) below \(url.masked) were not entered: \(next.count).")
         } else {
@@ -68,7 +69,11 @@ public struct IndexSource: SetSource {
         var remarks: [String]
     }
 
-    private static func folders(_ places: [Place], _ documents: SetDocuments) async throws(DownloadError) -> [Folder] {
+    private static func folders(
+        _ places: [Place],
+        below top: URL,
+        _ documents: SetDocuments
+    ) async throws(DownloadError) -> [Folder] {
         var found: [Folder] = []
         for start in stride(from: 0, to: places.count, by: foldersAtOnce) {
             let part = places[start..<min(places.count, start + foldersAtOnce)]
@@ -76,7 +81,10 @@ public struct IndexSource: SetSource {
                 for (index, place) in part.enumerated() {
                     group.addTask {
                         do throws(DownloadError) {
-                            return (index, .success(try await folder(place.url, prefix: place.prefix, documents)))
+                            return (
+                                index,
+                                .success(try await folder(place.url, prefix: place.prefix, below: top, documents))
+                            )
                         } catch { return (index, .failure(error)) }
                     }
                 }
@@ -89,10 +97,17 @@ public struct IndexSource: SetSource {
         return found
     }
 
-    private static func folder(_ url: URL, prefix: String, _ documents: SetDocuments) async throws(DownloadError)
-        -> Folder
-    {
+    /// - Parameter top: the folder that the page must be below; `nil` for the top itself.
+    private static func folder(
+        _ url: URL,
+        prefix: String,
+        below top: URL?,
+        _ documents: SetDocuments
+    ) async throws(DownloadError) -> Folder {
         let document = try await documents.read(url)
+        if let top, !document.url.isBelow(top) {
+            throw DownloadError(.invalidSet, "\(url.masked) leads out of the folder, to \(document.url.masked).")
+        }
         guard document.url.path.hasSuffix("/") else {
             throw DownloadError(.invalidSet, "\(url.masked) leads to a file, not to the index of a folder.")
         }
@@ -119,5 +134,14 @@ public struct IndexSource: SetSource {
             refused: page.refused.map { RefusedName(prefix + $0.name, $0.reason) },
             remarks: remarks
         )
+    }
+}
+
+extension URL {
+    /// Whether the URL leads below a folder of the same origin. Both are resolved, so they have no dot segments.
+    fileprivate func isBelow(_ folder: URL) -> Bool {
+        let (mine, theirs) = (HTTPURL(self)?.target, HTTPURL(folder)?.target)
+        guard let mine, let theirs, Origin(self) == Origin(folder) else { return false }
+        return mine.utf8.starts(with: theirs.utf8.prefix { $0 != UInt8(ascii: "?") })
     }
 }

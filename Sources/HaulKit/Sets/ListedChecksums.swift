@@ -57,8 +57,7 @@ extension Downloader {
         headers: [HeaderField] = []
     ) async throws(DownloadError) -> ListedChecksums {
         try checkIsOpen()
-        let origin = list.location.map(Origin.init)
-        let documents = SetDocuments(downloader: self, headers: headers, origin: origin)
+        let documents = SetDocuments(downloader: self, headers: headers, home: list.location)
         return ListedChecksums(try await list.digests(documents))
     }
 }

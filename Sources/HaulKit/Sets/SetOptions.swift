@@ -13,6 +13,8 @@ public struct SetOptions: Sendable {
     /// Header fields for the origin of the list or of the hub: sent with its documents and with the files there. Default:
     /// none.
     public var headers: [HeaderField] = []
+    /// Whether redirects from https to http are followed, for documents and files. Default: `false`.
+    public var allowsInsecureRedirects = false
     /// The group of the downloads. `nil`, the default: a name made from the folder.
     public var group: String?
     /// Changes a request before it is added: limits, header fields, connections. Default: none.

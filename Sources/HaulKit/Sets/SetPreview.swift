@@ -40,31 +40,14 @@ extension Downloader {
         options: SetOptions = SetOptions()
     ) async throws(DownloadError) -> SetPreview {
         try checkIsOpen()
-        let select = try Self.pathPatterns(options.select)
-        let except = try Self.pathPatterns(options.except)
-        let documents = SetDocuments(
-            downloader: self,
-            headers: options.headers,
-            origin: source.location.map(Origin.init)
-        )
-        let set = try await source.list(documents)
-        guard !set.files.isEmpty || !set.refused.isEmpty else {
-            throw DownloadError(.invalidSet, "\(set.origin) has no files.")
-        }
-        let placed = try set.placed(select: select, except: except)
-        guard !placed.files.isEmpty || !placed.refused.isEmpty else {
-            throw DownloadError(.invalidSet, "No file of \(set.origin) has a name that was selected.")
-        }
+        let listed = try await ListedSet(source, options, self)
+        let set = listed.set
         return SetPreview(
             source: set.origin,
             revision: set.revision,
             signedBy: set.signedBy,
-            files: placed.files.map { placed in
-                var file = placed.file
-                file.name = placed.path
-                return file
-            },
-            refused: placed.refused.map { refused in
+            files: listed.wanted,
+            refused: set.refused.map { refused in
                 SetReport.Fault(
                     name: VisibleText.line(refused.name),
                     error: DownloadError(.invalidSet, refused.reason)
@@ -72,14 +55,6 @@ extension Downloader {
             },
             remarks: set.remarks
         )
-    }
-
-    private static func pathPatterns(_ texts: [String]) throws(DownloadError) -> [PathPattern] {
-        try texts.map { text throws(DownloadError) in
-            do throws(PathPattern.Unusable) { return try PathPattern(text) } catch {
-                throw DownloadError(.invalidSet, error.sentence)
-            }
-        }
     }
 
     /// Begins a sync as ``sync(_:into:options:)`` does, and says what is known of the set already.

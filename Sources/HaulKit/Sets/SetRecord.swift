@@ -10,6 +10,8 @@ struct SetRecord: Codable, Sendable, Hashable {
     let file: FileStatus
     /// Whether a sync brought the file. Only such a file is removed when the set no longer has it.
     let isBrought: Bool
+    /// The entity tag with which the file was fetched, for a file without a digest; `nil` if the server names none.
+    var entityTag: String?
 
     /// Whether the file is the one of this record, and has the digest.
     func stands(for file: FileStatus, _ checksum: DownloadRequest.Checksum?) -> Bool {
@@ -26,7 +28,8 @@ extension SetRecord {
             name: file.name,
             checksum: file.checksum?.description,
             file: status,
-            isBrought: earlier?.isBrought == true && earlier?.file.isSameFile(as: status) == true
+            isBrought: earlier?.isBrought == true && earlier?.file.isSameFile(as: status) == true,
+            entityTag: earlier?.file.isUnchanged(since: status) == true ? earlier?.entityTag : nil
         )
     }
 }

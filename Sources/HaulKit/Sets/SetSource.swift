@@ -21,9 +21,11 @@ extension SetSource {
 /// Reads the documents from which a ``SetSource`` makes its list.
 public struct SetDocuments: Sendable {
     let downloader: Downloader
-    /// The user's header fields for ``origin``.
+    /// The user's header fields for the origin of ``home``.
     var headers: [HeaderField] = []
-    var origin: Origin?
+    /// The URL that the user named. A document named the others.
+    var home: URL?
+    var allowsInsecureRedirects = false
 
     /// Length of the longest document that is read, in bytes.
     public static let mostBytes = 64 << 20
@@ -48,7 +50,9 @@ public struct SetDocuments: Sendable {
         refusal: @escaping @Sendable (ResponseHead) -> DownloadError?
     ) async throws(DownloadError) -> SetDocument {
         var request = DownloadRequest(url, to: .folder(path: "."))
-        request.headers = headers + (Origin(url) == origin ? self.headers : [])
+        request.headers = headers + (home.map(Origin.init) == Origin(url) ? self.headers : [])
+        request.isChosenByDocument = url != home
+        request.allowsInsecureRedirects = allowsInsecureRedirects
         let terms = Downloader.DocumentTerms(
             mostBytes: Self.mostBytes,
             unusable: { .invalidSet("The document at \(url.masked) cannot be used: \($0).") },

@@ -14,6 +14,8 @@ package final class SetWork: Sendable {
     private let folder: SetFolder
     private let disk: any Disk
     private let deletes: Bool
+    /// Returns the entity tag with which a download was fetched.
+    private let entityTag: @Sendable (DownloadID) async -> String?
     /// The records as the file has them, without the lines that this sync has added.
     private let written: SetRecords
     private let state: Mutex<State>
@@ -36,12 +38,14 @@ package final class SetWork: Sendable {
         _ folder: SetFolder,
         _ disk: any Disk,
         deletes: Bool,
+        entityTag: @escaping @Sendable (DownloadID) async -> String?,
         records: SetRecords,
         written: SetRecords,
         report: SetReport
     ) {
         (self.requests, self.group, self.files, whole) = (requests, group, files, set)
         (self.folder, self.disk, self.deletes, self.written) = (folder, disk, deletes, written)
+        self.entityTag = entityTag
         state = Mutex(State(records: records, report: report))
     }
 
@@ -60,8 +64,9 @@ package final class SetWork: Sendable {
         switch outcome {
         case .completed(let download):
             let isNew = !download.alreadyExisted
+            let tag = file.checksum == nil ? await entityTag(download.id) : nil
             let record = await runBlocking { [self] in
-                let record = newRecord(of: file)
+                let record = newRecord(of: file, tag)
                 if let record { folder.note(record, disk) }
                 return record
             }
@@ -82,10 +87,16 @@ package final class SetWork: Sendable {
     }
 
     /// - Returns: `nil` if the file is gone again.
-    private func newRecord(of file: FileSet.File) -> SetRecord? {
+    private func newRecord(of file: FileSet.File, _ tag: String?) -> SetRecord? {
         // A file that cannot be looked at gets no record, so the next sync reads it.
         guard let status = try? disk.status(folder.path(of: file.name)), status.kind == .file else { return nil }
-        return SetRecord(name: file.name, checksum: file.checksum?.description, file: status, isBrought: true)
+        return SetRecord(
+            name: file.name,
+            checksum: file.checksum?.description,
+            file: status,
+            isBrought: true,
+            entityTag: tag
+        )
     }
 
     /// Removes what the set no longer has, if that is wanted, writes the records, and lets another sync take the folder.
@@ -111,7 +122,9 @@ package final class SetWork: Sendable {
         async throws(DownloadError)
     {
         let names = Set(whole.files.map(\.name))
-        let others = records.byName.values.filter { $0.isBrought && !names.contains($0.name) }.sorted {
+        let others = records.byName.values.filter { record in
+            record.isBrought && !names.contains(record.name) && !whole.isUnread(record.name)
+        }.sorted {
             $0.name < $1.name
         }
         let statuses = try await folder.statuses(of: others.map(\.name), disk)

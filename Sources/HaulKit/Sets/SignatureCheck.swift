@@ -65,8 +65,9 @@ enum SignatureCheck {
             return words.first == "[GNUPG:]" ? Array(words.dropFirst()) : nil
         }
         let isBad = lines.contains { ["BADSIG", "REVKEYSIG"].contains($0.first) }
-        guard !isBad, let good = lines.first(where: { $0.first == "GOODSIG" }),
-            let valid = lines.first(where: { $0.first == "VALIDSIG" && $0.count > 1 })
+        // The fingerprint follows the name of its signature.
+        let first = lines.firstIndex { $0.first == "GOODSIG" }
+        guard !isBad, let first, let valid = lines[first...].first(where: { $0.first == "VALIDSIG" && $0.count > 1 })
         else {
             if lines.contains(where: { $0.first == "NO_PUBKEY" }), !isBad {
                 throw DownloadError(
@@ -82,7 +83,7 @@ enum SignatureCheck {
             }
             throw refused(output.complaint)
         }
-        return "\(good.dropFirst(2).joined(separator: " ")) (\(valid[1]))"
+        return "\(lines[first].dropFirst(2).joined(separator: " ")) (\(valid[1]))"
     }
 
     private static func refused(_ complaint: String) -> DownloadError {

@@ -23,7 +23,7 @@ struct SignedList {
         switch signature.key {
         case .minisign(let key):
             let url =
-                signature.url ?? place.deletingLastPathComponent().appending(path: place.lastPathComponent + ".minisig")
+                signature.url ?? place.withSuffix(".minisig")
             let proof = try await Self.read(url, documents)
             signer = try await SignatureCheck.minisign(bytes, proof, key: key)
             self.bytes = bytes
@@ -47,5 +47,17 @@ struct SignedList {
 
     private static func read(_ url: URL, _ documents: SetDocuments) async throws(DownloadError) -> [UInt8] {
         url.isFileURL ? try await SetFile.read(url.path) : try await documents.read(url).bytes
+    }
+}
+
+extension URL {
+    /// The URL with a text behind its path, without its query.
+    fileprivate func withSuffix(_ suffix: String) -> URL {
+        guard !isFileURL, var parts = URLComponents(url: self, resolvingAgainstBaseURL: true) else {
+            return URL(fileURLWithPath: path + suffix)
+        }
+        parts.percentEncodedPath += suffix
+        (parts.query, parts.fragment) = (nil, nil)
+        return parts.url ?? self
     }
 }

@@ -1,0 +1,66 @@
+internal import Foundation
+
+/// Asks the servers of files without a digest whether the files on the disk are their present versions.
+struct SetQuestions: Sendable {
+    let downloader: Downloader
+    let options: SetOptions
+    /// The origin that gets the header fields of the options.
+    let origin: Origin?
+
+    private static let questionsAtOnce = 16
+
+    /// - Parameters:
+    ///   - findings: what the comparison found, one for each file. Only undecided ones are asked for.
+    ///   - records: the records of earlier syncs, by name.
+    /// - Returns: the places of the files that are present versions.
+    func present(
+        _ files: [FileSet.File],
+        _ findings: [SetComparison.Finding],
+        _ records: [String: SetRecord]
+    ) async throws(DownloadError) -> Set<Int> {
+        var undecided: [(Int, FileStatus)] = []
+        for (index, finding) in findings.enumerated() {
+            if case .undecided(let status) = finding { undecided.append((index, status)) }
+        }
+        var present: Set<Int> = []
+        for start in stride(from: 0, to: undecided.count, by: Self.questionsAtOnce) {
+            try await downloader.checkIsOpen()
+            let part = undecided[start..<min(undecided.count, start + Self.questionsAtOnce)]
+            await withTaskGroup(of: Int?.self) { group in
+                for (index, status) in part {
+                    let (file, record) = (files[index], records[files[index].name])
+                    group.addTask { await isPresent(file, status, record) ? index : nil }
+                }
+                for await index in group { if let index { present.insert(index) } }
+            }
+        }
+        return present
+    }
+
+    /// Compares length, entity tag and modification time, as far as they are known.
+    private func isPresent(_ file: FileSet.File, _ status: FileStatus, _ record: SetRecord?) async -> Bool {
+        var request = DownloadRequest(file.url, to: .folder(path: "."))
+        request.headers = file.headers + (Origin(file.url) == origin ? options.headers : [])
+        request.isChosenByDocument = true
+        request.allowsInsecureRedirects = options.allowsInsecureRedirects
+        request.stream = Downloader.playlistsAsFiles
+        // A file whose server does not answer is fetched again, and that download says why it fails.
+        guard let answer = try? await downloader.probe(request), answer.totalBytes == status.size else { return false }
+        if let record, record.file.isSameFile(as: status), let mine = record.entityTag, let theirs = answer.entityTag {
+            // The file must not have been changed here since it had this tag.
+            return mine == theirs && status.isUnchanged(since: record.file)
+        }
+        guard let modified = answer.lastModified else { return true }
+        return Int64(modified.timeIntervalSince1970.rounded(.down)) == status.modified / 1_000_000_000
+    }
+}
+
+extension Downloader {
+    /// Returns the entity tag with which a download was fetched; `nil` without one, and if the store does not have the
+    /// download any more.
+    func entityTag(of id: DownloadID) async -> String? {
+        // Without the tag the next sync compares length and time.
+        let saved = try? await store.find(id: id.description)
+        return saved?.record.resource?.validator.entityTag.flatMap { $0.isWellFormed ? $0.text : nil }
+    }
+}
