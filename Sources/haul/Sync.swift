@@ -50,7 +50,11 @@ struct Sync: AsyncParsableCommand {
 
     func run() async throws {
         haul_keep_freed_memory()
-        let chosen = try SetSourceArgument(source, options, signature)
+        let chosen: SetSourceArgument
+        do { chosen = try SetSourceArgument(source, options, signature) } catch let complaint as Complaint {
+            Output.error(complaint.sentence)
+            throw complaint.status.code
+        }
         try await CommandSession.run(
             configuration(),
             json ? .json : quiet ? .quiet : .terminal(isVerbose: verbose),

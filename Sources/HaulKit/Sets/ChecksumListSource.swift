@@ -95,7 +95,7 @@ public struct ChecksumListSource: SetSource {
 
 extension URL {
     /// The URL with a slash at its end, so that relative names lead below it.
-    var asFolder: URL { path.hasSuffix("/") ? self : appendingPathComponent("", isDirectory: true) }
+    var asFolder: URL { appendingPathComponent("", isDirectory: true) }
 
     /// The URL of a file that can be compared and not fetched.
     static let nowhere = URL(fileURLWithPath: "/")

@@ -118,7 +118,7 @@ extension Downloader {
         }
         let requests = missing.map { request($0, place, group, origin, options) }
         if !requests.isEmpty {
-            try await dropStale(group, wanted: requests, all: Set(set.files.map { Self.key($0, place) }))
+            try await dropStale(group, place, wanted: requests, all: Set(set.files.map { Self.key($0, place) }))
         }
         return SetWork(
             set,
@@ -149,6 +149,12 @@ extension Downloader {
         "sync \(file.checksum?.description ?? file.url.absoluteString) \(place.path(of: file.name))"
     }
 
+    /// Whether a key is of a file below the folder. Two folders may be synced in one group.
+    private static func isKey(_ key: String, ofFileIn place: SetFolder) -> Bool {
+        let words = key.split(separator: " ", maxSplits: 2)
+        return words.count == 3 && words[0] == "sync" && words[2].hasPrefix(FilePaths.join(place.path, ""))
+    }
+
     private func request(
         _ file: FileSet.File,
         _ place: SetFolder,
@@ -177,7 +183,9 @@ extension Downloader {
 
     /// Removes records of earlier syncs that would answer for a file that is not there, and cancels downloads of other
     /// versions, whose partial files have the names that are needed now.
-    private func dropStale(_ group: String, wanted: [DownloadRequest], all: Set<String>) async throws(DownloadError) {
+    private func dropStale(_ group: String, _ place: SetFolder, wanted: [DownloadRequest], all: Set<String>)
+        async throws(DownloadError)
+    {
         let needed = Set(wanted.compactMap(\.key))
         var filter = DownloadFilter.group(group)
         var (finished, stale): ([DownloadID], [DownloadID]) = ([], [])
@@ -189,7 +197,7 @@ extension Downloader {
                 guard let key = snapshot.key else { continue }
                 if snapshot.state == .completed {
                     if needed.contains(key) { finished.append(snapshot.id) }
-                } else if !all.contains(key) {
+                } else if !all.contains(key), Self.isKey(key, ofFileIn: place) {
                     stale.append(snapshot.id)
                 }
             }

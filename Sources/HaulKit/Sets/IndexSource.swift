@@ -108,7 +108,7 @@ public struct IndexSource: SetSource {
         if let top, !document.url.isBelow(top) {
             throw DownloadError(.invalidSet, "\(url.masked) leads out of the folder, to \(document.url.masked).")
         }
-        guard document.url.path.hasSuffix("/") else {
+        guard document.url.isFolder else {
             throw DownloadError(.invalidSet, "\(url.masked) leads to a file, not to the index of a folder.")
         }
         let page = try IndexPage(document.bytes, url: document.url, mediaType: document.mediaType)
@@ -138,6 +138,11 @@ public struct IndexSource: SetSource {
 }
 
 extension URL {
+    /// Whether the path ends in a slash. `path` has no slash at its end.
+    fileprivate var isFolder: Bool {
+        HTTPURL(self)?.target.utf8.prefix { $0 != UInt8(ascii: "?") }.last == UInt8(ascii: "/")
+    }
+
     /// Whether the URL leads below a folder of the same origin. Both are resolved, so they have no dot segments.
     fileprivate func isBelow(_ folder: URL) -> Bool {
         let (mine, theirs) = (HTTPURL(self)?.target, HTTPURL(folder)?.target)

@@ -105,7 +105,7 @@ struct FileSetTests {
             let paths = placed.files.map { $0.path.precomposedStringWithCanonicalMapping }
             #expect(Set(paths).count == paths.count, "\(some)")
             for path in paths {
-                #expect(FileName.safePath(path) == path)
+                #expect(FileName.safePath(path, keepsLeadingDots: true) == path)
                 #expect(!paths.contains { $0.hasPrefix(path + "/") }, "\(some)")
             }
         }

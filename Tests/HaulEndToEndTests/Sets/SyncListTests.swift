@@ -373,6 +373,40 @@ struct SyncListTests {
         }
     }
 
+    // MARK: minisign
+
+    /// Makes a key pair `k.pub`, `k.sec` in the folder and signs a list with it.
+    private func minisign(_ list: String) async throws -> [UInt8] {
+        try list.write(toFile: folder("LIST"), atomically: true, encoding: .utf8)
+        let program = "/usr/bin/minisign"
+        let made = try await ChildProcess.run(program, "-G", "-W", "-f", "-p", folder("k.pub"), "-s", folder("k.sec"))
+        #expect(made.status == 0, "\(made.errors)")
+        let signed = try await ChildProcess.run(program, "-S", "-s", folder("k.sec"), "-m", folder("LIST"))
+        #expect(signed.status == 0, "\(signed.errors)")
+        return Array(try Data(contentsOf: URL(fileURLWithPath: folder("LIST.minisig"))))
+    }
+
+    @Test func takesAListThatAMinisignKeySigned() async throws {
+        try await withSite { site in
+            site.put("/pub/SHA256SUMS.minisig", try await minisign(Self.list))
+            let result = try await sync(site.url("/pub/SHA256SUMS"), "--minisign", "k.pub", "-d", "m")
+            #expect(result.status == 0, "\(result.errors)")
+            try expectWhole()
+        }
+    }
+
+    @Test func aListThatAnotherMinisignKeySignedBringsNothing() async throws {
+        try await withSite { site in
+            site.put("/pub/SHA256SUMS.minisig", try await minisign(Self.list))
+            _ = try await minisign(Self.list)
+            let result = try await sync(site.url("/pub/SHA256SUMS"), "--minisign", "k.pub", "-d", "m")
+            #expect(result.status == 5, "\(result.errors)")
+            #expect(names() == [])
+        }
+    }
+
+    // MARK: Helpers
+
     private func signedSync(_ site: SetSite) async throws -> ChildProcess.Result {
         let (list, signature) = (site.url("/pub/SHA256SUMS"), site.url("/pub/SHA256SUMS.gpg"))
         return try await sync(list, "-d", "m", "--signature", signature, "--keyring", "keys")
