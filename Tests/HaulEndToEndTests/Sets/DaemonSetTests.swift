@@ -88,8 +88,11 @@ struct DaemonSetTests {
         ["add", "hf://org/a", "hf://org/b", "-d", "x"], ["add", "hf://org/model", "--paused"],
     ])
     func optionsThatDoNotGoTogetherAreRefused(_ arguments: [String]) async throws {
-        let result = try await DaemonRig().haul.start(arguments).result()
+        let rig = try DaemonRig()
+        let result = try await rig.haul.start(arguments).result()
         #expect(result.status == 64, "\(result.errors)")
+        // The folder of the command is removed with the rig.
+        withExtendedLifetime(rig) {}
     }
 
     @Test func anUnfinishedSetIsWholeAfterAKillAndARestart() async throws {
