@@ -114,7 +114,12 @@ extension FuzzTarget {
         if placed.files.count + placed.refused.count != count { return "a name is lost" }
         var paths: Set<String> = []
         for file in placed.files {
-            if let wrong = parts(file.path).lazy.compactMap(unsafe).first { return "\(file.path): \(wrong)" }
+            // Hidden files of a set keep their names.
+            let names = parts(file.path).map { part in
+                let rest = part.utf8.drop { $0 == UInt8(ascii: ".") }
+                return rest.isEmpty || rest.startIndex == part.startIndex ? part : "_" + String(Substring(rest))
+            }
+            if let wrong = names.lazy.compactMap(unsafe).first { return "\(file.path): \(wrong)" }
             if !paths.insert(file.path).inserted { return "\(file.path) twice" }
         }
         for path in paths {

@@ -19,10 +19,10 @@ const provedIn = (proofs) => Object.entries(proofs).reduce((sum, [name, number])
 /// The state of a set for the heading of its group.
 export function setStateText(set) {
     switch (set.state) {
-        case "whole": return t("set.whole", set.files, provedIn(set.proofs));
-        case "incomplete": return t("set.incomplete", set.failed, set.files);
-        case "failed": return t("set.failed", errorText(set.error));
-        default: return t("set.running", set.files);
+        case "whole": return t("sets.whole", set.files, provedIn(set.proofs));
+        case "incomplete": return t("sets.incomplete", set.failed, set.files);
+        case "failed": return t("sets.failed", errorText(set.error));
+        default: return t("sets.running", set.files);
     }
 }
 
