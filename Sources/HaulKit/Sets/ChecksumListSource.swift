@@ -42,7 +42,7 @@ public struct ChecksumListSource: SetSource {
     }
 
     public func list(_ documents: SetDocuments) async throws(DownloadError) -> FileSet {
-        let (bytes, base, name) = try await read(documents)
+        let (bytes, base, name) = try await contents(documents)
         let signed = try await SignedList(bytes, at: listURL, signature, documents)
         let list = try ChecksumList(signed.bytes, name: name)
         guard list.lines.count <= FileSet.maximumNames else { throw .tooManyFiles(name) }
@@ -63,7 +63,7 @@ public struct ChecksumListSource: SetSource {
     ///
     /// - Throws: as ``list(_:)``.
     package func digests(_ documents: SetDocuments) async throws(DownloadError) -> ChecksumList {
-        let (bytes, _, name) = try await read(documents)
+        let (bytes, _, name) = try await contents(documents)
         return try ChecksumList(try await SignedList(bytes, at: listURL, signature, documents).bytes, name: name)
     }
 
@@ -82,7 +82,7 @@ public struct ChecksumListSource: SetSource {
         }
     }
 
-    private func read(_ documents: SetDocuments) async throws(DownloadError) -> ([UInt8], base: URL?, name: String) {
+    private func contents(_ documents: SetDocuments) async throws(DownloadError) -> ([UInt8], base: URL?, name: String) {
         switch place {
         case .url(let url):
             let document = try await documents.read(url)

@@ -52,10 +52,10 @@ extension Downloader {
                 report.add(file, bytes: status.size)
                 report.unchanged += 1
             case .missing:
-                let error = DownloadError(.notFound, "\(name) is missing.")
+                let error = DownloadError(.notFound, "The file is missing.")
                 report.faults.append(SetReport.Fault(name: name, error: error))
             case .different:
-                let error = DownloadError(.checksumMismatch, "\(name) is not the file of the set.")
+                let error = DownloadError(.checksumMismatch, "The file is not that of the set.")
                 report.faults.append(SetReport.Fault(name: name, error: error))
             case .blocked(let error): report.faults.append(SetReport.Fault(name: name, error: error))
             }
@@ -116,7 +116,7 @@ extension Downloader {
                 report.faults.append(SetReport.Fault(name: VisibleText.line(file.name), error: error))
             }
         }
-        let requests = missing.map { request($0, place, group, origin, options) }
+        let requests = missing.map { requestOfSet($0, place, group, origin, options) }
         if !requests.isEmpty {
             try await dropStale(group, place, wanted: requests, all: Set(set.files.map { Self.key($0, place) }))
         }
@@ -155,7 +155,7 @@ extension Downloader {
         return words.count == 3 && words[0] == "sync" && words[2].hasPrefix(FilePaths.join(place.path, ""))
     }
 
-    private func request(
+    private func requestOfSet(
         _ file: FileSet.File,
         _ place: SetFolder,
         _ group: String,

@@ -29,7 +29,7 @@ struct SetQuestions: Sendable {
             await withTaskGroup(of: Int?.self) { group in
                 for (index, status) in part {
                     let (file, record) = (files[index], records[files[index].name])
-                    group.addTask { await isPresent(file, status, record) ? index : nil }
+                    group.addTask { await isPresentVersion(file, status, record) ? index : nil }
                 }
                 for await index in group { if let index { present.insert(index) } }
             }
@@ -38,7 +38,7 @@ struct SetQuestions: Sendable {
     }
 
     /// Compares length, entity tag and modification time, as far as they are known.
-    private func isPresent(_ file: FileSet.File, _ status: FileStatus, _ record: SetRecord?) async -> Bool {
+    private func isPresentVersion(_ file: FileSet.File, _ status: FileStatus, _ record: SetRecord?) async -> Bool {
         var request = DownloadRequest(file.url, to: .folder(path: "."))
         request.headers = file.headers + (Origin(file.url) == origin ? options.headers : [])
         request.isChosenByDocument = true

@@ -24,13 +24,13 @@ struct SignedList {
         case .minisign(let key):
             let url =
                 signature.url ?? place.withSuffix(".minisig")
-            let proof = try await Self.read(url, documents)
+            let proof = try await Self.signature(at: url, documents)
             signer = try await SignatureCheck.minisign(bytes, proof, key: key)
             self.bytes = bytes
         case .openPGP(let keyring):
             let keys = OpenPGPArmour.binary(try await SetFile.read(keyring))
             if let url = signature.url {
-                let proof = try await Self.read(url, documents)
+                let proof = try await Self.signature(at: url, documents)
                 signer = try await SignatureCheck.openPGP(bytes, proof, keys: keys)
                 self.bytes = bytes
             } else {
@@ -45,7 +45,7 @@ struct SignedList {
         }
     }
 
-    private static func read(_ url: URL, _ documents: SetDocuments) async throws(DownloadError) -> [UInt8] {
+    private static func signature(at url: URL, _ documents: SetDocuments) async throws(DownloadError) -> [UInt8] {
         url.isFileURL ? try await SetFile.read(url.path) : try await documents.read(url).bytes
     }
 }
