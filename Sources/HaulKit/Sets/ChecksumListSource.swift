@@ -34,6 +34,7 @@ public struct ChecksumListSource: SetSource {
         (place, self.signature) = (.file(path: path, base: nil), signature)
     }
 
+    /// The URL of the list, or of the folder that a list in a file describes.
     public var location: URL? {
         switch place {
         case .url(let url): url
@@ -41,6 +42,10 @@ public struct ChecksumListSource: SetSource {
         }
     }
 
+    /// Fetches or reads the list, and checks its signature first.
+    ///
+    /// - Throws: ``DownloadError``: ``DownloadError/Code/invalidSet`` for a text that is no list,
+    ///   ``DownloadError/Code/unprovedSet`` for a wrong signature, disk codes, and the codes of a download.
     public func list(_ documents: SetDocuments) async throws(DownloadError) -> FileSet {
         let (bytes, base, name) = try await contents(documents)
         let signed = try await SignedList(bytes, at: listURL, signature, documents)

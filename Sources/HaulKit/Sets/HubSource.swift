@@ -57,8 +57,13 @@ public struct HubSource: SetSource {
         return field
     }
 
+    /// The URL of the hub.
     public var location: URL? { endpoint }
 
+    /// Asks the hub for the commit of the revision, and then for the pages of its tree.
+    ///
+    /// - Throws: ``DownloadError``: ``DownloadError/Code/refusedByServer`` for a repository that is private, gated or not
+    ///   there, ``DownloadError/Code/invalidSet`` for an answer that cannot be used, and the codes of a download.
     public func list(_ documents: SetDocuments) async throws(DownloadError) -> FileSet {
         let headers = try token.map { token throws(DownloadError) in [try Self.authorization(token)] } ?? []
         let (reference, hasToken) = (reference, token != nil)

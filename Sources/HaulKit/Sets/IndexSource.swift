@@ -21,8 +21,13 @@ public struct IndexSource: SetSource {
     ///     are not part of the set. `nil`, the default: 5, and a set with deeper folders is not whole.
     public init(_ url: URL, depth: Int? = nil) { (self.url, self.depth) = (url, depth.map { max(0, $0) }) }
 
+    /// The URL of the folder.
     public var location: URL? { url }
 
+    /// Fetches the pages of the folder and of those below it, each once.
+    ///
+    /// - Throws: ``DownloadError``: ``DownloadError/Code/invalidSet`` for a page that is no index or leads out of the
+    ///   folder, and the codes of a download.
     public func list(_ documents: SetDocuments) async throws(DownloadError) -> FileSet {
         let top = try await Self.folder(url, prefix: "", below: nil, documents)
         var pages = [top]

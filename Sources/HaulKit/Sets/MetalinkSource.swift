@@ -7,8 +7,12 @@ public struct MetalinkSource: SetSource {
     /// - Parameter url: an `http` or `https` URL of the document.
     public init(_ url: URL) { self.url = url }
 
+    /// The URL of the document.
     public var location: URL? { url }
 
+    /// Fetches the document.
+    ///
+    /// - Throws: ``DownloadError``: ``DownloadError/Code/invalidMetalink``, and the codes of a download.
     public func list(_ documents: SetDocuments) async throws(DownloadError) -> FileSet {
         let metalink = try Metalink(try await documents.read(url).bytes)
         return FileSet(metalink, origin: url.masked)

@@ -20,6 +20,10 @@ public struct ReleaseSource: SetSource {
     /// `nil` if the server's name cannot be asked, which ``list(_:)`` says.
     public var location: URL? { try? reference.apiURL() }
 
+    /// Asks the server for the files of the release, and fetches lists of digests among them if some have none.
+    ///
+    /// - Throws: ``DownloadError``: ``DownloadError/Code/invalidSet`` for an answer that cannot be used, and the codes of
+    ///   a download.
     public func list(_ documents: SetDocuments) async throws(DownloadError) -> FileSet {
         let document = try await documents.read(try reference.apiURL())
         let release = try ReleaseAnswer(document.bytes, from: reference.host)

@@ -15,6 +15,7 @@ public protocol SetSource: Sendable {
 }
 
 extension SetSource {
+    /// No URL.
     public var location: URL? { nil }
 }
 
