@@ -87,7 +87,8 @@ public struct ChecksumListSource: SetSource {
         }
     }
 
-    private func contents(_ documents: SetDocuments) async throws(DownloadError) -> ([UInt8], base: URL?, name: String) {
+    private func contents(_ documents: SetDocuments) async throws(DownloadError) -> ([UInt8], base: URL?, name: String)
+    {
         switch place {
         case .url(let url):
             let document = try await documents.read(url)
