@@ -74,6 +74,21 @@ public struct IndexSource: SetSource {
         var remarks: [String]
     }
 
+    private struct ReadFolder: Sendable {
+        let index: Int
+        let result: Result<Folder, DownloadError>
+    }
+
+    /// A function and not a part of the task's closure: Swift 6.3.1 loses values of a tuple that such a closure returns
+    /// beside the result of a call with a typed error, with optimization.
+    private static func result(_ place: Place, below top: URL, _ documents: SetDocuments) async
+        -> Result<Folder, DownloadError>
+    {
+        do throws(DownloadError) {
+            return .success(try await folder(place.url, prefix: place.prefix, below: top, documents))
+        } catch { return .failure(error) }
+    }
+
     private static func folders(
         _ places: [Place],
         below top: URL,
@@ -82,21 +97,17 @@ public struct IndexSource: SetSource {
         var found: [Folder] = []
         for start in stride(from: 0, to: places.count, by: foldersAtOnce) {
             let part = places[start..<min(places.count, start + foldersAtOnce)]
-            let results = await withTaskGroup(of: (Int, Result<Folder, DownloadError>).self) { group in
+            let results = await withTaskGroup(of: ReadFolder.self) { group in
                 for (index, place) in part.enumerated() {
-                    group.addTask {
-                        do throws(DownloadError) {
-                            return (
-                                index,
-                                .success(try await folder(place.url, prefix: place.prefix, below: top, documents))
-                            )
-                        } catch { return (index, .failure(error)) }
-                    }
+                    group.addTask { await ReadFolder(index: index, result: result(place, below: top, documents)) }
                 }
-                return await group.reduce(into: [Int: Result<Folder, DownloadError>]()) { $0[$1.0] = $1.1 }
+                return await group.reduce(into: [Int: Result<Folder, DownloadError>]()) { $0[$1.index] = $1.result }
             }
-            for index in part.indices.map({ $0 - part.startIndex }) {
-                if let result = results[index] { found.append(try result.get()) }
+            for index in 0..<part.count {
+                guard let result = results[index] else {
+                    throw DownloadError(.internalFault, "A folder of \(top.masked) was not read.")
+                }
+                found.append(try result.get())
             }
         }
         return found
