@@ -62,7 +62,7 @@ def test_the_counts_lack_what_is_about_to_be_removed(page, api, source):
     api.add(*[big(source, "c%d.bin" % i) for i in range(3)], paused=True, group="Counted")
     page.open()
     until(lambda: len(page.names()) == 3, "rows")
-    counts = lambda: page.js("return Object.fromEntries([...document.querySelectorAll('.rail-item')].map(b => [...b.children].map(e => e.textContent)))")
+    counts = lambda: page.js("return Object.fromEntries([...document.querySelectorAll('.rail-item')].map(b => [b.firstElementChild.textContent, b.lastElementChild.textContent]))")
     until(lambda: counts().get("Counted") == "3" and counts()["Paused"] == "3", "counts")
     page.row("c1.bin").click()
     page.focus()
