@@ -244,7 +244,7 @@ struct SyncHubTests {
 
     @Test func aSecondSyncOfTheFolderWaitsForNobody() async throws {
         var options = HubServer.Options()
-        options.bytesPerSecond = 200_000
+        options.bytesPerSecond = 1000
         try await withHub(Self.files, options) { hub in
             var haul = haul
             haul.environment["HF_ENDPOINT"] = hub.url
