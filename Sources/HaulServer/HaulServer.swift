@@ -228,11 +228,12 @@ package final class HaulServer: Service {
         _ onRunning: @escaping @Sendable (any Channel) -> Void
     ) -> Application<RouterResponder<ServerContext>> {
         let unheard = UnheardConnections(most: max(4, services.configuration.maxConnections / 4))
+        let openPaths = gate.openPaths
         return Application(
             responder: responder,
             server: .http1(
                 configuration: .init(
-                    additionalChannelHandlers: [ConnectionRules.Installer(unheard)],
+                    additionalChannelHandlers: [ConnectionRules.Installer(unheard, openPaths: openPaths)],
                     idleTimeout: .seconds(60),
                     httpDecoderConfiguration: .init(
                         maxHeaderFieldSize: 16 << 10,

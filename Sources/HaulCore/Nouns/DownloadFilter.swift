@@ -77,8 +77,8 @@ public struct DownloadFilter: Sendable, Hashable {
     ///   - owner: the owner to match (``DownloadRequest/owner``).
     ///   - ids: ids to match; an empty set matches nothing.
     ///   - keys: keys to match (``DownloadRequest/key``); an empty set matches nothing.
-    ///   - text: text that occurs in the request's URL, its suggested name, the path or the key. ASCII letters match
-    ///     without case, as with SQLite's LIKE.
+    ///   - text: text that occurs in the request's URL without user info and query, in its suggested name, the path or
+    ///     the key. ASCII letters match without case, as with SQLite's LIKE.
     ///   - added: time at which the download was added, upper bound excluded.
     ///   - ended: time at which the last run ended, upper bound excluded. A range excludes downloads that have not
     ///     ended.
@@ -161,7 +161,7 @@ extension DownloadFilter {
         if let added, !added.contains(snapshot.addedAt) { return false }
         if let ended { guard let end = snapshot.endedAt, ended.contains(end) else { return false } }
         if let text {
-            let places = [snapshot.url.absoluteString, snapshot.path, snapshot.key].compactMap(\.self)
+            let places = [snapshot.url.searched, snapshot.path, snapshot.key].compactMap(\.self)
             let wanted = Self.folded(text)
             guard places.contains(where: { wanted.isEmpty || Self.folded($0).contains(wanted) }) else { return false }
         }
@@ -171,5 +171,13 @@ extension DownloadFilter {
     /// Returns the UTF-8 bytes, with ASCII letters in lower case.
     private static func folded(_ text: String) -> [UInt8] {
         text.utf8.map { (0x41...0x5A).contains($0) ? $0 | 0x20 : $0 }
+    }
+}
+
+extension URL {
+    /// The URL without user info, query and fragment, which no search may find out.
+    fileprivate var searched: String {
+        let text = withoutUserInfo().absoluteString
+        return String(text.utf8.prefix { $0 != UInt8(ascii: "?") && $0 != UInt8(ascii: "#") }) ?? text
     }
 }

@@ -27,7 +27,8 @@ extension Downloader {
     /// Fetches a document. Header fields, user info and `.netrc` entries are used as in a download of the URL. Failed
     /// attempts are repeated as in a download.
     ///
-    /// - Throws: ``DownloadError`` with the codes of a download, or an error of `terms`.
+    /// - Throws: ``DownloadError`` with the codes of a download, or an error of `terms`; with code
+    ///   ``DownloadError/Code/waitCancelled`` if the task is cancelled.
     func document(_ request: DownloadRequest, _ terms: DocumentTerms) async throws(DownloadError) -> SetDocument {
         try checkSource(request)
         let request = try Self.checked(request)
@@ -36,6 +37,7 @@ extension Downloader {
         var hasAnswered = false
         while true {
             guard !isShuttingDown else { throw .isShutDown }
+            guard !Task.isCancelled else { throw Self.isProbeCancelled }
             let decision: RetryClassifier.Decision
             var retryAfter: Duration?
             switch await documentAnswer(request, atMost: terms.mostBytes) {
@@ -91,7 +93,12 @@ extension Downloader {
         let collector = ResponseCollector(mostBytes: mostBytes) {
             isDocument($0) && $0.contentCoding == nil
         }
-        switch await collector.response(to: call, over: readers) {
+        let answer = await withTaskCancellationHandler {
+            await collector.response(to: call, over: readers)
+        } onCancel: {
+            collector.cancel()
+        }
+        switch answer {
         case .failure(let error): return .failed(error)
         case .success(let response) where !isDocument(response.head): return .refused(response.head)
         case .success(let response) where response.head.contentCoding != nil: return .coded

@@ -145,8 +145,10 @@ extension Downloader {
     }()
 
     /// The key of the download of a file: another digest is another download, so that bytes of two versions never meet.
+    /// Keys are shown, so a file without a digest has a hash of its URL, which may hold a password.
     private static func key(_ file: FileSet.File, _ place: SetFolder) -> String {
-        "sync \(file.checksum?.description ?? file.url.absoluteString) \(place.path(of: file.name))"
+        let url = "url:" + String(StableHash.of(file.url.absoluteString.utf8), radix: 16)
+        return "sync \(file.checksum?.description ?? url) \(place.path(of: file.name))"
     }
 
     /// Whether a key is of a file below the folder. Two folders may be synced in one group.

@@ -39,7 +39,7 @@ struct StoreCondition: Sendable {
         if let text = filter.text {
             let pattern =
                 "%" + text.replacing("\\", with: "\\\\").replacing("%", with: "\\%").replacing("_", with: "\\_") + "%"
-            let like = ["url", "finalPath", "file", "key", Self.suggestedName]
+            let like = [Self.shownURL, "finalPath", "file", "key", Self.suggestedName]
                 .map { "\($0) LIKE ? ESCAPE '\\'" }.joined(separator: " OR ")
             add("(\(like))", pattern, pattern, pattern, pattern, pattern)
         }
@@ -79,6 +79,18 @@ struct StoreCondition: Sendable {
         CASE WHEN instr(request, '"suggestedName"') > 0 AND json_valid(request)
         THEN json_extract(request, '$.suggestedName') END
         """
+
+    /// The URL without user info, query and fragment. A search that looked into them would tell whoever may list downloads, one
+    /// letter after the other, what is masked everywhere else.
+    private static let shownURL = {
+        let front = "substr(url, 1, instr(url || '?', '?') - 1)"
+        let plain = "substr(\(front), 1, instr(\(front) || '#', '#') - 1)"
+        let scheme = "substr(url, 1, instr(url, '//') + 1)"
+        let rest = "substr(\(plain), instr(url, '//') + 2)"
+        let authority = "substr(\(rest), 1, instr(\(rest) || '/', '/') - 1)"
+        let path = "substr(\(rest), instr(\(rest) || '/', '/'))"
+        return "(\(scheme) || substr(\(authority), instr(\(authority), '@') + 1) || \(path))"
+    }()
 
     mutating func add(_ more: String, _ values: String...) {
         sql = sql == "1" ? more : "\(sql) AND \(more)"

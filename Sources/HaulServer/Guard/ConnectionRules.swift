@@ -4,7 +4,8 @@ package import NIOHTTP1
 
 /// Adds rules that the HTTP library lacks to each connection.
 ///
-/// - The first head must arrive in time (``UnheardConnections``).
+/// - The first head must arrive in time, and a connection without a sign-in gives up its place for a new one
+///   (``UnheardConnections``).
 /// - A client that waits for `100 Continue` gets it (RFC 9110 §10.1.1).
 /// - An HTTP/1.0 connection without keep-alive is closed after the answer (RFC 9112 §9.3).
 /// - A target in absolute form, which only clients of proxies send, names no path; the library would drop its host.
@@ -19,12 +20,26 @@ package final class ConnectionRules: ChannelDuplexHandler, RemovableChannelHandl
     private let unheard: UnheardConnections
     private var number: Int?
     private var timer: Scheduled<Void>?
-    /// One element for each request without a complete answer; first the request that is being answered. An element is
-    /// true if the client waits for `100 Continue`, which must not precede the answer to the request before.
-    private var unanswered = Deque<Bool>()
+    private let needsSignIn: (@Sendable (HTTPRequestHead) -> Bool)?
 
-    package init(_ unheard: UnheardConnections, timeToFirstHead: TimeAmount = .seconds(20)) {
-        (self.unheard, self.timeToFirstHead) = (unheard, timeToFirstHead)
+    /// A request without a complete answer.
+    private struct Unanswered {
+        /// Whether the client waits for `100 Continue`, which must not precede the answer to the request before.
+        var waits: Bool
+        /// Whether only a client that has signed in gets an answer below 400.
+        var provesSignIn: Bool
+    }
+    /// First the request that is being answered.
+    private var unanswered = Deque<Unanswered>()
+
+    /// - Parameter needsSignIn: whether only a client that has signed in gets an answer below 400 to a request. The
+    ///   first such answer makes the connection keep its place. `nil`: the first head does.
+    package init(
+        _ unheard: UnheardConnections,
+        timeToFirstHead: TimeAmount = .seconds(20),
+        needsSignIn: (@Sendable (HTTPRequestHead) -> Bool)? = nil
+    ) {
+        (self.unheard, self.timeToFirstHead, self.needsSignIn) = (unheard, timeToFirstHead, needsSignIn)
     }
 
     package func handlerAdded(context: ChannelHandlerContext) {
@@ -42,27 +57,40 @@ package final class ConnectionRules: ChannelDuplexHandler, RemovableChannelHandl
 
     package func channelRead(context: ChannelHandlerContext, data: NIOAny) {
         guard case .head(var head) = unwrapInboundIn(data) else { return context.fireChannelRead(data) }
-        isHeard()
+        if needsSignIn == nil { isHeard() } else { hasSentHead() }
+        let provesSignIn = needsSignIn?(head) ?? false
         if !head.uri.hasPrefix("/") { head.uri = "*" }
         let isOld = head.version != .http1_1
         if isOld, !head.isKeepAlive { head.headers.replaceOrAdd(name: "Connection", value: "close") }
-        unanswered.append(!isOld && head.headers["Expect"].contains { $0.lowercased() == "100-continue" })
+        let waits = !isOld && head.headers["Expect"].contains { $0.lowercased() == "100-continue" }
+        unanswered.append(Unanswered(waits: waits, provesSignIn: provesSignIn))
         if unanswered.count == 1 { letContinue(context) }
         context.fireChannelRead(wrapInboundOut(.head(head)))
     }
 
     package func write(context: ChannelHandlerContext, data: NIOAny, promise: EventLoopPromise<Void>?) {
         context.write(data, promise: promise)
-        guard case .end = unwrapOutboundIn(data) else { return }
+        let part = unwrapOutboundIn(data)
+        if case .head(let head) = part, unanswered.first?.provesSignIn == true, (200..<400).contains(head.status.code) {
+            isHeard()
+        }
+        guard case .end = part else { return }
         _ = unanswered.popFirst()
         letContinue(context)
     }
 
     /// Sends `100 Continue` if the client of the next request to be answered waits for it.
     private func letContinue(_ context: ChannelHandlerContext) {
-        guard unanswered.first == true else { return }
+        guard unanswered.first?.waits == true else { return }
         let answer = HTTPResponseHead(version: .http1_1, status: .continue)
         context.writeAndFlush(wrapOutboundOut(.head(answer)), promise: nil)
+    }
+
+    /// Ends the wait for the first head. The connection is the newest of those without a sign-in.
+    private func hasSentHead() {
+        timer?.cancel()
+        timer = nil
+        number = number.flatMap(unheard.renewed)
     }
 
     private func isHeard() {
@@ -77,14 +105,22 @@ package final class ConnectionRules: ChannelDuplexHandler, RemovableChannelHandl
     package final class Installer: ChannelInboundHandler, RemovableChannelHandler {
         package typealias InboundIn = Any
         private let unheard: UnheardConnections
+        /// Paths that answer everybody.
+        private let openPaths: Set<String>
 
-        package init(_ unheard: UnheardConnections) { self.unheard = unheard }
+        package init(_ unheard: UnheardConnections, openPaths: Set<String>) {
+            (self.unheard, self.openPaths) = (unheard, openPaths)
+        }
 
         package func handlerAdded(context: ChannelHandlerContext) {
             let pipeline = context.pipeline.syncOperations
             do {
                 let decoder = try pipeline.handler(type: ByteToMessageHandler<HTTPRequestDecoder>.self)
-                try pipeline.addHandler(ConnectionRules(unheard), position: .after(decoder))
+                let rules = ConnectionRules(unheard) { [openPaths] head in
+                    // A preflight request has no credentials (Fetch §4.8).
+                    head.method != .OPTIONS && !openPaths.contains(String(head.uri.prefix { $0 != "?" }))
+                }
+                try pipeline.addHandler(rules, position: .after(decoder))
             } catch { context.close(promise: nil) }
         }
     }

@@ -1,11 +1,11 @@
 package import NIOCore
 internal import Synchronization
 
-/// Connections that have not sent the head of a request yet. Their number is limited, so that a client that opens
-/// hundreds of them does not block the port. Beyond the limit the oldest one is closed.
+/// Connections on which nobody has signed in yet. Their number is limited, so that a client that opens hundreds of them
+/// does not block the port. Beyond the limit the one that has been silent longest is closed.
 package final class UnheardConnections: Sendable {
     private struct State {
-        /// The connections by number; the oldest has the lowest.
+        /// The connections by number; the one that has been silent longest has the lowest.
         var connections: [Int: any Channel] = [:]
         var last = 0
     }
@@ -28,7 +28,19 @@ package final class UnheardConnections: Sendable {
         return number
     }
 
-    /// Removes a connection that has sent a head or is closed.
+    /// Gives a connection that has sent a head a new number.
+    ///
+    /// - Returns: `nil` for a connection that is being closed.
+    package func renewed(_ number: Int) -> Int? {
+        state.withLock { state in
+            guard let channel = state.connections.removeValue(forKey: number) else { return nil }
+            state.last += 1
+            state.connections[state.last] = channel
+            return state.last
+        }
+    }
+
+    /// Removes a connection on which somebody has signed in, or that is closed.
     package func remove(_ number: Int) { state.withLock { _ = $0.connections.removeValue(forKey: number) } }
 
     package var count: Int { state.withLock { $0.connections.count } }

@@ -74,7 +74,7 @@ struct SetRoutes {
         let access = services.configuration.hub(for: owner)
         let (name, preview) = try await problems { () throws(DownloadError) in
             let source = try request.made(access)
-            return (try request.name(), try await services.downloader.preview(source, options: request.options))
+            return (try request.name(), try await listedInTime(source, request.options))
         }
         return JSONBody.response(
             Preview(
@@ -95,6 +95,34 @@ struct SetRoutes {
             )
         )
     }
+
+    /// Lists a set, but waits only ``longestPreview`` for it: a server that answers 503 is asked again and again.
+    private func listedInTime(_ source: any SetSource, _ options: SetOptions) async throws(DownloadError) -> SetPreview
+    {
+        let list = Task { await listed(source, options) }
+        let timer = Task {
+            // `sleep` throws only when it is cancelled.
+            if (try? await Task.sleep(for: Self.longestPreview)) != nil { list.cancel() }
+        }
+        defer { timer.cancel() }
+        let result = await withTaskCancellationHandler {
+            await list.value
+        } onCancel: {
+            list.cancel()
+        }
+        do throws(DownloadError) { return try result.get() } catch {
+            guard error.code == .waitCancelled, !Task.isCancelled else { throw error }
+            throw DownloadError(code: .timedOut, message: "The list of the set did not come within a minute.")
+        }
+    }
+
+    private func listed(_ source: any SetSource, _ options: SetOptions) async -> Result<SetPreview, DownloadError> {
+        do throws(DownloadError) {
+            return .success(try await services.downloader.preview(source, options: options))
+        } catch { return .failure(error) }
+    }
+
+    private static let longestPreview = Duration.seconds(60)
 
     /// - Parameter owner: the owner of the key that sent the request; `nil` without a key.
     private func add(_ body: inout JSONBody, _ owner: String?) async throws -> Response {
