@@ -45,7 +45,7 @@ struct SyncRun {
     }
 
     private func finish(_ report: SetReport) async throws {
-        if let receipt = options.receipt { try Self.write(report, to: receipt) }
+        if let receipt = options.receipt { try Receipt(report, in: options.directory).write(to: receipt) }
         session.display.close()
         if isJSON { return SetReportLines(report).print() }
         guard !isQuiet else { return }
@@ -56,13 +56,5 @@ struct SyncRun {
 
     private static func show(_ faults: [SetReport.Fault]) {
         for fault in faults { Output.error("\(fault.name): \(fault.error.message)") }
-    }
-
-    private static func write(_ report: SetReport, to path: String) throws {
-        let encoder = JSONEncoder()
-        encoder.outputFormatting = [.prettyPrinted, .sortedKeys, .withoutEscapingSlashes]
-        do { try encoder.encode(report).write(to: URL(fileURLWithPath: path), options: .atomic) } catch {
-            throw Complaint("The receipt cannot be written to \(path): \(error.localizedDescription)", .disk)
-        }
     }
 }

@@ -16,6 +16,11 @@ package struct PlacedSet: Sendable, Hashable {
     /// Whether every selected name has its place.
     package var isWhole: Bool { refused.isEmpty }
 
+    /// Whether a file of a set can have this path below the folder.
+    package static func isPath(_ path: String) -> Bool {
+        FileSet.reason(against: path) == nil && FileName.safePath(path, keepsLeadingDots: true) == path
+    }
+
     /// Folder of the state of a set, in the folder that holds the set.
     package static let stateFolder = ".haul"
 }
@@ -70,7 +75,7 @@ extension FileSet {
     }
 
     /// Returns a sentence about a name that belongs to the files of Haul; `nil` for any other name.
-    private static func reason(against name: String) -> String? {
+    fileprivate static func reason(against name: String) -> String? {
         let first = name.utf8.prefix { $0 != UInt8(ascii: "/") }
         if String(Substring(first)).lowercased() == PlacedSet.stateFolder {
             return "\(shown(name)) is in the folder \(PlacedSet.stateFolder), which keeps the state of a set."

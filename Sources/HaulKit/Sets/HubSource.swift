@@ -85,11 +85,15 @@ public struct HubSource: SetSource {
                 throw .invalidSet("a page of the hub's list leads back to an earlier one")
             }
             let answer = try await documents.read(page, headers: headers, refusal: refusal)
-            for entry in try HubAnswer.entries(answer.bytes) where !entry.isFolder {
+            let entries = try HubAnswer.entries(answer.bytes)
+            for entry in entries where !entry.isFolder {
                 add(entry, at: commit, headers, to: &set)
             }
             guard set.files.count <= FileSet.maximumNames else { throw .tooManyFiles(reference.description) }
             next = try HubAnswer.nextPage(answer.headers["Link"], after: page)
+            guard next == nil || !entries.isEmpty else {
+                throw .invalidSet("an empty page of the hub's list has a page after it")
+            }
         }
         return set
     }

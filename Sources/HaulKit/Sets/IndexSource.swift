@@ -48,7 +48,6 @@ public struct IndexSource: SetSource {
         }
         var set = FileSet(files: pages.flatMap(\.files), origin: url.masked)
         set.refused = pages.flatMap(\.refused)
-        set.remarks = pages.flatMap(\.remarks)
         set.unread = Set(next.map(\.prefix))
         if let depth, !next.isEmpty {
             set.remarks.append("Folders more than \(depth) below \(url.masked) were not entered: \(next.count).")
@@ -57,6 +56,7 @@ public struct IndexSource: SetSource {
                 RefusedName($0.prefix, "It is more than \(Self.usualDepth) folders deep: say how deep to go.")
             }
         }
+        try await documents.applyLists(of: &set)
         return set
     }
 
@@ -71,7 +71,6 @@ public struct IndexSource: SetSource {
         var files: [FileSet.File]
         var subfolders: [Place]
         var refused: [RefusedName]
-        var remarks: [String]
     }
 
     private struct ReadFolder: Sendable {
@@ -128,27 +127,11 @@ public struct IndexSource: SetSource {
             throw DownloadError(.invalidSet, "\(url.masked) leads to a file, not to the index of a folder.")
         }
         let page = try IndexPage(document.bytes, url: document.url, mediaType: document.mediaType)
-        var files = page.files.map { FileSet.File(name: prefix + $0.path, url: $0.url, size: $0.size) }
-        var remarks: [String] = []
-        for list in page.files where list.path == list.name && ChecksumList.isName(list.name) {
-            let digests: ChecksumList
-            do throws(DownloadError) {
-                digests = try ChecksumList(try await documents.read(list.url).bytes, name: list.name)
-            } catch {
-                // A file that only looks like a list proves nothing, and is one of the files.
-                remarks.append("\(list.url.masked) gives no digests: \(error.message)")
-                continue
-            }
-            for (index, link) in page.files.enumerated() where files[index].checksum == nil && link.path != list.path {
-                files[index].checksum = digests.checksum(of: link.path)
-            }
-        }
         return Folder(
             url: document.url,
-            files: files,
+            files: page.files.map { FileSet.File(name: prefix + $0.path, url: $0.url, size: $0.size) },
             subfolders: page.folders.map { Place(url: $0.url, prefix: "\(prefix)\($0.path)/") },
-            refused: page.refused.map { RefusedName(prefix + $0.name, $0.reason) },
-            remarks: remarks
+            refused: page.refused.map { RefusedName(prefix + $0.name, $0.reason) }
         )
     }
 }

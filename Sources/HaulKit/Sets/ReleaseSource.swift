@@ -27,25 +27,14 @@ public struct ReleaseSource: SetSource {
     public func list(_ documents: SetDocuments) async throws(DownloadError) -> FileSet {
         let document = try await documents.read(try reference.apiURL())
         let release = try ReleaseAnswer(document.bytes, from: reference.host)
-        var files = release.assets.map { asset in
+        var set = FileSet(files: [], origin: location?.masked ?? "", revision: release.tag ?? reference.tag)
+        set.files = release.assets.map { asset in
             FileSet.File(name: asset.name, url: asset.url, size: asset.size, checksum: asset.checksum)
         }
-        var remarks: [String] = []
-        if files.contains(where: { $0.checksum == nil }) {
-            for list in release.checksumLists {
-                do throws(DownloadError) {
-                    let digests = try ChecksumList(try await documents.read(list.url).bytes, name: list.name)
-                    for index in files.indices where files[index].checksum == nil && files[index].name != list.name {
-                        files[index].checksum = digests.checksum(of: files[index].name)
-                    }
-                } catch {
-                    // A file that only looks like a list proves nothing, and is one of the files.
-                    remarks.append("\(list.name) gives no digests: \(error.message)")
-                }
-            }
+        set.refused = release.refused
+        if set.files.contains(where: { $0.checksum == nil }) {
+            try await documents.applyLists(of: &set, onlyLastParts: true)
         }
-        var set = FileSet(files: files, origin: location?.masked ?? "", revision: release.tag ?? reference.tag)
-        (set.refused, set.remarks) = (release.refused, remarks)
         return set
     }
 }

@@ -33,7 +33,7 @@ final class SetFolder: Sendable {
         let taken: NameLock? = try await onDisk { () throws(DiskError) in
             // Follows no link, because a set might have put one there.
             try disk.walk(to: statePath, beneath: root, making: true)
-            let lock = try NameLock(FilePaths.join(statePath, "lock"))
+            let lock = try NameLock(FilePaths.join(statePath, "lock"), followsLinks: false)
             return try lock.take(isExclusive: true) ? lock : nil
         }
         guard let taken else {
@@ -62,7 +62,9 @@ final class SetFolder: Sendable {
             }
             for line in lines.dropFirst() {
                 // A line is cut short if the process was killed while it wrote it.
-                guard let record = try? decoder.decode(SetRecord.self, from: line) else { continue }
+                guard let record = try? decoder.decode(SetRecord.self, from: line), record.hasNameOfSet else {
+                    continue
+                }
                 records.byName[record.name] = record
             }
             return records
@@ -84,8 +86,9 @@ final class SetFolder: Sendable {
     }
 
     private func opened(_ disk: any Disk) throws(DiskError) -> Journal {
-        let isNew = try disk.status(recordsPath) == nil
-        let file = isNew ? try disk.create(recordsPath) : try disk.open(recordsPath)
+        // A file with a second name may be somebody else's, and a new one takes its place.
+        let isNew = try disk.status(recordsPath)?.isPlainFile != true
+        let file = isNew ? try disk.createAnew(recordsPath) : try disk.open(recordsPath)
         // The line break ends a line that a killed process has cut short.
         let start = isNew ? Self.line(SetRecordHead(source: "")) ?? [] : Array("\n".utf8)
         let end = try file.size()

@@ -20,6 +20,10 @@ struct SetRecord: Codable, Sendable, Hashable {
 }
 
 extension SetRecord {
+    /// Whether a set can have the name. Who may write into the folder may write names into its records that lead
+    /// elsewhere.
+    var hasNameOfSet: Bool { PlacedSet.isPath(name) }
+
     /// Records a file that was there and right.
     ///
     /// - Parameter earlier: the record of the name before.

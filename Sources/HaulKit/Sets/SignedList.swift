@@ -46,7 +46,17 @@ struct SignedList {
     }
 
     private static func signature(at url: URL, _ documents: SetDocuments) async throws(DownloadError) -> [UInt8] {
-        url.isFileURL ? try await SetFile.read(url.path) : try await documents.read(url).bytes
+        do throws(DownloadError) {
+            return url.isFileURL ? try await SetFile.read(url.path) : try await documents.read(url).bytes
+        } catch {
+            let isMissing = url.isFileURL ? error.code == .diskFailed : error.code == .refusedByServer
+            guard isMissing else { throw error }
+            throw DownloadError(
+                .unprovedSet,
+                "There is no signature at \(url.isFileURL ? url.path : url.masked). No file was asked for.",
+                cause: error.message
+            )
+        }
     }
 }
 

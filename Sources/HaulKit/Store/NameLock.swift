@@ -17,8 +17,9 @@ final class NameLock: Sendable {
     private let identity: Identity
     private let isCounted = Mutex(false)
 
-    init(_ path: String) throws(DiskError) {
-        file = try PosixFile(path, flags: O_RDWR | O_CREAT, mode: 0o600)
+    /// - Parameter followsLinks: whether the file may be behind a symbolic link.
+    init(_ path: String, followsLinks: Bool = true) throws(DiskError) {
+        file = try PosixFile(path, flags: O_RDWR | O_CREAT | (followsLinks ? 0 : O_NOFOLLOW), mode: 0o600)
         let status = try file.status()
         identity = Identity(device: status.device, inode: status.inode)
     }

@@ -242,6 +242,44 @@ struct SyncHubTests {
         }
     }
 
+    /// Somebody else who may write into the folder has written names into the records that lead elsewhere.
+    @Test func forgedRecordsRemoveNothingElsewhere() async throws {
+        try await withHub { hub in
+            #expect(try await sync(hub, "hf://org/model", "-d", "m").status == 0)
+            try Data("mine".utf8).write(to: URL(fileURLWithPath: folder("victim")))
+            let path = folder("m/.haul/set.jsonl")
+            var records = try String(contentsOfFile: path, encoding: .utf8)
+            for (name, path) in [("../victim", "victim"), ("s/../../victim", "victim"), (".haul/lock", "m/.haul/lock")]
+            {
+                // Device, inode, size, and the times of birth and modification in nanoseconds.
+                let words = try await ChildProcess.run("stat", "-c", "%d %i %s %.9W %.9Y", folder(path)).output
+                    .filter { $0 != "." && $0 != "\n" }.split(separator: " ")
+                #expect(words.count == 5)
+                records += """
+                    {"file":{"allocated":0,"born":\(words[3]),"device":\(words[0]),"inode":\(words[1]),"kind":"file",\
+                    "modified":\(words[4]),"size":\(words[2])},"isBrought":true,"name":"\(name)"}
+
+                    """
+            }
+            try records.write(toFile: path, atomically: true, encoding: .utf8)
+            let result = try await sync(hub, "hf://org/model", "-d", "m", "--delete")
+            #expect(result.status == 0 && !result.errors.contains("Removed"), "\(result.errors)")
+            #expect(bytes("victim") == Array("mine".utf8) && bytes("m/.haul/lock") != nil)
+            expectWhole()
+        }
+    }
+
+    @Test(arguments: ["m/config.json", "m/.haul/set.jsonl", "m/README.md.haulpart", "./m/../m/config.json"])
+    func aReceiptReplacesNoFileOfTheSet(_ path: String) async throws {
+        try await withHub { hub in
+            #expect(try await sync(hub, "hf://org/model", "-d", "m").status == 0)
+            let result = try await sync(hub, "hf://org/model", "-d", "m", "--receipt", path)
+            #expect(result.status == 64, "\(result.errors)")
+            expectWhole()
+            #expect(try await sync(hub, "hf://org/model", "-d", "m", "--check").status == 0)
+        }
+    }
+
     @Test func aSecondSyncOfTheFolderWaitsForNobody() async throws {
         var options = HubServer.Options()
         options.bytesPerSecond = 1000

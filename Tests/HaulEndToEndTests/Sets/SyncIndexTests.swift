@@ -230,6 +230,53 @@ struct SyncIndexTests {
         }
     }
 
+    /// A list that fails once would otherwise let a file pass that it disproves.
+    @Test func aListThatCannotBeHadEndsTheSync() async throws {
+        try await withSite(more: ["SHA256SUMS"]) { site in
+            site.put("/pub/SHA256SUMS") { _ in .empty(404, "Not Found") }
+            let result = try await sync(site.url("/pub/"), "-d", "m")
+            #expect(result.status == 2 && result.errors.contains("SHA256SUMS"), "\(result.errors)")
+            #expect(names() == [])
+        }
+    }
+
+    @Test func aListProvesFilesInFoldersBelowIt() async throws {
+        try await withSite(more: ["SHA256SUMS"]) { site in
+            site.put("/pub/SHA256SUMS", Self.second.line("sub/c.bin").utf8, type: "text/plain")
+            let result = try await sync(site.url("/pub/"), "-d", "m")
+            #expect(result.status == 5 && !names().contains("sub/c.bin"), "\(result.errors)")
+        }
+    }
+
+    @Test func listsThatContradictEachOtherProveNothing() async throws {
+        try await withSite(more: ["SHA256SUMS", "checksums.txt"]) { site in
+            site.put("/pub/SHA256SUMS", Self.first.line("a.bin").utf8, type: "text/plain")
+            site.put("/pub/checksums.txt", Self.second.line("a.bin").utf8, type: "text/plain")
+            let result = try await sync(site.url("/pub/"), "-d", "m")
+            #expect(result.status == 2 && result.errors.contains("two sha256 digests"), "\(result.errors)")
+            #expect(!names().contains("a.bin") && names().contains("sub/c.bin"))
+        }
+    }
+
+    @Test func theStrongestOfSeveralListsCounts() async throws {
+        try await withSite(more: ["MD5SUMS", "SHA1SUMS", "SHA512SUMS"]) { site in
+            let wrong = String(repeating: "0", count: 32)
+            site.put("/pub/MD5SUMS", "\(wrong)  a.bin\n".utf8, type: "text/plain")
+            site.put("/pub/SHA1SUMS", "\(Self.second.digest(.sha1).hexadecimal)  a.bin\n".utf8, type: "text/plain")
+            site.put("/pub/SHA512SUMS", "\(Self.first.digest(.sha512).hexadecimal)  a.bin\n".utf8, type: "text/plain")
+            let result = try await sync(site.url("/pub/"), "-d", "m")
+            #expect(result.status == 0 && result.errors.contains("1 file by sha512"), "\(result.errors)")
+        }
+    }
+
+    @Test func aWeakDigestAloneIsRefused() async throws {
+        try await withSite(more: ["MD5SUMS"]) { site in
+            site.put("/pub/MD5SUMS", "\(String(repeating: "0", count: 32))  a.bin\n".utf8, type: "text/plain")
+            let result = try await sync(site.url("/pub/"), "-d", "m")
+            #expect(result.status == 2 && !names().contains("a.bin"), "\(result.errors)")
+        }
+    }
+
     @Test func aFileThatOnlyLooksLikeAListIsAFile() async throws {
         try await withSite(more: ["checksums.txt"]) { site in
             site.put("/pub/checksums.txt", "How to check the sums\n".utf8)

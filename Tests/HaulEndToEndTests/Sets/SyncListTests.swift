@@ -319,6 +319,13 @@ struct SyncListTests {
         }
     }
 
+    @Test func aSignatureThatIsNotThereProvesNothing() async throws {
+        try await withSite { site in
+            try await PublisherKey("Right").export(to: folder("keys"))
+            try await expectRefusal(site, try await signedSync(site))
+        }
+    }
+
     @Test func aStrangersSignatureBringsNothing() async throws {
         try await withSite { site in
             let (key, stranger) = (try await PublisherKey("Right"), try await PublisherKey("Stranger"))

@@ -1,0 +1,62 @@
+/// The digests that the lists of a set give to its files. A release or a folder may have several lists, and a list may
+/// be in a folder above the files that it names.
+package struct SetDigests: Sendable {
+    private struct Listed {
+        var checksums: [DownloadRequest.Checksum] = []
+        /// The reason why a list gives the name no digest; `nil` if every list that has the name gives one.
+        var refusal: String?
+    }
+
+    private var listed: [String: Listed] = [:]
+
+    package init() {}
+
+    /// Adds the lines of a list.
+    ///
+    /// - Parameters:
+    ///   - name: the name of the list in the set.
+    ///   - onlyLastParts: whether folders in the names of the list do not count, because the set has no folders.
+    package mutating func add(_ list: ChecksumList, named name: String, onlyLastParts: Bool = false) {
+        let folder = name.utf8.lastIndex(of: UInt8(ascii: "/")).map { String(name[...$0]) } ?? ""
+        func place(_ line: String) -> String { folder + (onlyLastParts ? FilePaths.name(of: line) : line) }
+        for line in list.lines where place(line.name) != name {
+            let place = place(line.name)
+            if listed[place]?.checksums.contains(line.checksum) != true {
+                listed[place, default: Listed()].checksums.append(line.checksum)
+            }
+        }
+        for refused in list.refused { listed[place(refused.name), default: Listed()].refusal = refused.reason }
+    }
+
+    /// Gives each file the strongest digest of the lists, unless it has one. Refuses files for which two digests of one
+    /// algorithm differ, and files for which the lists have only lines that prove nothing. Adds a remark for names that
+    /// only the lists have.
+    package func apply(to set: inout FileSet) {
+        guard !listed.isEmpty else { return }
+        var files: [FileSet.File] = []
+        for var file in set.files {
+            let listed = listed[file.name] ?? Listed()
+            let all = (file.checksum.map { [$0] } ?? []) + listed.checksums
+            if let twice = all.first(where: { one in all.contains { $0.algorithm == one.algorithm && $0 != one } }) {
+                let reason = "The publisher names two \(twice.algorithm.rawValue) digests for it."
+                set.refused.append(RefusedName(file.name, reason))
+                continue
+            }
+            file.checksum =
+                file.checksum ?? listed.checksums.max { $0.algorithm.digestLength < $1.algorithm.digestLength }
+            if file.checksum == nil, let refusal = listed.refusal {
+                set.refused.append(RefusedName(file.name, refusal))
+                continue
+            }
+            files.append(file)
+        }
+        let names = Set(set.files.map(\.name))
+        set.files = files
+        let others = listed.keys.filter { !names.contains($0) }.sorted()
+        guard let first = others.first else { return }
+        let rest = others.count == 1 ? "" : " and \(others.count - 1) more"
+        set.remarks.append(
+            VisibleText.line("Lists of digests name \u{201C}\(first)\u{201D}\(rest), which the set does not have.")
+        )
+    }
+}

@@ -1,0 +1,52 @@
+import Foundation
+import HaulKit
+
+/// The receipt of a sync, as a file.
+struct Receipt {
+    private let report: SetReport
+    private let folder: String
+
+    init(_ report: SetReport, in folder: String) { (self.report, self.folder) = (report, folder) }
+
+    /// Writes the receipt in the place of an earlier file, whose permissions it gets. Writes into a device or a pipe.
+    ///
+    /// - Throws: ``Complaint`` for a file of the set or of its state, and for a path that cannot be written.
+    func write(to path: String) throws {
+        guard !isOfSet(path) else {
+            throw Complaint("The receipt is not written: \(path) is a file of the set or of its state.", .usage)
+        }
+        let encoder = JSONEncoder()
+        encoder.outputFormatting = [.prettyPrinted, .sortedKeys, .withoutEscapingSlashes]
+        do {
+            let data = try encoder.encode(report) + Data("\n".utf8)
+            let files = FileManager.default
+            // Absent if there is no such file yet.
+            let present = try? files.attributesOfItem(atPath: (path as NSString).resolvingSymlinksInPath)
+            if let kind = present?[.type] as? FileAttributeType, kind != .typeRegular, kind != .typeDirectory {
+                let handle = try FileHandle(forWritingTo: URL(fileURLWithPath: path))
+                try handle.write(contentsOf: data)
+                return try handle.close()
+            }
+            try data.write(to: URL(fileURLWithPath: path), options: .atomic)
+            if let permissions = present?[.posixPermissions] {
+                try files.setAttributes([.posixPermissions: permissions], ofItemAtPath: path)
+            }
+        } catch {
+            throw Complaint("The receipt cannot be written to \(path): \(error.localizedDescription)", .disk)
+        }
+    }
+
+    private func isOfSet(_ path: String) -> Bool {
+        func real(_ path: String) -> String {
+            let url = URL(fileURLWithPath: path)
+            // The file itself may be a link, which is replaced.
+            let parent = url.deletingLastPathComponent().resolvingSymlinksInPath().path
+            return FilePaths.join(parent, url.lastPathComponent)
+        }
+        let (root, path) = (URL(fileURLWithPath: folder).resolvingSymlinksInPath().path + "/", real(path))
+        guard path.hasPrefix(root) else { return false }
+        let name = String(path.dropFirst(root.count))
+        return !PlacedSet.isPath(name) || report.files.contains { $0.name == name }
+            || report.faults.contains { $0.name == name }
+    }
+}
