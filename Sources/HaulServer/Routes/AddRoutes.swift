@@ -7,6 +7,8 @@ internal import Hummingbird
 struct AddRoutes {
     let services: Services
     private let answers = IdempotentAnswers()
+    /// Between the look at the owner of a download and its addition nobody else may add it.
+    private let turns = Turns()
 
     init(services: Services) { self.services = services }
 
@@ -64,12 +66,14 @@ struct AddRoutes {
             // A field with a wrong name or type fails the whole request; an unusable URL or folder fails only its item.
             wanted.append(try ItemReader(common, services.folders, services.live.placement).request(&item))
         }
-        if let owner { wanted = try await owned(wanted, by: owner) }
-        let requests = wanted.compactMap { wanted in
-            if case .success(let request) = wanted { request } else { nil }
-        }
         let start = Date()
-        let results = await services.downloader.add(requests)
+        let results = try await turns.take {
+            if let owner { wanted = try await owned(wanted, by: owner) }
+            let requests = wanted.compactMap { wanted in
+                if case .success(let request) = wanted { request } else { nil }
+            }
+            return await services.downloader.add(requests)
+        }
         var rest = results.makeIterator()
         var answer = Answer(items: [], rev: "")
         for wanted in wanted {

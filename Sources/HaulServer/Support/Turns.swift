@@ -1,0 +1,30 @@
+/// Lets one caller after the other into a section that awaits, in the order in which they came.
+actor Turns {
+    private var isTaken = false
+    private var waiting: [CheckedContinuation<Void, Never>] = []
+
+    /// Waits for its turn, and runs `body`.
+    nonisolated func take<Value: Sendable>(_ body: () async throws -> Value) async rethrows -> Value {
+        await begin()
+        do {
+            let value = try await body()
+            await end()
+            return value
+        } catch {
+            await end()
+            throw error
+        }
+    }
+
+    private func begin() async {
+        guard isTaken else {
+            isTaken = true
+            return
+        }
+        await withCheckedContinuation { waiting.append($0) }
+    }
+
+    private func end() {
+        if waiting.isEmpty { isTaken = false } else { waiting.removeFirst().resume() }
+    }
+}
