@@ -124,7 +124,7 @@ struct ConnectionRulesTests {
         // A pipelined request gets its 100 (Continue) only after the answer to the request before.
         try send("POST / HTTP/1.1\nHost: localhost\nExpect: 100-continue\nContent-Length: 0\n\n", to: channel)
         #expect(try channel.readOutbound(as: ByteBuffer.self) == nil)
-        answer(.ok, on: channel)
+        self.answer(.ok, on: channel)
         var answers = ""
         while let bytes = try channel.readOutbound(as: ByteBuffer.self) { answers += String(buffer: bytes) }
         #expect(answers == "HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\nHTTP/1.1 100 Continue\r\n\r\n")
