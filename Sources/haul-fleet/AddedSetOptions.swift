@@ -1,4 +1,5 @@
 import ArgumentParser
+import CommandWords
 import Foundation
 import HaulFleet
 import HaulKit
@@ -13,47 +14,21 @@ struct AddedSetOptions: ParsableArguments {
     )
     var set: String?
 
-    @Option(help: "Take only names that match, in gitignore's form: '*.safetensors', 'weights/**'. Repeatable.")
-    var select: [String] = []
-
-    @Option(help: "Leave out names that match, in the same form. Repeatable.")
-    var except: [String] = []
-
-    @Option(help: "Branch, tag or commit of an hf:// source.")
-    var revision: String?
-
-    @Option(help: "How many folders deep an index is read. Default: 5, and an index with deeper ones is not added.")
-    var maxDepth: Int?
+    @OptionGroup var selection: SetSelectionOptions
 
     @Option(help: "Folder of the set below the destination. Default: a folder that is named after the source.")
     var under: String?
 
-    @Option(help: "OpenPGP signature of the list: a file or a URL.", completion: .file())
-    var signature: String?
-
-    @Option(
-        help: "File with the OpenPGP keys that may sign. Without --signature the list has to be signed in itself.",
-        completion: .file()
-    )
-    var keyring: String?
-
-    @Option(help: "Public key of minisign, or its file.")
-    var minisign: String?
+    @OptionGroup var signature: SignatureOptions
 
     func validate() throws {
-        if let maxDepth, !(0...1000).contains(maxDepth) {
-            throw ValidationError("--max-depth takes a number from 0 to 1000.")
-        }
-        guard keyring == nil || minisign == nil else {
-            throw ValidationError("--keyring and --minisign do not go together.")
-        }
-        guard signature == nil || keyring != nil || minisign != nil else {
-            throw ValidationError("--signature proves nothing without --keyring or --minisign.")
-        }
-        let needsSet =
-            !select.isEmpty || !except.isEmpty || [revision, under, keyring, minisign].contains { $0 != nil }
-        guard set != nil || !needsSet else {
-            throw ValidationError("--select, --except, --revision, --under, --keyring and --minisign are about --set.")
+        guard set != nil || !(selection.isUsed || signature.isUsed || under != nil) else {
+            throw ValidationError(
+                """
+                --select, --except, --revision, --max-depth, --under, --signature, --keyring and --minisign are \
+                about --set.
+                """
+            )
         }
     }
 
@@ -64,22 +39,20 @@ struct AddedSetOptions: ParsableArguments {
         let environment = ProcessInfo.processInfo.environment
         let access = HubAccess(environment: environment)
         let kind = try SetSourceText(text, hub: HTTPURL(access.endpoint)?.url)
-        let signed = try signatureOfList()
+        let signed = try signature.value()
         if signed != nil {
             guard case .checksumList = kind else {
                 throw ValidationError("--keyring and --minisign prove a list of digests, and \(URL.cut(text)) is none.")
             }
         }
-        let source = try kind.source(access: access, revision: revision, depth: maxDepth, signature: signed)
-        var options = SetOptions()
-        (options.select, options.except) = (select, except)
+        let source = try kind.source(access: access, revision: selection.revision, depth: selection.maxDepth, signature: signed)
         var configuration = Downloader.Configuration()
         configuration.storage.isInMemory = true
         configuration.network.waitsForNetwork = false
         configuration.network.proxies = try .environment(environment)
         let downloader = try await Downloader(configuration)
         do throws(DownloadError) {
-            let set = try await downloader.preview(source, options: options)
+            let set = try await downloader.preview(source, options: selection.settings)
             await downloader.shutDown()
             return set
         } catch {
@@ -89,13 +62,5 @@ struct AddedSetOptions: ParsableArguments {
             }
             throw error
         }
-    }
-
-    private func signatureOfList() throws -> SetSignature? {
-        let place = try signature.map { text in
-            text.contains("://") ? try SpelledURL(text).url : URL(fileURLWithPath: text)
-        }
-        if let keyring { return .openPGP(place, keyring: keyring) }
-        return minisign.map { .minisign(place, key: $0) }
     }
 }

@@ -1,4 +1,5 @@
 import ArgumentParser
+import CommandWords
 import Foundation
 import HaulKit
 
@@ -21,7 +22,7 @@ struct SetSourceArgument {
                 throw ValidationError("--keyring and --minisign prove a list of digests, and \(URL.cut(text)) is none.")
             }
         }
-        if options.revision != nil {
+        if options.selection.revision != nil {
             guard case .hub = kind else { throw ValidationError("--revision is for an hf:// source.") }
         }
         source = try Self.source(kind, access, options, signed)
@@ -37,8 +38,8 @@ struct SetSourceArgument {
             if case .file(let path) = kind { return try file(path, options, signature) }
             return try kind.source(
                 access: access,
-                revision: options.revision,
-                depth: options.maxDepth,
+                revision: options.selection.revision,
+                depth: options.selection.maxDepth,
                 signature: signature
             )
         } catch { throw Complaint(error.message, ExitStatus(error) == .disk ? .disk : .usage) }

@@ -1,5 +1,6 @@
 import ArgumentParser
 import CHaulSystem
+import CommandWords
 import Foundation
 import HaulKit
 
@@ -61,7 +62,7 @@ struct Sync: AsyncParsableCommand {
             .sync
         ) { session in
             let run = SyncRun(session, options, isQuiet: quiet, isJSON: json, active: queue.jobs)
-            var settings = try options.settings()
+            var settings = options.settings
             settings.headers = network.headers
             settings.allowsInsecureRedirects = network.connection.allowInsecureRedirects
             return options.check
@@ -84,20 +85,10 @@ struct SetCommandOptions: ParsableArguments {
     @Option(name: [.short, .long], help: "Folder that shall hold the set.", completion: .directory)
     var directory: String = "."
 
-    @Option(help: "Take only names that match, in gitignore's form: '*.safetensors', 'weights/**'. Repeatable.")
-    var select: [String] = []
-
-    @Option(help: "Leave out names that match, in the same form. Repeatable.")
-    var except: [String] = []
-
-    @Option(help: "Branch, tag or commit of an hf:// source.")
-    var revision: String?
+    @OptionGroup var selection: SetSelectionOptions
 
     @Option(help: "URL of the folder that a list on this disk describes.")
     var base: String?
-
-    @Option(help: "How many folders deep an index is read. Default: 5, and status 2 if there are deeper ones.")
-    var maxDepth: Int?
 
     @Flag(
         help: "Compare the folder with the set, byte by byte; fetch nothing and change nothing. Status 5: they differ."
@@ -115,65 +106,16 @@ struct SetCommandOptions: ParsableArguments {
 
     func validate() throws {
         if directory.isEmpty { throw ValidationError("--directory takes the path of a folder.") }
-        if let maxDepth, !(0...1000).contains(maxDepth) {
-            throw ValidationError("--max-depth takes a number from 0 to 1000.")
-        }
         if let base, HTTPURL(base) == nil { throw ValidationError("--base takes an http or https URL.") }
         if let receipt, !FilePaths.isNameOfFile(receipt) {
             throw ValidationError("--receipt takes the path of a file.")
         }
-        _ = try settings()
     }
 
-    func settings() throws -> SetOptions {
-        for pattern in select + except {
-            do throws(PathPattern.Unusable) { _ = try PathPattern(pattern) } catch {
-                throw ValidationError(error.sentence)
-            }
-        }
-        var settings = SetOptions()
-        settings.select = select
-        settings.except = except
+    var settings: SetOptions {
+        var settings = selection.settings
         settings.verifies = verify
         settings.deletes = delete
         return settings
-    }
-}
-
-/// The signature of a list, and the key that the user trusts.
-struct SignatureOptions: ParsableArguments {
-    @Option(help: "OpenPGP signature of the list: a file or a URL.", completion: .file())
-    var signature: String?
-
-    @Option(
-        help: "File with the OpenPGP keys that may sign. Without --signature the list has to be signed in itself.",
-        completion: .file()
-    )
-    var keyring: String?
-
-    @Option(
-        help: "Public key of minisign, or its file. The signature is LIST.minisig, unless --signature says otherwise."
-    )
-    var minisign: String?
-
-    func validate() throws {
-        guard keyring == nil || minisign == nil else {
-            throw ValidationError("--keyring and --minisign do not go together.")
-        }
-        guard signature == nil || keyring != nil || minisign != nil else {
-            throw ValidationError(
-                "--signature proves nothing without a key: name the publisher's with --keyring or --minisign."
-            )
-        }
-    }
-
-    /// - Returns: `nil` without a key.
-    func value() throws -> SetSignature? {
-        let place = try signature.map { text in
-            guard text.contains("://") else { return URL(fileURLWithPath: text) }
-            return try GetOptions.url(text)
-        }
-        if let keyring { return .openPGP(place, keyring: keyring) }
-        return minisign.map { .minisign(place, key: $0) }
     }
 }

@@ -15,8 +15,10 @@ import hashlib
 import threading
 import time
 from collections import Counter
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from http.server import BaseHTTPRequestHandler
 from urllib.parse import parse_qs, quote, urlsplit
+
+from lib.loopback import LoopbackServer
 
 MODIFIED = "Wed, 01 Jan 2020 00:00:00 GMT"
 BLOCK = 1 << 16
@@ -146,16 +148,14 @@ class Handler(BaseHTTPRequestHandler):
         pass
 
 
-class Site(ThreadingHTTPServer):
-    daemon_threads = True
+class Site(LoopbackServer):
     request_queue_size = 512
 
     def __init__(self):
-        super().__init__(("127.0.0.1", 0), Handler)
-        self.url = f"http://127.0.0.1:{self.server_address[1]}"
+        super().__init__(Handler)
         self.ended, self.lock = threading.Event(), threading.Lock()
         self.sent, self.requests = Counter(), []
-        threading.Thread(target=self.serve_forever, daemon=True).start()
+        self.serve()
 
     def note(self, path, headers):
         with self.lock:
@@ -165,13 +165,6 @@ class Site(ThreadingHTTPServer):
         with self.lock:
             self.sent[path] += count
 
-    def handle_error(self, *_):
-        pass  # clients may disconnect at any time
-
-    def __enter__(self):
-        return self
-
-    def __exit__(self, *_):
+    def __exit__(self, *reason):
         self.ended.set()
-        self.shutdown()
-        self.server_close()
+        super().__exit__(*reason)

@@ -6,10 +6,10 @@ import signal
 import socket
 import subprocess
 import sys
-import threading
 import time
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from http.server import BaseHTTPRequestHandler
 
+from lib.loopback import LoopbackServer
 from lib.measure import Failed
 from lib.ports import free_port
 
@@ -169,23 +169,10 @@ class Handler(BaseHTTPRequestHandler):
         pass
 
 
-class Pages(ThreadingHTTPServer):
+class Pages(LoopbackServer):
     """A server of pages. `links(path)` returns the links of a page; `None` for a file."""
 
-    daemon_threads = True
-
     def __init__(self, links):
-        super().__init__(("127.0.0.1", 0), Handler)
+        super().__init__(Handler)
         self.links, self.asked = links, []
-        self.url = f"http://127.0.0.1:{self.server_address[1]}"
-        threading.Thread(target=self.serve_forever, daemon=True).start()
-
-    def handle_error(self, *_):
-        pass  # clients may disconnect at any time
-
-    def __enter__(self):
-        return self
-
-    def __exit__(self, *_):
-        self.shutdown()
-        self.server_close()
+        self.serve()

@@ -3,8 +3,9 @@ import select
 import threading
 import time
 from dataclasses import dataclass
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from http.server import BaseHTTPRequestHandler
 
+from lib.loopback import LoopbackServer
 from lib.measure import Failed
 from lib.pace import Pace
 
@@ -73,24 +74,22 @@ class Handler(BaseHTTPRequestHandler):
         pass
 
 
-class Site(ThreadingHTTPServer):
+class Site(LoopbackServer):
     """`find(path, range)` returns the segment that a request is for, or `None`, and the answer: status, body, fields.
 
     `rate` is the bytes per second of each connection for segments; `None` for no limit. The trial counts up `life`.
     """
 
-    daemon_threads = True
     request_queue_size = 128
 
     def __init__(self, find, rate=None):
-        super().__init__(("127.0.0.1", 0), Handler)
+        super().__init__(Handler)
         self.find, self.rate = find, rate
-        self.url = f"http://127.0.0.1:{self.server_address[1]}"
         self.lock = threading.Lock()
         self.life = 0
         self.connections = 0
         self.requests = []
-        threading.Thread(target=self.serve_forever, daemon=True).start()
+        self.serve()
 
     def note(self, segment):
         with self.lock:
@@ -123,13 +122,3 @@ class Site(ThreadingHTTPServer):
             sockets = [line.split()[1:4] for line in table.readlines()[1:]]
         return any(int(local.split(":")[1], 16) == self.server_address[1] and state not in (LISTENING, TIME_WAIT)
                    for local, _, state in sockets)
-
-    def handle_error(self, *_):
-        pass  # clients may disconnect at any time
-
-    def __enter__(self):
-        return self
-
-    def __exit__(self, *_):
-        self.shutdown()
-        self.server_close()

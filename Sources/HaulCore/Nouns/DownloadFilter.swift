@@ -175,7 +175,7 @@ extension DownloadFilter {
 }
 
 extension URL {
-    /// The URL without user info, query and fragment, which no search may find out.
+    /// The part of the URL that a search looks into: no user info, query or fragment, which are masked everywhere.
     fileprivate var searched: String {
         let text = withoutUserInfo().absoluteString
         return String(text.utf8.prefix { $0 != UInt8(ascii: "?") && $0 != UInt8(ascii: "#") }) ?? text

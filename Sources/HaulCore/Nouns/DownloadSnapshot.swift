@@ -271,10 +271,10 @@ public struct CompletedDownload: Sendable, Hashable, Codable {
     /// The URL that redirects led to for the bytes of the file, without user info; `nil` without redirects. May hold a
     /// token: show ``Foundation/URL/masked``.
     public let finalURL: URL?
-    /// What a film lacks. Gaps of a film that was allowed to have some (``DownloadRequest/Stream/allowsGaps``): one
-    /// line for each of the first twenty reasons, with the seconds that are missing and the numbers of the first
-    /// segments. Then one line for each sound that ends clearly before the film, as the server lists it. Empty for
-    /// every other file.
+    /// Missing parts of a film, in sentences for people. Gaps, which ``DownloadRequest/Stream/allowsGaps`` permits: one
+    /// line for each of the first twenty reasons, with the missing seconds and the numbers of the first segments.
+    /// Then one line for each sound that the server lists as clearly shorter than the film. Empty for every other
+    /// file.
     public let gaps: [String]
 
     /// A result for tests and previews; a downloader makes its own. Each parameter is the property of its name.

@@ -58,7 +58,7 @@ public struct Resource: Sendable, Hashable, Codable {
     /// The URL that redirects led to for the bytes on disk, without user info; `nil` if there was no redirect.
     package var redirectedTo: URL?
 
-    /// What a finished film lacks, one line each for people.
+    /// Missing parts of a finished film, one line each for people.
     package var gapLines: [String] { (gaps ?? []) + (shortSounds ?? []) }
 
     package init(total: Int64?, validator: Validator = Validator()) {

@@ -1,6 +1,6 @@
 package import Foundation
 
-/// What a text names the files of a set by. Its form alone decides; nothing is asked.
+/// The kind of source that a text names for a set, by its form alone; no server is asked.
 package enum SetSourceText: Sendable, Hashable {
     case hub(HubReference)
     case release(ReleaseReference)

@@ -1,8 +1,8 @@
 internal import Foundation
 internal import HaulKit
 
-/// Header fields for the requests to one origin, which a worker has from its own environment. The queue does not know
-/// them: whoever reads the database, or its backups, reads no token.
+/// Header fields for the requests to one origin, from the worker's own environment. The queue does not have them, so
+/// the database and its backups hold no token.
 package struct OriginFields: Sendable {
     private let origin: Origin
     private let fields: [HeaderField]

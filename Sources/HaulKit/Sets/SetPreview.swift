@@ -6,7 +6,7 @@ public struct SetPreview: Sendable, Hashable {
     public let source: String
     /// The commit or tag of the set; `nil` if the source has none.
     public let revision: String?
-    /// Who signed the list; `nil` without a signature.
+    /// The signer of the list; `nil` without a signature.
     public let signedBy: String?
     /// The selected files. Their names are their paths below the folder.
     public let files: [FileSet.File]

@@ -24,7 +24,7 @@ public struct SetReport: Sendable, Hashable, Codable {
     public let source: String
     /// The commit or tag of the set; `nil` if the source has none.
     public let revision: String?
-    /// Who signed the list; `nil` without a signature.
+    /// The signer of the list; `nil` without a signature.
     public let signedBy: String?
     /// The files that are in the folder and right, by name.
     public internal(set) var files: [File] = []

@@ -59,8 +59,8 @@ extension StreamRun {
     /// A record of the log has one byte for the number of its track.
     private static let mostTracks = 256
 
-    /// Whether a log is of the film that the source lists. A film that was recorded live goes on with later lists,
-    /// which begin later.
+    /// Whether the log belongs to the film that the source lists. A live film continues with later lists, which begin
+    /// later.
     ///
     /// - Throws: the failure of a mirror that has another film. The log stays as it is.
     private func isSame(_ known: StreamFilm, _ film: StreamFilm, _ log: StreamLog, _ source: StreamSource)

@@ -1,7 +1,7 @@
 package import NIOCore
 internal import Synchronization
 
-/// Connections on which nobody has signed in yet. Their number is limited, so that a client that opens hundreds of them
+/// Counts the connections without a sign-in so far. Their number is limited, so that a client that opens hundreds of them
 /// does not block the port. Beyond the limit the one that has been silent longest is closed.
 package final class UnheardConnections: Sendable {
     private struct State {

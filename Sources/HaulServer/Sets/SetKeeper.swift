@@ -60,7 +60,7 @@ package actor SetKeeper {
 
     // MARK: Adding
 
-    /// What a request says of a set besides its source and selection.
+    /// Settings of a request for a set, besides its source and selection.
     struct Wish: Sendable {
         /// An allowed folder; `nil` for one with the name of the set.
         var folder: String?

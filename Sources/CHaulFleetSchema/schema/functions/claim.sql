@@ -83,7 +83,11 @@ END
 $$;
 
 -- Leases items, first of hosts with a limit and then of the others. One claim at a time locks a host with a limit; any
--- number of claims take from the others at once. No claim waits for another one.
+-- number of claims take from the others at once. Claims pass over a host that another one has locked.
+--
+-- PostgreSQL itself rarely lets a claim wait for another one in spite of SKIP LOCKED: if a transaction ends while the
+-- claim tests its lock, and another one locks the new version of the row before the claim does. An advisory lock for
+-- each host would prevent that, but the lock table of the server is too small for many claims of 256 hosts.
 --
 -- `p_claim` numbers the claims of a worker. A used number belongs to a claim whose answer was lost, or to one that
 -- arrives late. Such a claim gets its former leases and no new ones. New ones would stay with a worker that does not

@@ -107,7 +107,7 @@ struct ProgramScan: Sendable {
     /// Whether all packets are stuffing and tables.
     var isEmpty: Bool { !hasMedia && (isStuffing || !tables.programs.isEmpty) }
 
-    /// What the packets so far have.
+    /// The programs of the packets that were added so far.
     var programs: SegmentPrograms {
         let count = count
         return SegmentPrograms(
