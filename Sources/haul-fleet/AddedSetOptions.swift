@@ -25,8 +25,8 @@ struct AddedSetOptions: ParsableArguments {
         guard set != nil || !(selection.isUsed || signature.isUsed || under != nil) else {
             throw ValidationError(
                 """
-                --select, --except, --revision, --max-depth, --under, --signature, --keyring and --minisign are \
-                about --set.
+                --select, --except, --revision, --max-depth, --under, --signature, --keyring and --minisign need \
+                --set.
                 """
             )
         }
@@ -45,7 +45,12 @@ struct AddedSetOptions: ParsableArguments {
                 throw ValidationError("--keyring and --minisign prove a list of digests, and \(URL.cut(text)) is none.")
             }
         }
-        let source = try kind.source(access: access, revision: selection.revision, depth: selection.maxDepth, signature: signed)
+        let source = try kind.source(
+            access: access,
+            revision: selection.revision,
+            depth: selection.maxDepth,
+            signature: signed
+        )
         var configuration = Downloader.Configuration()
         configuration.storage.isInMemory = true
         configuration.network.waitsForNetwork = false
