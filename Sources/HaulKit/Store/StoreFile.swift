@@ -163,7 +163,8 @@ struct StoreFile {
         var waited = 0
         while true {
             if try take(lock, isExclusive: isExclusive) { return true }
-            guard lock.isHeldHere, waited < mostWaits else { return false }
+            // A downloader of this process may have left between the two looks, so the last word is a try.
+            guard lock.isHeldHere, waited < mostWaits else { return try take(lock, isExclusive: isExclusive) }
             waited += 1
             usleep(wait)
         }
