@@ -68,6 +68,21 @@ package struct ChecksumList: Sendable, Hashable {
         unreadLines = unread
     }
 
+    /// Whether a text has a line with a digest, or begins as a signed one. A file that is only called like a list of
+    /// digests has neither.
+    package static func isMeant(by bytes: [UInt8]) -> Bool {
+        if ClearSigned.isOne(bytes) { return true }
+        var rest = bytes[...]
+        while !rest.isEmpty {
+            let end = rest.firstIndex(of: UInt8(ascii: "\n")) ?? rest.endIndex
+            var line = rest[..<end]
+            rest = rest[end...].dropFirst()
+            if line.last == UInt8(ascii: "\r") { line = line.dropLast() }
+            if line.count <= maximumLineBytes, ChecksumLine(line) != nil { return true }
+        }
+        return false
+    }
+
     /// Returns the digest of a file: of exactly that name, else of the only line whose name ends in it.
     ///
     /// - Returns: `nil` if no line has the name, or several with different digests end in it.

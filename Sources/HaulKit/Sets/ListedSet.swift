@@ -16,7 +16,8 @@ struct ListedSet: Sendable {
             downloader: downloader,
             headers: options.headers,
             home: source.location,
-            allowsInsecureRedirects: options.allowsInsecureRedirects
+            allowsInsecureRedirects: options.allowsInsecureRedirects,
+            except: except
         )
         var set = try await source.list(documents)
         guard !set.files.isEmpty || !set.refused.isEmpty else {

@@ -27,6 +27,8 @@ public struct SetDocuments: Sendable {
     /// The URL that the user named. A document named the others.
     var home: URL?
     var allowsInsecureRedirects = false
+    /// Patterns of the names that the sync leaves out. Lists of digests among them are not read.
+    var except: [PathPattern] = []
 
     /// Length of the longest document that is read, in bytes.
     public static let mostBytes = 64 << 20
