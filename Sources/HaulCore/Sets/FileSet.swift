@@ -80,6 +80,9 @@ public struct FileSet: Sendable, Hashable {
         return name.indices.contains { name[$0] == "/" && unread.contains(String(name[...$0])) }
     }
 
+    /// Number of names, refused ones included.
+    package var names: Int { files.count + refused.count }
+
     /// Largest number of names in a set.
     package static let maximumNames = 1_000_000
 }
