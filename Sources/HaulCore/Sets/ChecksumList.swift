@@ -55,8 +55,9 @@ package struct ChecksumList: Sendable, Hashable {
             }
             if read.isBare { bare.append(read) } else { entries.add(read) }
         }
-        // A digest without a name is that of the file that the list is called after.
-        if let own = Self.fileName(of: name), entries.isEmpty, bare.count == 1, unread == 0 {
+        // A digest without a name is that of the file that the list is called after. Windows' `certutil` writes
+        // sentences around it.
+        if let own = Self.fileName(of: name), entries.isEmpty, bare.count == 1 {
             entries.add(ChecksumLine(name: Array(own.utf8), digest: bare[0].digest))
         } else {
             unread += bare.count

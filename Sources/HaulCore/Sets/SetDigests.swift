@@ -40,7 +40,7 @@ package struct SetDigests: Sendable {
         }
     }
 
-    /// Gives each file the strongest of its own digest and those of the lists. Refuses files for which two digests of one
+    /// Gives each file the strongest of its own digest and the lists' ones. Refuses files for which two digests of one
     /// algorithm differ, and files for which the lists have only lines that prove nothing. Adds a remark for names that
     /// only the lists have.
     package func apply(to set: inout FileSet) {
