@@ -78,7 +78,8 @@ package actor SetKeeper {
         let access = live.configuration.hub(for: wish.owner)
         let name = try await problems { () throws(DownloadError) in try request.name(access) }
         let folder = try wish.folder ?? newFolder(name, request, wish.owner)
-        if let known = sets.first(where: { $0.row.folder == folder }), !known.row.state.isEnd {
+        // A set that has ended stays beside its successor until the list of that one has been read.
+        if let known = sets.first(where: { $0.row.folder == folder && !$0.row.state.isEnd }) {
             guard known.request == request, known.owner == wish.owner else { throw Self.folderInUse(folder) }
             return known.row
         }

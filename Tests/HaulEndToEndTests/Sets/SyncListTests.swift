@@ -237,6 +237,17 @@ struct SyncListTests: ListedSiteTests {
         }
     }
 
+    /// The list still has the name, although nothing proves it any more.
+    @Test func deletesNoFileWhoseNameIsRefused() async throws {
+        try await withSite { site in
+            #expect(try await sync(site.url("/pub/SHA256SUMS"), "-d", "m").status == 0)
+            site.put("/pub/SHA256SUMS", (Self.list + Self.first.line("sub/b c.bin")).utf8, type: "text/plain")
+            let result = try await sync(site.url("/pub/SHA256SUMS"), "-d", "m", "--select", "a.bin", "--delete")
+            #expect(result.status == 0, "\(result.errors)")
+            try expectWhole()
+        }
+    }
+
     @Test func sendsHeaderFieldsToTheOriginOfTheListAlone() async throws {
         try await withSite { site in
             try await SetSite.with { front in
