@@ -34,7 +34,7 @@ package struct ChecksumList: Sendable, Hashable {
         var bare: [ChecksumLine] = []
         var count = 0
         var unread = 0
-        var rest = bytes.starts(with: [0xEF, 0xBB, 0xBF]) ? bytes.dropFirst(3) : bytes[...]
+        var rest = Self.withoutMark(bytes)
         while !rest.isEmpty {
             count += 1
             guard count <= Self.maximumLines else { throw .invalidSet("it has more than \(Self.maximumLines) lines") }
@@ -69,11 +69,13 @@ package struct ChecksumList: Sendable, Hashable {
         unreadLines = unread
     }
 
-    /// Whether a text has a line with a digest, or begins as a signed one. A file that is only called like a list of
-    /// digests has neither.
+    /// Whether a text has a line with a digest, or begins as a signed one or as UTF-16, which shells of Windows write. A
+    /// file that is only called like a list of digests does neither.
     package static func isMeant(by bytes: [UInt8]) -> Bool {
-        if ClearSigned.isOne(bytes) { return true }
-        var rest = bytes[...]
+        if ClearSigned.isOne(bytes) || bytes.starts(with: [0xFF, 0xFE]) || bytes.starts(with: [0xFE, 0xFF]) {
+            return true
+        }
+        var rest = withoutMark(bytes)
         while !rest.isEmpty {
             let end = rest.firstIndex(of: UInt8(ascii: "\n")) ?? rest.endIndex
             var line = rest[..<end]
@@ -82,6 +84,11 @@ package struct ChecksumList: Sendable, Hashable {
             if line.count <= maximumLineBytes, ChecksumLine(line) != nil { return true }
         }
         return false
+    }
+
+    /// Returns a text without the byte order mark of UTF-8.
+    private static func withoutMark(_ bytes: [UInt8]) -> ArraySlice<UInt8> {
+        bytes.starts(with: [0xEF, 0xBB, 0xBF]) ? bytes.dropFirst(3) : bytes[...]
     }
 
     /// Returns the digest of a file: of exactly that name, else of the only line whose name ends in it.

@@ -105,8 +105,9 @@ struct ChecksumListTests {
     @Test func tellsAListFromAFileThatIsOnlyCalledLikeOne() {
         for text in [
             "\(Self.sha256)\n", "How to check:\r\n\(Self.sha1)  a\r\n", "SHA256 (a) = \(Self.sha256)",
-            "-----BEGIN PGP SIGNED MESSAGE-----\n",
+            "-----BEGIN PGP SIGNED MESSAGE-----\n", "\u{FEFF}\(Self.sha256)\r\n",
         ] { #expect(ChecksumList.isMeant(by: Array(text.utf8)), "\(text)") }
+        #expect(ChecksumList.isMeant(by: [0xFF, 0xFE] + "\(Self.sha256)  a\n".utf16.flatMap { [UInt8($0), 0] }))
         for text in ["", "\n", "<html>Sign in</html>", "\0\u{1}\u{2}\n", "deadbeef  a"] {
             #expect(!ChecksumList.isMeant(by: Array(text.utf8)), "\(text)")
         }
