@@ -69,8 +69,8 @@ package struct ChecksumList: Sendable, Hashable {
         unreadLines = unread
     }
 
-    /// Whether a text has a line with a digest, or begins as a signed one or as UTF-16, which shells of Windows write. A
-    /// file that is only called like a list of digests does neither.
+    /// Whether a text has a line with a digest, or begins as a signed one or as UTF-16, which shells of Windows write.
+    /// A file that is only called like a list of digests does neither.
     package static func isMeant(by bytes: [UInt8]) -> Bool {
         if ClearSigned.isOne(bytes) || bytes.starts(with: [0xFF, 0xFE]) || bytes.starts(with: [0xFE, 0xFF]) {
             return true
