@@ -37,7 +37,7 @@ package struct HubReference: Sendable, Hashable {
         guard !Self.isUserInfo(parts, before: revision) else {
             throw Self.unusable(
                 text,
-                "Text before an @ that is followed by ORG/NAME is a secret, which no reference has."
+                "A reference has no user and no token in front of an @: write hf://ORG/NAME@REVISION."
             )
         }
         guard let reference = Self(kind, parts, revision: revision) else {
