@@ -34,7 +34,7 @@ public struct SetDocuments: Sendable {
     public static let mostBytes = 64 << 20
 
     /// Fetches a document into memory. Proxies, certificates, `.netrc`, redirects and repeated attempts are those of a
-    /// download of the URL.
+    /// download of the URL. Waits no longer than ``RetryPolicy/retryAfterCap`` because of `Retry-After`.
     ///
     /// - Parameters:
     ///   - url: an `http` or `https` URL.
