@@ -18,7 +18,7 @@ struct SetDocumentTests {
 
     @Test(arguments: ["7200", "Fri, 31 Dec 9999 23:59:59 GMT"])
     func aServerThatIsBusyForHoursIsNotWaitedFor(_ retryAfter: String) async throws {
-        try await DownloaderRig.run(serving: busy(retryAfter)) { rig in
+        try await DownloaderRig.run(serving: busy(retryAfter)) { rig async throws in
             let error = await #expect(throws: DownloadError.self) {
                 _ = try await rig.downloader.checksums(try list(rig))
             }
@@ -30,7 +30,8 @@ struct SetDocumentTests {
 
     /// A second of each of many answers would be hours too.
     @Test func theWaitsThatAServerAsksForAreBoundedTogether() async throws {
-        try await DownloaderRig.run(configure: { $0.retry.retryAfterCap = .seconds(1) }, serving: busy("1")) { rig in
+        try await DownloaderRig.run(configure: { $0.retry.retryAfterCap = .seconds(1) }, serving: busy("1")) {
+            rig async throws in
             await #expect(throws: DownloadError.self) { _ = try await rig.downloader.checksums(try list(rig)) }
             #expect(rig.server.requests.count == 2)
         }
@@ -38,7 +39,7 @@ struct SetDocumentTests {
 
     @Test func theSignerOfAListIsNilWithoutASignature() async throws {
         let text = "\(TestContent(seed: 1, count: 10).digest(.sha256).hexadecimal)  a\n"
-        try await DownloaderRig.run(serving: FileResource(text.utf8)) { rig in
+        try await DownloaderRig.run(serving: FileResource(text.utf8)) { rig async throws in
             #expect(try await rig.downloader.checksums(try list(rig)).signedBy == nil)
         }
     }
