@@ -75,8 +75,10 @@ struct AddCommand: AsyncParsableCommand {
             )
         }
         for remark in set.remarks { FleetOutput.note(FleetOutput.plain(remark)) }
-        let undigested = set.files.count { $0.checksum == nil }
-        if undigested > 0 { FleetOutput.note("Files without a digest, which nothing proves: \(undigested).") }
+        let unproved = set.files.count { $0.checksum?.algorithm.provesFiles != true }
+        if unproved > 0 {
+            FleetOutput.note("Files without a digest, or with MD5 alone, which nothing proves: \(unproved).")
+        }
         var text = Self.text(try await load(items.stream, into: fleet))
         if !refused.isEmpty { text += ", \(refused.count) names skipped" }
         FleetOutput.line("\(text): \(FleetOutput.plain(set.source)).")

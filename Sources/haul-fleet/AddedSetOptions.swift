@@ -42,7 +42,9 @@ struct AddedSetOptions: ParsableArguments {
         let signed = try signature.value()
         if signed != nil {
             guard case .checksumList = kind else {
-                throw ValidationError("--keyring and --minisign prove a list of digests, and \(URL.cut(text)) is none.")
+                throw ValidationError(
+                    "--keyring and --minisign prove a list of digests, and \(SetSourceText.shown(text)) is none."
+                )
             }
         }
         let source = try kind.source(

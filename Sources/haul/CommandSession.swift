@@ -57,6 +57,8 @@ struct CommandSession {
         defer { display.close() }
         do {
             status = try await work(CommandSession(downloader: downloader, display: display))
+        } catch let error as DownloadError where Interruption.hasHappened && ExitStatus(error) == .interrupted {
+            status = .interrupted
         } catch {
             await close(downloader, configuration.telemetry.trace)
             throw error

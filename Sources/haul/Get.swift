@@ -165,8 +165,12 @@ struct Get: AsyncParsableCommand {
                 wanted.add(request)
             }
         }
-        if let checksums = named.checksums {
-            wanted.take(try await session.downloader.checksums(checksums, headers: network.headers))
+        if let source = named.checksums {
+            let listed = try await session.downloader.checksums(source, headers: network.headers)
+            if let signer = listed.signedBy {
+                session.display.signed(SetSourceText.shown(checksums.checksums ?? ""), by: signer)
+            }
+            wanted.take(listed)
         }
         return wanted
     }

@@ -19,7 +19,9 @@ struct SetSourceArgument {
         case .checksumList, .file: break
         default:
             guard signed == nil else {
-                throw ValidationError("--keyring and --minisign prove a list of digests, and \(URL.cut(text)) is none.")
+                throw ValidationError(
+                    "--keyring and --minisign prove a list of digests, and \(SetSourceText.shown(text)) is none."
+                )
             }
         }
         if options.selection.revision != nil {

@@ -87,12 +87,15 @@ extension DownloadRequest.Checksum: CustomStringConvertible {
 }
 
 extension DownloadRequest.Checksum.Algorithm {
-    /// Whether collisions are infeasible. MD5 and SHA-1, also git's, detect accidents only: a server's MD5 or SHA-1 digest does not
-    /// prove the bytes of another source.
+    /// Whether collisions are infeasible. MD5 and SHA-1, also git's, detect accidents only: a server's MD5 or SHA-1
+    /// digest does not prove the bytes of another source.
     var isCollisionResistant: Bool {
         switch self {
         case .md5, .sha1, .gitBlob: false
         case .sha256, .sha512: true
         }
     }
+
+    /// Whether an equal digest proves a file of a set. Anybody can make two files with one MD5.
+    package var provesFiles: Bool { self != .md5 }
 }

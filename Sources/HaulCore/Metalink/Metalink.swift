@@ -81,6 +81,8 @@ public struct Metalink: Sendable, Hashable {
     /// One sentence for each file that was left out and each check that was ignored, in the order of the document; at
     /// most 20.
     public private(set) var remarks: [String]
+    /// The files that were left out, each with its sentence of ``remarks``; also those beyond the first 20.
+    package private(set) var leftOut: [RefusedName]
 
     /// Parses a document.
     ///
@@ -101,7 +103,15 @@ public struct Metalink: Sendable, Hashable {
     package init(_ bytes: [UInt8]) throws(DownloadError) { try self.init(Data(bytes), limits: Limits()) }
 
     package init(_ data: Data, limits: Limits) throws(DownloadError) {
-        (files, remarks) = try MetalinkParser.contents(of: try MetalinkDocument(data, limits: limits), limits: limits)
+        let contents = try MetalinkParser.contents(of: try MetalinkDocument(data, limits: limits), limits: limits)
+        (files, remarks, leftOut) = (contents.files, contents.remarks, contents.leftOut)
+    }
+
+    /// The parts of a document that has been read.
+    struct Contents {
+        let files: [File]
+        let remarks: [String]
+        let leftOut: [RefusedName]
     }
 
     /// Largest size of a document, in bytes.

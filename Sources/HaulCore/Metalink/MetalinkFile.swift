@@ -9,7 +9,7 @@ struct MetalinkFile {
         let clause: String
     }
 
-    private let name: String
+    let name: String
     private var size: Int64?
     /// The invalid statements about the file, at most 8.
     private var faults: [Fault] = []

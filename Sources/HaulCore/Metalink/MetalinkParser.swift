@@ -23,21 +23,21 @@ final class MetalinkParser: NSObject, XMLParserDelegate {
     }
 
     /// - Throws: ``DownloadError/Code/invalidMetalink``.
-    static func contents(of document: MetalinkDocument, limits: Metalink.Limits) throws(DownloadError) -> (
-        [Metalink.File], remarks: [String]
-    ) {
+    static func contents(of document: MetalinkDocument, limits: Metalink.Limits) throws(DownloadError)
+        -> Metalink.Contents
+    {
         try contents(ofChecked: document.xml.data, limits: limits)
     }
 
     /// Parses XML without the checks of ``MetalinkDocument``. Only tests call this, with input that
     /// ``MetalinkDocument`` refuses.
     static func files(inChecked xml: Data, limits: Metalink.Limits) throws(DownloadError) -> [Metalink.File] {
-        try contents(ofChecked: xml, limits: limits).0
+        try contents(ofChecked: xml, limits: limits).files
     }
 
-    private static func contents(ofChecked xml: Data, limits: Metalink.Limits) throws(DownloadError) -> (
-        [Metalink.File], remarks: [String]
-    ) {
+    private static func contents(ofChecked xml: Data, limits: Metalink.Limits) throws(DownloadError)
+        -> Metalink.Contents
+    {
         let parser = XMLParser.confined(xml)
         let delegate = MetalinkParser(limits: limits)
         parser.delegate = delegate

@@ -25,6 +25,7 @@ struct MetalinkReader {
     /// Reason for the first file that was left out.
     private var firstRefusal: DownloadError?
     private var remarks: [String] = []
+    private var leftOut: [RefusedName] = []
     private var pieces = 0
 
     init(limits: Metalink.Limits) { self.limits = limits }
@@ -68,9 +69,9 @@ struct MetalinkReader {
         }
     }
 
-    func finish() throws(DownloadError) -> ([Metalink.File], remarks: [String]) {
+    func finish() throws(DownloadError) -> Metalink.Contents {
         guard !files.isEmpty else { throw firstRefusal ?? .invalidMetalink("it names no file") }
-        return (files, remarks)
+        return Metalink.Contents(files: files, remarks: remarks, leftOut: leftOut)
     }
 
     private func place(of name: String, in parent: Place) -> Place {
@@ -96,11 +97,10 @@ extension MetalinkReader {
         file = nil
         begun += 1
         guard begun <= limits.files else { throw .invalidMetalink("it names more than \(limits.files) files") }
-        guard let raw = attributes["name"] else { return leaveOut(because: "a file in it has no name") }
+        guard let raw = attributes["name"] else { return leaveOut("", because: "a file in it has no name") }
         guard let name = FileName.safePath(raw) else {
-            return leaveOut(
-                because: "\u{201C}\(MetalinkDocument.printable(raw))\u{201D} is no name for a file"
-            )
+            let shown = MetalinkDocument.printable(raw)
+            return leaveOut(shown, because: "\u{201C}\(shown)\u{201D} is no name for a file")
         }
         guard names.insert(name).inserted else {
             throw .invalidMetalink("two files in it have the name \(MetalinkDocument.printable(name))")
@@ -115,20 +115,24 @@ extension MetalinkReader {
         case .success(let finished):
             files.append(finished.file)
             for clause in finished.passedOver { remark("\(clause). It is passed over, since other digests are there.") }
-        case .failure(let reason): leaveOut(because: reason.clause)
+        case .failure(let reason): leaveOut(file.name, because: reason.clause)
         }
     }
 
-    private mutating func leaveOut(because clause: String) {
+    private mutating func leaveOut(_ name: String, because clause: String) {
         if firstRefusal == nil { firstRefusal = .invalidMetalink(clause) }
-        remark("\(clause). It is left out.")
+        let full = "\(clause). It is left out."
+        leftOut.append(RefusedName(name, Self.sentence(full)))
+        remark(full)
     }
 
     private mutating func remark(_ clause: String) {
         // Limits the remarks, because a document may have thousands of files.
         guard remarks.count < Self.mostRemarks else { return }
-        remarks.append("In the Metalink, " + clause)
+        remarks.append(Self.sentence(clause))
     }
+
+    private static func sentence(_ clause: String) -> String { "In the Metalink, " + clause }
 
     private static let mostRemarks = 20
 

@@ -8,22 +8,22 @@ struct ChecksumLine {
         /// - Parameter knowsAlgorithms: whether the length tells the algorithm of a line that names none.
         /// - Returns: `nil` for an algorithm that Haul cannot compute.
         func checksum(knowsAlgorithms: Bool) -> DownloadRequest.Checksum? {
-            let known: DownloadRequest.Checksum.Algorithm? =
-                switch algorithm {
-                case "MD5": .md5
-                case "SHA1": .sha1
-                case "SHA256", "SHA2256": .sha256
-                case "SHA512", "SHA2512": .sha512
-                case nil where knowsAlgorithms: Self.byLength[bytes.count]
-                default: nil
-                }
+            let known = algorithm.map { Self.algorithms[$0] } ?? (knowsAlgorithms ? Self.byLength[bytes.count] : nil)
             return known.flatMap { DownloadRequest.Checksum($0, digest: bytes) }
         }
+
+        /// By the names that lines have, in upper case without dashes.
+        fileprivate static let algorithms: [String: DownloadRequest.Checksum.Algorithm] = [
+            "MD5": .md5, "SHA1": .sha1, "SHA256": .sha256, "SHA2256": .sha256, "SHA512": .sha512, "SHA2512": .sha512,
+        ]
 
         private static let byLength: [Int: DownloadRequest.Checksum.Algorithm] = [
             16: .md5, 20: .sha1, 32: .sha256, 64: .sha512,
         ]
     }
+
+    /// The digest of a line that has a name, and a digest of a length or with digits that none has.
+    private static let damaged = Digest(algorithm: "", bytes: [])
 
     /// Without a leading `./`.
     let name: [UInt8]
@@ -56,13 +56,14 @@ struct ChecksumLine {
     /// Reads `HEX  NAME`, `HEX *NAME`, or `HEX` alone.
     private static func plain(_ line: ArraySlice<UInt8>) -> (ArraySlice<UInt8>, Digest)? {
         let digits = line.prefix { $0.hexadecimalValue != nil }
-        guard let bytes = bytes(digits) else { return nil }
+        guard digits.count >= shortestDigest * 2 else { return nil }
+        let digest = bytes(digits).map { Digest(algorithm: nil, bytes: $0) }
         var name = line[digits.endIndex...]
-        if name.allSatisfy(isBlank) { return ([], Digest(algorithm: nil, bytes: bytes)) }
+        if name.allSatisfy(isBlank) { return digest.map { ([], $0) } }
         guard let blank = name.popFirst(), isBlank(blank) else { return nil }
         // The second character says whether the file was read as text or as binary; some programs leave it out.
         if name.first == UInt8(ascii: " ") || name.first == UInt8(ascii: "*") { name = name.dropFirst() }
-        return name.isEmpty ? nil : (name, Digest(algorithm: nil, bytes: bytes))
+        return name.isEmpty ? nil : (name, digest ?? damaged)
     }
 
     /// Reads `SHA256 (NAME) = HEX`, also without the blanks, as OpenSSL writes it.
@@ -77,9 +78,12 @@ struct ChecksumLine {
         guard after.first == UInt8(ascii: "=") else { return nil }
         let end = after.dropFirst().drop(while: isBlank)
         let digits = end.prefix { !isBlank($0) }
-        guard end[digits.endIndex...].allSatisfy(isBlank), let bytes = bytes(digits) else { return nil }
         let name = String(decoding: algorithm, as: UTF8.self).uppercased()
         let known = name.split(separator: "-", omittingEmptySubsequences: false).joined()
+        guard end[digits.endIndex...].allSatisfy(isBlank), let bytes = bytes(digits) else {
+            // A text such as `Size (a) = 5` is no line of a list.
+            return Digest.algorithms[known] == nil ? nil : (line[(open + 1)..<close], damaged)
+        }
         return (line[(open + 1)..<close], Digest(algorithm: known, bytes: bytes))
     }
 

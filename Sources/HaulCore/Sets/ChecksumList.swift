@@ -34,7 +34,7 @@ package struct ChecksumList: Sendable, Hashable {
         var bare: [ChecksumLine] = []
         var count = 0
         var unread = 0
-        var rest = bytes.starts(with: [0xEF, 0xBB, 0xBF]) ? bytes.dropFirst(3) : bytes[...]
+        var rest = Self.withoutMark(bytes)
         while !rest.isEmpty {
             count += 1
             guard count <= Self.maximumLines else { throw .invalidSet("it has more than \(Self.maximumLines) lines") }
@@ -55,8 +55,9 @@ package struct ChecksumList: Sendable, Hashable {
             }
             if read.isBare { bare.append(read) } else { entries.add(read) }
         }
-        // A digest without a name is that of the file that the list is called after.
-        if let own = Self.fileName(of: name), entries.isEmpty, bare.count == 1, unread == 0 {
+        // A digest without a name is that of the file that the list is called after. Windows' `certutil` writes
+        // sentences around it.
+        if let own = Self.fileName(of: name), entries.isEmpty, bare.count == 1 {
             entries.add(ChecksumLine(name: Array(own.utf8), digest: bare[0].digest))
         } else {
             unread += bare.count
@@ -66,6 +67,28 @@ package struct ChecksumList: Sendable, Hashable {
         self.lines = lines
         self.refused = refused
         unreadLines = unread
+    }
+
+    /// Whether a text has a line with a digest, or begins as a signed one or as UTF-16, which shells of Windows write.
+    /// A file that is only called like a list of digests does neither.
+    package static func isMeant(by bytes: [UInt8]) -> Bool {
+        if ClearSigned.isOne(bytes) || bytes.starts(with: [0xFF, 0xFE]) || bytes.starts(with: [0xFE, 0xFF]) {
+            return true
+        }
+        var rest = withoutMark(bytes)
+        while !rest.isEmpty {
+            let end = rest.firstIndex(of: UInt8(ascii: "\n")) ?? rest.endIndex
+            var line = rest[..<end]
+            rest = rest[end...].dropFirst()
+            if line.last == UInt8(ascii: "\r") { line = line.dropLast() }
+            if line.count <= maximumLineBytes, ChecksumLine(line) != nil { return true }
+        }
+        return false
+    }
+
+    /// Returns a text without the byte order mark of UTF-8.
+    private static func withoutMark(_ bytes: [UInt8]) -> ArraySlice<UInt8> {
+        bytes.starts(with: [0xEF, 0xBB, 0xBF]) ? bytes.dropFirst(3) : bytes[...]
     }
 
     /// Returns the digest of a file: of exactly that name, else of the only line whose name ends in it.

@@ -4,12 +4,17 @@ package enum ClearSigned {
     private static let end = "-----BEGIN PGP SIGNATURE-----"
 
     /// Whether the bytes begin as such a text.
-    package static func isOne(_ bytes: [UInt8]) -> Bool { lines(bytes).first.map { isLine($0, start) } ?? false }
+    package static func isOne(_ bytes: [UInt8]) -> Bool {
+        isLine(bytes.prefix { $0 != UInt8(ascii: "\n") }, start)
+    }
 
-    /// Returns the text without its signature, which is not checked here; `nil` for bytes that are no such text, or
-    /// have more than one.
+    /// Returns the text without its signature, which is not checked here; `nil` for bytes that are no such text, have
+    /// more than one, or have more lines than a list of digests may have.
     package static func text(_ bytes: [UInt8]) -> [UInt8]? {
-        guard isOne(bytes) else { return nil }
+        // Each line costs memory, and a document of 64 MiB may consist of line breaks.
+        guard isOne(bytes), bytes.count(where: { $0 == UInt8(ascii: "\n") }) <= ChecksumList.maximumLines else {
+            return nil
+        }
         let lines = lines(bytes)
         // Header fields such as `Hash: SHA256` end at the first empty line.
         guard let blank = lines.firstIndex(where: { trimmed($0).isEmpty }),

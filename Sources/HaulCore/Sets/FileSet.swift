@@ -54,8 +54,8 @@ public struct FileSet: Sendable, Hashable {
     public var signedBy: String?
     /// Names that the publisher's list has but that its reader refused. The set is not whole without them.
     package var refused: [RefusedName] = []
-    /// Folders of the publisher that its reader did not enter, each with a slash at its end. Nothing is known of the
-    /// names below them.
+    /// Folders of the publisher that its reader did not enter, each with a slash at its end, and paths of refused names.
+    /// The set may still have files there.
     package var unread: Set<String> = []
     /// Remarks of the reader about the publisher's list, for people.
     package var remarks: [String] = []
@@ -74,11 +74,15 @@ public struct FileSet: Sendable, Hashable {
         self.signedBy = signedBy
     }
 
-    /// Whether a name is in a folder that was not entered.
+    /// Whether a name is in a folder that was not entered, or is that of a refused file.
     package func isUnread(_ name: String) -> Bool {
         guard !unread.isEmpty else { return false }
+        if unread.contains(name) { return true }
         return name.indices.contains { name[$0] == "/" && unread.contains(String(name[...$0])) }
     }
+
+    /// Number of names, refused ones included.
+    package var names: Int { files.count + refused.count }
 
     /// Largest number of names in a set.
     package static let maximumNames = 1_000_000

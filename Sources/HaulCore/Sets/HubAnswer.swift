@@ -73,9 +73,16 @@ package enum HubAnswer {
     /// - Parameters:
     ///   - links: the lines of the page's `Link` field.
     ///   - page: the URL of the page.
-    /// - Throws: ``DownloadError/Code/invalidSet`` for a next page of another origin, which must not see the token.
+    /// - Throws: ``DownloadError/Code/invalidSet`` for a next page of another origin, which must not see the token, and
+    ///   for a field that names a next page and cannot be read.
     package static func nextPage(_ links: [String], after page: URL) throws(DownloadError) -> URL? {
-        guard let next = LinkHeader.parse(links).first(where: { $0.relations.contains("next") }) else { return nil }
+        guard let next = LinkHeader.parse(links).first(where: { $0.relations.contains("next") }) else {
+            // Without the next page the set would end early.
+            guard !links.contains(where: { $0.lowercased().contains(/rel\s*=\s*"?next\b/) }) else {
+                throw .invalidSet("the hub names a next page of its list that cannot be read")
+            }
+            return nil
+        }
         guard let base = HTTPURL(page), let url = HTTPURL(next.target, relativeTo: base)?.url,
             Origin(url) == Origin(page), url.user == nil, url.password == nil
         else { throw .invalidSet("the next page of the hub's list is on another server") }

@@ -34,6 +34,12 @@ package struct HubReference: Sendable, Hashable {
             parts.removeFirst()
         }
         let revision = at.map { Array(rest[$0...].dropFirst()) }
+        guard !Self.isUserInfo(parts, before: revision) else {
+            throw Self.unusable(
+                text,
+                "A reference has no user and no token in front of an @: write hf://ORG/NAME@REVISION."
+            )
+        }
         guard let reference = Self(kind, parts, revision: revision) else {
             throw Self.unusable(
                 text,
@@ -104,6 +110,15 @@ package struct HubReference: Sendable, Hashable {
         text.prefix(scheme.count).lowercased() == scheme
     }
 
+    /// Whether `SECRET@ORG/NAME` is meant: a name of one part may have a revision with a slash only if the slash is
+    /// escaped or the revision begins with `refs/`. Otherwise the secret would be sent and shown as a name.
+    private static func isUserInfo(_ parts: [String], before revision: [UInt8]?) -> Bool {
+        guard parts.count == 1, let revision else { return false }
+        return revision.contains(UInt8(ascii: "/")) && !revision.starts(with: gitReferences.utf8)
+    }
+
+    private static let gitReferences = "refs/"
+
     private static func isPartOfName(_ part: String) -> Bool {
         let ends = [UInt8(ascii: "-"), UInt8(ascii: ".")]
         guard (1...96).contains(part.utf8.count), let first = part.utf8.first, let last = part.utf8.last,
@@ -137,7 +152,12 @@ extension HubReference: CustomStringConvertible {
     /// The form that ``init(_:)`` reads.
     package var description: String {
         let front = kind == .model ? "" : kind.rawValue + "/"
-        return Self.scheme + front + name + (revision.map { "@" + $0 } ?? "")
+        return Self.scheme + front + name + (revision.map { "@" + spelled($0) } ?? "")
+    }
+
+    private func spelled(_ revision: String) -> String {
+        guard !name.contains("/"), !revision.hasPrefix(Self.gitReferences) else { return revision }
+        return revision.replacing("/", with: "%2F")
     }
 
     /// The same repository at another revision.

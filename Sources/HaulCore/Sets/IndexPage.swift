@@ -132,9 +132,10 @@ package struct IndexPage: Sendable, Hashable {
 
         mutating func add(_ parts: [String], _ isFolder: Bool, _ text: String, size: Int64?) {
             let path = parts.joined(separator: "/")
-            guard let name = parts.last, seen.insert(Array((isFolder ? path + "/" : path).utf8)).inserted,
-                let url = HTTPURL(text)?.url
-            else { return }
+            guard let name = parts.last, seen.insert(Array((isFolder ? path + "/" : path).utf8)).inserted else {
+                return
+            }
+            guard let url = HTTPURL(text)?.url else { return refuse(path) }
             let link = Link(name: name, path: path, url: url, size: isFolder ? nil : size)
             if isFolder { folders.append(link) } else { files.append(link) }
         }

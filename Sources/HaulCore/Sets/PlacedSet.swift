@@ -27,7 +27,8 @@ package struct PlacedSet: Sendable, Hashable {
 
 extension FileSet {
     /// Returns the selected files with safe paths. A name that cannot be safe is refused, and so are all names that
-    /// need one path. The other files may be fetched.
+    /// need one path. The other files may be fetched. A refused folder stays refused whatever is selected, unless it is
+    /// left out.
     ///
     /// - Parameters:
     ///   - select: patterns of the wanted names; with none, every name is wanted.
@@ -45,6 +46,12 @@ extension FileSet {
             let path = PathPattern.Path(name)
             return (select.isEmpty || select.contains { $0.matches(path) }) && !except.contains { $0.matches(path) }
         }
+        func isWantedRefusal(_ name: String) -> Bool {
+            guard name.hasSuffix("/") else { return isWanted(name) }
+            // Any name may be in a folder that was not entered. A zero byte is in no name.
+            let path = PathPattern.Path(name + "\0")
+            return !except.contains { $0.matches(path) }
+        }
         let wanted = files.filter { isWanted($0.name) }
         var paths: [String?] = []
         var reasons: [Int: String] = [:]
@@ -57,7 +64,7 @@ extension FileSet {
         }
         Self.addCollisions(of: paths, named: wanted.map(\.name), to: &reasons)
         var placed: [PlacedSet.File] = []
-        var left = refused.filter { isWanted($0.name) }
+        var left = refused.filter { isWantedRefusal($0.name) }
         for (index, file) in wanted.enumerated() {
             if let reason = reasons[index] {
                 left.append(RefusedName(file.name, reason))

@@ -7,7 +7,7 @@ package struct ReleaseAnswer: Sendable, Hashable {
         package let url: URL
         /// Length in bytes; `nil` if the server does not state it.
         package let size: Int64?
-        /// `nil` if the server states no digest that Haul can compute.
+        /// `nil` if the server states no digest that Haul can compute, or MD5 alone.
         package let checksum: DownloadRequest.Checksum?
     }
 
@@ -15,6 +15,8 @@ package struct ReleaseAnswer: Sendable, Hashable {
     package let tag: String?
     /// In the order of the server.
     package let assets: [Asset]
+    /// Sentences about assets for which the server states MD5 alone, by name.
+    package let unproved: [String: String]
     /// Assets whose URL cannot be asked.
     package let refused: [RefusedName]
 
@@ -28,6 +30,7 @@ package struct ReleaseAnswer: Sendable, Hashable {
     package init(_ bytes: [UInt8], from host: ReleaseReference.Host) throws(DownloadError) {
         var assets: [Asset] = []
         var refused: [RefusedName] = []
+        var unproved: [String: String] = [:]
         func add(_ name: String, _ text: String, _ size: Int64?, _ checksum: DownloadRequest.Checksum?) {
             if let url = HTTPURL(text)?.url, url.user == nil {
                 assets.append(Asset(name: name, url: url, size: size, checksum: checksum))
@@ -44,7 +47,12 @@ package struct ReleaseAnswer: Sendable, Hashable {
                 guard asset.size.map(SetAnswer.sizes.contains) ?? true else {
                     throw .invalidSet("the server names no possible length of \(URL.cut(asset.name))")
                 }
-                add(asset.name, asset.url, asset.size, try Self.checksum(asset))
+                let checksum = try Self.checksum(asset)
+                if checksum?.algorithm == .md5 {
+                    let name = VisibleText.line(URL.cut(asset.name))
+                    unproved[asset.name] = "The release has MD5 alone, which proves nothing, for \(name)."
+                }
+                add(asset.name, asset.url, asset.size, checksum?.algorithm == .md5 ? nil : checksum)
             }
         case .gitLab:
             let answer: Project = try SetAnswer.decoded(bytes, limit: Self.maximumBytes, of: "the server")
@@ -54,6 +62,7 @@ package struct ReleaseAnswer: Sendable, Hashable {
         }
         self.assets = assets
         self.refused = refused
+        self.unproved = unproved
     }
 
     private static func check(_ count: Int) throws(DownloadError) {
@@ -65,7 +74,7 @@ package struct ReleaseAnswer: Sendable, Hashable {
     /// - Returns: `nil` without a digest, and for one of an algorithm that Haul cannot compute.
     private static func checksum(_ asset: Release.Asset) throws(DownloadError) -> DownloadRequest.Checksum? {
         guard let digest = asset.digest, !digest.isEmpty else { return nil }
-        guard ["sha256:", "sha512:"].contains(where: digest.lowercased().hasPrefix) else { return nil }
+        guard ["md5:", "sha1:", "sha256:", "sha512:"].contains(where: digest.lowercased().hasPrefix) else { return nil }
         do throws(DownloadError) { return try DownloadRequest.Checksum(digest) } catch {
             throw .invalidSet("the server names no digest of \(URL.cut(asset.name))", cause: error.message)
         }

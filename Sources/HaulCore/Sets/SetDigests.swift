@@ -11,12 +11,20 @@ package struct SetDigests: Sendable {
 
     package init() {}
 
+    /// Notes that the publisher has no digest of a file that proves anything. A list may have one.
+    ///
+    /// - Parameter reason: a sentence.
+    package mutating func refuse(_ name: String, _ reason: String) { listed[name, default: Listed()].refusal = reason }
+
     /// Adds the lines of a list.
     ///
     /// - Parameters:
     ///   - name: the name of the list in the set.
     ///   - onlyLastParts: whether folders in the names of the list do not count, because the set has no folders.
-    package mutating func add(_ list: ChecksumList, named name: String, onlyLastParts: Bool = false) {
+    /// - Throws: ``DownloadError/Code/invalidSet`` if the lists have more than ``FileSet/maximumNames`` names.
+    package mutating func add(_ list: ChecksumList, named name: String, onlyLastParts: Bool = false)
+        throws(DownloadError)
+    {
         let folder = name.utf8.lastIndex(of: UInt8(ascii: "/")).map { String(name[...$0]) } ?? ""
         func place(_ line: String) -> String { folder + (onlyLastParts ? FilePaths.name(of: line) : line) }
         for line in list.lines where place(line.name) != name {
@@ -26,9 +34,13 @@ package struct SetDigests: Sendable {
             }
         }
         for refused in list.refused { listed[place(refused.name), default: Listed()].refusal = refused.reason }
+        // A folder may have a million lists, each with a million names.
+        guard listed.count <= FileSet.maximumNames else {
+            throw .invalidSet("its lists of digests have more than \(FileSet.maximumNames) names")
+        }
     }
 
-    /// Gives each file the strongest digest of the lists, unless it has one. Refuses files for which two digests of one
+    /// Gives each file the strongest of its own digest and the lists' ones. Refuses files for which two digests of one
     /// algorithm differ, and files for which the lists have only lines that prove nothing. Adds a remark for names that
     /// only the lists have.
     package func apply(to set: inout FileSet) {
@@ -42,8 +54,7 @@ package struct SetDigests: Sendable {
                 set.refused.append(RefusedName(file.name, reason))
                 continue
             }
-            file.checksum =
-                file.checksum ?? listed.checksums.max { $0.algorithm.digestLength < $1.algorithm.digestLength }
+            file.checksum = all.max { $0.algorithm.digestLength < $1.algorithm.digestLength }
             if file.checksum == nil, let refusal = listed.refusal {
                 set.refused.append(RefusedName(file.name, refusal))
                 continue

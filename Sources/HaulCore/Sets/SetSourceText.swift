@@ -37,6 +37,13 @@ package enum SetSourceText: Sendable, Hashable {
         self = try Self.web(address, hub: hub)
     }
 
+    /// Returns the text of a source for messages: without secrets, cut to the length that a message can hold.
+    package static func shown(_ text: String) -> String {
+        // A reference to a hub has an `@` before its revision, and no secrets. Any other text is masked as a URL.
+        guard (try? HubReference(text)) == nil else { return URL.cut(text) }
+        return URL.cut(URL(string: text)?.masked ?? URL.maskedWithoutHost(text))
+    }
+
     private static func web(_ address: HTTPURL, hub: URL?) throws(DownloadError) -> SetSourceText {
         let url = address.url
         let path = String(Substring(address.target.utf8.prefix { $0 != UInt8(ascii: "?") }))

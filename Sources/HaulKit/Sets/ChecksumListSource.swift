@@ -53,6 +53,7 @@ public struct ChecksumListSource: SetSource {
         guard list.lines.count <= FileSet.maximumNames else { throw .tooManyFiles(name) }
         var set = FileSet(files: [], origin: origin, signedBy: signed.signer)
         set.refused = list.refused
+        if let remark = list.remark(named: name) { set.remarks.append(remark) }
         for line in list.lines {
             do throws(DownloadError) {
                 let url = try base.map { base throws(DownloadError) in try SetURL.file(line.name, besides: base) }
@@ -67,9 +68,10 @@ public struct ChecksumListSource: SetSource {
     /// Reads the list, for the digests of single files.
     ///
     /// - Throws: as ``list(_:)``.
-    package func digests(_ documents: SetDocuments) async throws(DownloadError) -> ChecksumList {
+    func digests(_ documents: SetDocuments) async throws(DownloadError) -> ListedChecksums {
         let (bytes, _, name) = try await contents(documents)
-        return try ChecksumList(try await SignedList(bytes, at: listURL, signature, documents).bytes, name: name)
+        let signed = try await SignedList(bytes, at: listURL, signature, documents)
+        return ListedChecksums(try ChecksumList(signed.bytes, name: name), signedBy: signed.signer)
     }
 
     /// The URL of the list; a `file` URL for a file.

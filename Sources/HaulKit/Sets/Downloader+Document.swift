@@ -25,7 +25,8 @@ extension Downloader {
     }
 
     /// Fetches a document. Header fields, user info and `.netrc` entries are used as in a download of the URL. Failed
-    /// attempts are repeated as in a download.
+    /// attempts are repeated as in a download, but all delays that the server asks for with `Retry-After` together are
+    /// at most ``RetryPolicy/retryAfterCap``.
     ///
     /// - Throws: ``DownloadError`` with the codes of a download, or an error of `terms`; with code
     ///   ``DownloadError/Code/waitCancelled`` if the task is cancelled.
@@ -35,6 +36,8 @@ extension Downloader {
         let host = request.url.host ?? ""
         var failures = 0
         var hasAnswered = false
+        // All waits that the server may ask for together. A caller waits for the document, and not for hours.
+        var patience = configuration.retry.retryAfterCap
         while true {
             guard !isShuttingDown else { throw .isShutDown }
             guard !Task.isCancelled else { throw Self.isProbeCancelled }
@@ -60,6 +63,10 @@ extension Downloader {
             let retry = configuration.retry
             let most = hasAnswered ? retry.attempts : min(retry.attempts, retry.attemptsBeforeFirstAnswer)
             guard decision.isWorthRetrying, failures <= most else { throw decision.error }
+            if let retryAfter {
+                guard retryAfter <= patience else { throw decision.error.askingForLater(time.date(), retryAfter) }
+                patience -= max(retryAfter, .zero)
+            }
             await rest(retry.delay(failures: failures, chance: catalog.factory.nextSeed(), retryAfter: retryAfter))
         }
     }
@@ -105,5 +112,14 @@ extension Downloader {
         case .success(let response):
             return response.body.map { .whole(SetDocument($0, response.head)) } ?? .tooLarge
         }
+    }
+}
+
+extension DownloadError {
+    /// The error with a sentence that says when the server wants to be asked again.
+    fileprivate func askingForLater(_ now: Date, _ retryAfter: Duration) -> DownloadError {
+        let date = HTTPDate.format(now.addingTimeInterval(retryAfter.seconds))
+        let text = "\(message) It wants to be asked again after \(date)."
+        return DownloadError(code, text, cause: cause, status: status)
     }
 }

@@ -42,7 +42,7 @@ extension Downloader {
         let listed = try await ListedSet(source, options, self)
         let (set, wanted) = (listed.set, listed.wanted)
         let place = SetFolder(try Self.absolute(folder))
-        let comparison = SetComparison(folder: place, disk: disk, readsAll: true)
+        let comparison = comparison(of: place, readsAll: true)
         var report = SetReport(set)
         report.addRefusals(of: set)
         for (file, finding) in zip(wanted, try await comparison.findings(wanted, [:])) {
@@ -91,7 +91,7 @@ extension Downloader {
     ) async throws(DownloadError) -> SetWork {
         let written = try await place.records()
         var records = written
-        let comparison = SetComparison(folder: place, disk: disk, readsAll: options.verifies)
+        let comparison = comparison(of: place, readsAll: options.verifies)
         let findings = try await comparison.findings(wanted, records.byName)
         let group = options.group ?? "sync \(place.path)"
         var report = SetReport(set)
@@ -133,6 +133,11 @@ extension Downloader {
             written: written,
             report: report
         )
+    }
+
+    private func comparison(of place: SetFolder, readsAll: Bool) -> SetComparison {
+        let isStopping = engine.environment.isStopping
+        return SetComparison(folder: place, disk: disk, readsAll: readsAll, isStopping: isStopping)
     }
 
     // MARK: Requests

@@ -84,12 +84,15 @@ public struct HubSource: SetSource {
             guard pages.insert(page).inserted else {
                 throw .invalidSet("a page of the hub's list leads back to an earlier one")
             }
+            guard pages.count <= Self.mostPages else {
+                throw .invalidSet("the hub's list has more than \(Self.mostPages) pages")
+            }
             let answer = try await documents.read(page, headers: headers, refusal: refusal)
             let entries = try HubAnswer.entries(answer.bytes)
             for entry in entries where !entry.isFolder {
                 add(entry, at: commit, headers, to: &set)
             }
-            guard set.files.count <= FileSet.maximumNames else { throw .tooManyFiles(reference.description) }
+            guard set.names <= FileSet.maximumNames else { throw .tooManyFiles(reference.description) }
             next = try HubAnswer.nextPage(answer.headers["Link"], after: page)
             guard next == nil || !entries.isEmpty else {
                 throw .invalidSet("an empty page of the hub's list has a page after it")
@@ -97,6 +100,8 @@ public struct HubSource: SetSource {
         }
         return set
     }
+
+    private static let mostPages = 100_000
 
     private func add(_ entry: HubEntry, at commit: String, _ headers: [HeaderField], to set: inout FileSet) {
         do throws(DownloadError) {

@@ -38,10 +38,12 @@ public struct IndexSource: SetSource {
             guard seen.count <= Self.mostFolders else {
                 throw DownloadError(.invalidSet, "\(url.masked) has more than \(Self.mostFolders) folders.")
             }
-            let found = try await Self.folders(next, below: top.url, documents)
-            guard (pages + found).reduce(0, { $0 + $1.files.count }) <= FileSet.maximumNames else {
-                throw .tooManyFiles(url.masked)
-            }
+            let found = try await Self.folders(
+                next,
+                below: top.url,
+                documents,
+                known: pages.reduce(0) { $0 + $1.names }
+            )
             pages += found
             next = found.flatMap(\.subfolders).filter { seen.insert($0.url).inserted }
             level += 1
@@ -71,6 +73,7 @@ public struct IndexSource: SetSource {
         var files: [FileSet.File]
         var subfolders: [Place]
         var refused: [RefusedName]
+        var names: Int { files.count + subfolders.count + refused.count }
     }
 
     private struct ReadFolder: Sendable {
@@ -88,12 +91,15 @@ public struct IndexSource: SetSource {
         } catch { return .failure(error) }
     }
 
+    /// - Parameter known: number of names that earlier folders have.
     private static func folders(
         _ places: [Place],
         below top: URL,
-        _ documents: SetDocuments
+        _ documents: SetDocuments,
+        known: Int
     ) async throws(DownloadError) -> [Folder] {
         var found: [Folder] = []
+        var names = known
         for start in stride(from: 0, to: places.count, by: foldersAtOnce) {
             let part = places[start..<min(places.count, start + foldersAtOnce)]
             let results = await withTaskGroup(of: ReadFolder.self) { group in
@@ -106,8 +112,12 @@ public struct IndexSource: SetSource {
                 guard let result = results[index] else {
                     throw DownloadError(.internalFault, "A folder of \(top.masked) was not read.")
                 }
-                found.append(try result.get())
+                let folder = try result.get()
+                names += folder.names
+                found.append(folder)
             }
+            // Each page may have a million names, so they are counted before the next pages are read.
+            guard names <= FileSet.maximumNames else { throw .tooManyFiles(top.masked) }
         }
         return found
     }

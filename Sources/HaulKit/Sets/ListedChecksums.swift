@@ -2,9 +2,11 @@ internal import Foundation
 
 /// The digests of a publisher's list, for downloads of single files of it.
 public struct ListedChecksums: Sendable {
+    /// The signer of the list; `nil` without a signature.
+    public let signedBy: String?
     private let index: ChecksumIndex
 
-    init(_ list: ChecksumList) { index = ChecksumIndex(list) }
+    init(_ list: ChecksumList, signedBy: String?) { (self.signedBy, index) = (signedBy, ChecksumIndex(list)) }
 
     /// Returns the digest that the list names for the file of a request: by the path of its URL, else by the path of
     /// its ``DownloadRequest/Destination/file(path:)``. A name with folders fits the end of the path.
@@ -58,6 +60,6 @@ extension Downloader {
     ) async throws(DownloadError) -> ListedChecksums {
         try checkIsOpen()
         let documents = SetDocuments(downloader: self, headers: headers, home: list.location)
-        return ListedChecksums(try await list.digests(documents))
+        return try await list.digests(documents)
     }
 }

@@ -16,7 +16,8 @@ struct ListedSet: Sendable {
             downloader: downloader,
             headers: options.headers,
             home: source.location,
-            allowsInsecureRedirects: options.allowsInsecureRedirects
+            allowsInsecureRedirects: options.allowsInsecureRedirects,
+            except: except
         )
         var set = try await source.list(documents)
         guard !set.files.isEmpty || !set.refused.isEmpty else {
@@ -29,6 +30,8 @@ struct ListedSet: Sendable {
         }
         set.files = all.files.map(\.atItsPath)
         set.refused = wanted.refused
+        // The set has these names still, also those that were not selected.
+        set.unread.formUnion(all.refused.map { FileName.safePath($0.name, keepsLeadingDots: true) ?? $0.name })
         (self.set, self.wanted) = (set, wanted.files.map(\.atItsPath))
     }
 

@@ -12,10 +12,13 @@ public struct MetalinkSource: SetSource {
 
     /// Fetches the document.
     ///
-    /// - Throws: ``DownloadError``: ``DownloadError/Code/invalidMetalink``, and the codes of a download.
+    /// - Throws: ``DownloadError``: ``DownloadError/Code/invalidSet`` for a document that cannot be used, and the codes
+    ///   of a download. A file that the document describes and that cannot be used is a fault of the report.
     public func list(_ documents: SetDocuments) async throws(DownloadError) -> FileSet {
-        let metalink = try Metalink(try await documents.read(url).bytes)
-        return FileSet(metalink, origin: url.masked)
+        let bytes = try await documents.read(url).bytes
+        do throws(DownloadError) { return FileSet(try Metalink(bytes), origin: url.masked) } catch {
+            throw DownloadError(.invalidSet, error.message, cause: error.cause)
+        }
     }
 }
 
@@ -31,6 +34,8 @@ extension FileSet {
             }
         }
         self.init(files: files, origin: origin)
-        remarks = metalink.remarks
+        refused = metalink.leftOut
+        let reasons = Set(refused.map(\.reason))
+        remarks = metalink.remarks.filter { !reasons.contains($0) }
     }
 }

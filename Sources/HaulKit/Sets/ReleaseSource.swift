@@ -33,7 +33,9 @@ public struct ReleaseSource: SetSource {
         }
         set.refused = release.refused
         if set.files.contains(where: { $0.checksum == nil }) {
-            try await documents.applyLists(of: &set, onlyLastParts: true)
+            var digests = SetDigests()
+            for (name, reason) in release.unproved { digests.refuse(name, reason) }
+            try await documents.applyLists(of: &set, onlyLastParts: true, to: digests)
         }
         return set
     }

@@ -19,6 +19,8 @@ struct SetComparison: Sendable {
     let disk: any Disk
     /// Reads every file, also one that is as its record says.
     let readsAll: Bool
+    /// Set when the downloader shuts down, which ends the reading.
+    let isStopping: CancelFlag
 
     /// - Returns: a finding for each file, in order.
     func findings(_ files: [FileSet.File], _ records: [String: SetRecord]) async throws(DownloadError) -> [Finding] {
@@ -80,9 +82,12 @@ struct SetComparison: Sendable {
         guard let checksum = file.checksum, let status else { return .missing }
         let path = folder.path(of: file.name)
         let isRight: Bool
-        do throws(DownloadError) { isRight = try await checksum.verify(file: path) } catch {
-            if error.code == .cancelled { throw error }
-            return .blocked(error)
+        do throws(DownloadError) {
+            isRight =
+                try await DownloadRequest.Checksum.of(checksum.algorithm, file: path, until: isStopping) == checksum
+        } catch {
+            guard error.code == .cancelled else { return .blocked(error) }
+            throw isStopping.isSet ? DownloadError.isShutDown : error
         }
         guard isRight else { return .different }
         // The file may have been changed while it was read.

@@ -1,27 +1,66 @@
 extension SetDocuments {
-    /// Fetches the lists of digests among the files of a set, and gives the files their digests.
+    /// Fetches the lists of digests among the files of a set, and gives the files their digests. Lists that the
+    /// exceptions of the sync leave out are not read.
     ///
-    /// - Parameter onlyLastParts: whether folders in the names of the lists do not count.
-    /// - Throws: ``DownloadError`` of a list that cannot be fetched. Without it, files would pass that it disproves.
-    func applyLists(of set: inout FileSet, onlyLastParts: Bool = false) async throws(DownloadError) {
-        var digests = SetDigests()
-        for file in set.files where ChecksumList.isName(FilePaths.name(of: file.name)) {
+    /// - Parameters:
+    ///   - onlyLastParts: whether folders in the names of the lists do not count.
+    ///   - digests: what is known of digests already.
+    /// - Throws: ``DownloadError`` of a list that cannot be fetched; ``DownloadError/Code/unprovedSet`` for a list that
+    ///   cannot be read. Without it, files would pass that it disproves.
+    func applyLists(
+        of set: inout FileSet,
+        onlyLastParts: Bool = false,
+        to digests: SetDigests = SetDigests()
+    ) async throws(DownloadError) {
+        var digests = digests
+        var plain: [String] = []
+        for file in set.files where ChecksumList.isName(FilePaths.name(of: file.name)) && !isLeftOut(file.name) {
             let bytes = try await contents(of: file)
-            do throws(DownloadError) {
-                let list = try ChecksumList(ClearSigned.text(bytes) ?? bytes, name: FilePaths.name(of: file.name))
-                digests.add(list, named: file.name, onlyLastParts: onlyLastParts)
-            } catch {
-                // A file that only looks like a list proves nothing, and is one of the files.
-                set.remarks.append("\(file.name) gives no digests: \(error.message)")
+            // A file that has no digest at all is only called like a list, and is one of the files.
+            guard ChecksumList.isMeant(by: bytes) else {
+                plain.append(file.name)
+                continue
             }
+            let list = try readable(bytes, file.name)
+            try digests.add(list, named: file.name, onlyLastParts: onlyLastParts)
+            if let remark = list.remark(named: file.name) { set.remarks.append(remark) }
         }
         digests.apply(to: &set)
+        guard let first = plain.first else { return }
+        let rest = plain.count == 1 ? "" : " and \(plain.count - 1) more"
+        set.remarks.append(
+            VisibleText.line("Called like a list of digests, and without any, so it proves no file: \(first)\(rest).")
+        )
+    }
+
+    private func isLeftOut(_ name: String) -> Bool {
+        guard !except.isEmpty else { return false }
+        let path = PathPattern.Path(name)
+        return except.contains { $0.matches(path) }
     }
 
     private func contents(of list: FileSet.File) async throws(DownloadError) -> [UInt8] {
         do throws(DownloadError) { return try await read(list.url, headers: list.headers).bytes } catch {
-            let message = "The list of digests \(list.name) could not be had. \(error.message)"
+            let message = "The list of digests \(VisibleText.line(list.name)) could not be had. \(error.message)"
             throw DownloadError(code: error.code, message: message, cause: error.cause, status: error.status)
         }
+    }
+
+    private func readable(_ bytes: [UInt8], _ name: String) throws(DownloadError) -> ChecksumList {
+        do throws(DownloadError) {
+            return try ChecksumList(ClearSigned.text(bytes) ?? bytes, name: FilePaths.name(of: name))
+        } catch {
+            let message = "\(VisibleText.line(name)) has digests, and cannot be read. No file was asked for."
+            throw DownloadError(.unprovedSet, message, cause: error.message)
+        }
+    }
+}
+
+extension ChecksumList {
+    /// Returns a sentence about the lines that cannot be read; `nil` if there are none.
+    func remark(named name: String) -> String? {
+        guard unreadLines > 0 else { return nil }
+        let lines = unreadLines == 1 ? "A line" : "\(unreadLines) lines"
+        return VisibleText.line("\(lines) of \(name) can be read neither as a digest nor as a remark.")
     }
 }

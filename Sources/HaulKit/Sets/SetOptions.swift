@@ -3,7 +3,8 @@ public struct SetOptions: Sendable {
     /// Patterns of the names that are wanted, in gitignore's form (`*.safetensors`, `weights/**`). Empty, the default:
     /// all names.
     public var select: [String] = []
-    /// Patterns of the names that are not wanted, in the same form.
+    /// Patterns of the names that are not wanted, in the same form. A list of digests among the files of a release or
+    /// of a folder proves nothing if a pattern matches its name.
     public var except: [String] = []
     /// Whether every file is read, also those whose size, time and identity are as a sync left them. Default: `false`.
     public var verifies = false

@@ -17,10 +17,10 @@ public struct SetPreview: Sendable, Hashable {
 
     /// Sum of the lengths that the publisher states, in bytes.
     public var bytes: Int64 { files.reduce(0) { $0.addingReportingOverflow(max(0, $1.size ?? 0)).partialValue } }
-    /// Number of files for each algorithm of their digests (`sha256`); `none` for files without a digest.
+    /// As ``SetReport/proofs``.
     public var proofs: [String: Int] {
         files.reduce(into: [:]) { counts, file in
-            counts[file.checksum.map(\.algorithmName) ?? "none", default: 0] += 1
+            counts[file.checksum.map(\.algorithmName) ?? SetReport.noAlgorithm, default: 0] += 1
         }
     }
 }

@@ -24,15 +24,15 @@ package struct SetReceiptSource: SetSource {
             revision: report.revision,
             signedBy: report.signedBy
         )
-        set.files = try report.files.map { file throws(DownloadError) in
-            FileSet.File(
-                name: file.name,
-                url: .nowhere,
-                size: file.size,
-                checksum: try file.checksum.map { text throws(DownloadError) in try DownloadRequest.Checksum(text) }
-            )
+        do throws(DownloadError) { set.files = try report.files.map(Self.file) } catch {
+            throw DownloadError(.invalidSet, "\(path) is no receipt of a sync.", cause: error.message)
         }
         set.refused = report.faults.map { RefusedName($0.name, "It was not in the set that the receipt is of.") }
         return set
+    }
+
+    private static func file(_ file: SetReport.File) throws(DownloadError) -> FileSet.File {
+        let checksum = try file.checksum.map { text throws(DownloadError) in try DownloadRequest.Checksum(text) }
+        return FileSet.File(name: file.name, url: .nowhere, size: file.size, checksum: checksum)
     }
 }

@@ -8,8 +8,13 @@ public struct SetReport: Sendable, Hashable, Codable {
         public let name: String
         /// Length in bytes.
         public let size: Int64
-        /// The digest that proved the file, as `ALGORITHM:HEX`; `nil` if its publisher names none.
+        /// The digest that the file has, as `ALGORITHM:HEX`; `nil` if its publisher names none. An MD5 proves nothing.
         public let checksum: String?
+
+        /// The algorithm of ``checksum``; `none` without one.
+        var algorithm: String { checksum.map { String($0.prefix { $0 != ":" }) } ?? SetReport.noAlgorithm }
+        /// Whether ``checksum`` proves the file.
+        package var isProved: Bool { SetReport.proves(algorithm) }
     }
 
     /// A file of the set that is missing, wrong or refused, with the reason.
@@ -44,12 +49,21 @@ public struct SetReport: Sendable, Hashable, Codable {
     /// Whether the folder holds the whole set.
     public var isWhole: Bool { faults.isEmpty }
     /// Length of ``files`` together, in bytes.
-    public var bytes: Int64 { files.reduce(0) { $0 + $1.size } }
-    /// Number of files for each algorithm that proved them (`sha256`); `none` for files without a digest.
+    public var bytes: Int64 { files.reduce(0) { $0.addingReportingOverflow(max(0, $1.size)).partialValue } }
+    /// Number of files for each algorithm of their digests (`sha256`); `none` for files without a digest. Neither those
+    /// nor the files of `md5` are proved.
     public var proofs: [String: Int] {
-        files.reduce(into: [:]) { counts, file in
-            counts[file.checksum.map { String($0.prefix { $0 != ":" }) } ?? "none", default: 0] += 1
-        }
+        files.reduce(into: [:]) { $0[$1.algorithm, default: 0] += 1 }
+    }
+
+    /// The key of ``proofs`` for files without a digest.
+    package static let noAlgorithm = "none"
+
+    /// Whether a digest of the algorithm proves a file.
+    ///
+    /// - Parameter algorithm: a key of ``proofs``.
+    package static func proves(_ algorithm: String) -> Bool {
+        DownloadRequest.Checksum.Algorithm(rawValue: algorithm)?.provesFiles ?? false
     }
 
     init(_ set: FileSet) {

@@ -27,12 +27,14 @@ public struct SetDocuments: Sendable {
     /// The URL that the user named. A document named the others.
     var home: URL?
     var allowsInsecureRedirects = false
+    /// Patterns of the names that the sync leaves out. Lists of digests among them are not read.
+    var except: [PathPattern] = []
 
     /// Length of the longest document that is read, in bytes.
     public static let mostBytes = 64 << 20
 
     /// Fetches a document into memory. Proxies, certificates, `.netrc`, redirects and repeated attempts are those of a
-    /// download of the URL.
+    /// download of the URL. Waits no longer than ``RetryPolicy/retryAfterCap`` because of `Retry-After`.
     ///
     /// - Parameters:
     ///   - url: an `http` or `https` URL.

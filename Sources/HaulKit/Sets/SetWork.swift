@@ -23,6 +23,8 @@ package final class SetWork: Sendable {
     private struct State {
         var records: SetRecords
         var report: SetReport
+        /// The places of the requests whose ends are not known.
+        var open: Set<Int>
     }
 
     /// - Parameters:
@@ -46,7 +48,7 @@ package final class SetWork: Sendable {
         (self.requests, self.group, self.files, whole) = (requests, group, files, set)
         (self.folder, self.disk, self.deletes, self.written) = (folder, disk, deletes, written)
         self.entityTag = entityTag
-        state = Mutex(State(records: records, report: report))
+        state = Mutex(State(records: records, report: report, open: Set(requests.indices)))
     }
 
     /// Number of files that were there and right.
@@ -71,6 +73,7 @@ package final class SetWork: Sendable {
                 return record
             }
             state.withLock { state in
+                state.open.remove(index)
                 state.records.byName[file.name] = record
                 state.report.add(file, bytes: download.bytes)
                 if isNew { state.report.fetched += 1 } else { state.report.unchanged += 1 }
@@ -83,7 +86,10 @@ package final class SetWork: Sendable {
     /// Notes that a request was refused, or that its download failed.
     package func failed(_ index: Int, _ error: DownloadError) {
         let name = VisibleText.line(files[index].name)
-        state.withLock { $0.report.faults.append(SetReport.Fault(name: name, error: error)) }
+        state.withLock { state in
+            state.open.remove(index)
+            state.report.faults.append(SetReport.Fault(name: name, error: error))
+        }
     }
 
     /// - Returns: `nil` if the file is gone again.
@@ -104,6 +110,10 @@ package final class SetWork: Sendable {
     /// - Throws: ``DownloadError`` with a disk code if the records cannot be written. The files are complete then.
     package func finish() async throws(DownloadError) -> SetReport {
         defer { folder.close() }
+        // A file of which nobody has heard is no file of a whole set.
+        for index in state.withLock({ $0.open }) {
+            failed(index, DownloadError(.internalFault, "The end of its download is not known."))
+        }
         var (records, report) = state.withLock { ($0.records, $0.report) }
         // Nothing is removed before its successors are there.
         if deletes, report.isWhole { try await removeOthers(&records, &report) }

@@ -74,7 +74,7 @@ struct SetRoutes {
         let access = services.configuration.hub(for: owner)
         let (name, preview) = try await problems { () throws(DownloadError) in
             let source = try request.made(access)
-            return (try request.name(), try await listedInTime(source, request.options))
+            return (try request.name(access), try await listedInTime(source, request.options))
         }
         return JSONBody.response(
             Preview(

@@ -75,9 +75,11 @@ package actor SetKeeper {
     ///
     /// - Returns: the set. An unfinished one is joined if it has the same folder and asks for the same.
     func add(_ request: SetRequest, _ wish: Wish) async throws -> SetRow {
-        let name = try await problems { () throws(DownloadError) in try request.name() }
+        let access = live.configuration.hub(for: wish.owner)
+        let name = try await problems { () throws(DownloadError) in try request.name(access) }
         let folder = try wish.folder ?? newFolder(name, request, wish.owner)
-        if let known = sets.first(where: { $0.row.folder == folder }), !known.row.state.isEnd {
+        // A set that has ended stays beside its successor until the list of that one has been read.
+        if let known = sets.first(where: { $0.row.folder == folder && !$0.row.state.isEnd }) {
             guard known.request == request, known.owner == wish.owner else { throw Self.folderInUse(folder) }
             return known.row
         }
@@ -126,10 +128,12 @@ package actor SetKeeper {
         throw Problem(.conflict, "fileExists", "There are too many folders named \(name). Name another folder.")
     }
 
+    /// Whether a folder is missing or has no files but the state of a set.
     private static func isVacant(_ folder: String) -> Bool {
         guard FileManager.default.fileExists(atPath: folder) else { return true }
         // A folder that cannot be read is not taken.
-        return (try? FileManager.default.contentsOfDirectory(atPath: folder))?.isEmpty ?? false
+        let names = try? FileManager.default.contentsOfDirectory(atPath: folder)
+        return names?.allSatisfy { $0 == PlacedSet.stateFolder } ?? false
     }
 
     /// Chooses the group of a set. Two sets with one group would cancel each other's downloads.

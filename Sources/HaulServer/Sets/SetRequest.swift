@@ -35,11 +35,12 @@ package struct SetRequest: Codable, Hashable, Sendable {
 
     /// Reads the source.
     ///
+    /// - Parameter access: names the hub whose links count.
     /// - Throws: ``DownloadError`` for a text that is no source, and for a file of this machine: a request names no
     ///   file to read.
-    func text() throws(DownloadError) -> SetSourceText {
+    func text(_ access: HubAccess) throws(DownloadError) -> SetSourceText {
         let isURL = source.contains("://")
-        let text = isURL ? try SetSourceText(source, hub: HTTPURL(HubSource.defaultEndpoint)?.url) : nil
+        let text = isURL ? try SetSourceText(source, hub: HTTPURL(access.endpoint)?.url) : nil
         if let text {
             guard case .file = text else { return text }
         }
@@ -51,11 +52,11 @@ package struct SetRequest: Codable, Hashable, Sendable {
 
     /// - Parameter access: address and access token of the hub.
     func made(_ access: HubAccess) throws(DownloadError) -> any SetSource {
-        try text().source(access: access, revision: revision)
+        try text(access).source(access: access, revision: revision)
     }
 
     /// The name of the set, safe as the name of a folder.
-    func name() throws(DownloadError) -> String { try text().name(of: source) }
+    func name(_ access: HubAccess) throws(DownloadError) -> String { try text(access).name(of: source) }
 
     var options: SetOptions {
         var options = SetOptions()
@@ -64,9 +65,5 @@ package struct SetRequest: Codable, Hashable, Sendable {
     }
 
     /// The source without secrets.
-    var maskedSource: String {
-        // In a reference to a hub, an `@` stands before the revision.
-        guard !source.lowercased().hasPrefix("hf://") else { return URL.cut(source) }
-        return URL(string: source)?.masked ?? URL.maskedWithoutHost(source)
-    }
+    var maskedSource: String { SetSourceText.shown(source) }
 }

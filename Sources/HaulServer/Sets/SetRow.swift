@@ -52,7 +52,7 @@ package struct SetRow: Codable, Hashable, Sendable {
     package var failed = 0
     /// Length of the files that are there and right, in bytes; 0 before the end.
     package var bytes: Int64 = 0
-    /// Number of files for each algorithm that proved them; `none` for files without a digest. Empty before the end.
+    /// As ``SetReport/proofs``. Empty before the end.
     package var proofs: [String: Int] = [:]
     package var removed = 0
     package var kept = 0
@@ -71,7 +71,7 @@ package struct SetRow: Codable, Hashable, Sendable {
     }
 
     /// Number of files whose digest proved them.
-    package var proved: Int { proofs.reduce(0) { $1.key == "none" ? $0 : $0 + $1.value } }
+    package var proved: Int { proofs.reduce(0) { SetReport.proves($1.key) ? $0 + $1.value : $0 } }
 
     /// The row in a list: without its faults and remarks.
     var brief: SetRow {

@@ -21,6 +21,10 @@ protocol Display: Sendable {
     func unreadable(_ line: Wanted.Unreadable)
     /// Shows a remark that is not about a single download.
     func noted(_ text: String)
+    /// Shows who signed a list of digests.
+    ///
+    /// - Parameter list: its URL or path, without secrets.
+    func signed(_ list: String, by signer: String)
     func close()
 }
 
@@ -35,6 +39,7 @@ extension Display {
     }
     func unreadable(_ line: Wanted.Unreadable) { Output.error("\(line.place): \(line.text): \(line.reason)") }
     func noted(_ text: String) { Output.note(text) }
+    func signed(_ list: String, by signer: String) { noted("The list is signed by \(signer).") }
     func close() {}
 }
 

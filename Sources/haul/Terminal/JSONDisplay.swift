@@ -33,6 +33,8 @@ struct JSONDisplay: Display {
         var wasThere: Bool?
         /// Gaps of a film.
         var gaps: [String]?
+        /// The signer of the list of digests at `url`.
+        var signedBy: String?
         var error: Failure?
     }
 
@@ -63,6 +65,8 @@ struct JSONDisplay: Display {
         let error = Line.Failure(code: DownloadError.Code.invalidURL.rawValue, message: line.reason)
         print(Line(event: "failed", url: line.text, place: line.place, error: error))
     }
+
+    func signed(_ list: String, by signer: String) { print(Line(event: "list", url: list, signedBy: signer)) }
 
     private func line(_ event: String, _ snapshot: DownloadSnapshot) -> Line {
         Line(

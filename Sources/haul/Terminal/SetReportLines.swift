@@ -39,10 +39,10 @@ struct SetReportLines {
 
     func print() {
         for file in report.files {
-            // A file without a digest is there, and nothing proves it.
+            // A file without a digest, or with MD5 alone, is there, and nothing proves it.
             put(
                 FileLine(
-                    event: file.checksum == nil ? "present" : "proved",
+                    event: file.isProved ? "proved" : "present",
                     name: file.name,
                     size: file.size,
                     checksum: file.checksum

@@ -32,13 +32,16 @@ struct SetSummary {
 
     private static func proofs(_ report: SetReport) -> String? {
         let proofs = report.proofs
-        let named = proofs.filter { $0.key != "none" }.sorted { $0.key < $1.key }
+        let named = proofs.filter { SetReport.proves($0.key) }.sorted { $0.key < $1.key }
         var sentences: [String] = []
         if !named.isEmpty {
             let parts = named.map { "\(files($0.value)) by \($0.key == "gitsha1" ? "git's SHA-1" : $0.key)" }
             sentences.append("Proved: \(parts.joined(separator: ", ")).")
         }
-        if let none = proofs["none"] {
+        if let equal = proofs["md5"] {
+            sentences.append("Equal by MD5 alone, which proves nothing: \(files(equal)).")
+        }
+        if let none = proofs[SetReport.noAlgorithm] {
             sentences.append("Not proved, since no digest is published: \(files(none)).")
         }
         return sentences.isEmpty ? nil : sentences.joined(separator: " ")

@@ -46,7 +46,10 @@ struct ChecksumListTests {
 
     @Test(arguments: [("a.iso.sha256", "a.iso"), ("x/A.ISO.SHA256sum", "A.ISO"), ("a.sha256.txt", "a")])
     func takesADigestWithoutANameForTheFileThatTheListIsCalledAfter(_ list: String, _ name: String) throws {
-        for text in ["\(Self.sha256)\n", "\(Self.sha256)  -\n", "# remark\r\n\(Self.sha256) \r\n"] {
+        for text in [
+            "\(Self.sha256)\n", "\(Self.sha256)  -\n", "# remark\r\n\(Self.sha256) \r\n",
+            "SHA256 hash of file:\r\n\(Self.sha256)\r\nCertUtil: -hashfile command completed successfully.\r\n",
+        ] {
             #expect(try self.list(text, name: list).lines.map(\.name) == [name])
         }
     }
@@ -87,6 +90,29 @@ struct ChecksumListTests {
         #expect(list.refused.allSatisfy { $0.reason.hasSuffix(" for a.") })
     }
 
+    /// A file whose digest is cut short or garbled would otherwise be missing from the set without a word.
+    @Test(arguments: [
+        "\(sha256)0  a", "\(sha256.dropLast())  a", "\(sha256.dropLast(2))  a", "SHA256 (a) = ",
+        "SHA256 (a) = x\(sha256)", "MD5 (a) = \(md5) x",
+    ])
+    func refusesANameWhoseDigestIsDamaged(_ line: String) throws {
+        let list = try list("\(Self.sha256)  good\n\(line)\n")
+        #expect(list.lines.map(\.name) == ["good"] && list.refused.map(\.name) == ["a"] && list.unreadLines == 0)
+        // Another line may have its digest.
+        #expect(try self.list("\(line)\n\(Self.sha512)  a\n").lines.map(\.checksum.algorithm) == [.sha512])
+    }
+
+    @Test func tellsAListFromAFileThatIsOnlyCalledLikeOne() {
+        for text in [
+            "\(Self.sha256)\n", "How to check:\r\n\(Self.sha1)  a\r\n", "SHA256 (a) = \(Self.sha256)",
+            "-----BEGIN PGP SIGNED MESSAGE-----\n", "\u{FEFF}\(Self.sha256)\r\n",
+        ] { #expect(ChecksumList.isMeant(by: Array(text.utf8)), "\(text)") }
+        #expect(ChecksumList.isMeant(by: [0xFF, 0xFE] + "\(Self.sha256)  a\n".utf16.flatMap { [UInt8($0), 0] }))
+        for text in ["", "\n", "<html>Sign in</html>", "\0\u{1}\u{2}\n", "deadbeef  a"] {
+            #expect(!ChecksumList.isMeant(by: Array(text.utf8)), "\(text)")
+        }
+    }
+
     @Test func takesALineThatStandsTwiceOnce() throws {
         let list = try list("\(Self.sha256)  a\n\(Self.sha256.lowercased()) *a\nSHA256 (a) = \(Self.sha256)\n")
         #expect(list.lines.count == 1 && list.refused.isEmpty)
@@ -119,8 +145,8 @@ struct ChecksumListTests {
     }
 
     @Test(arguments: [
-        "", "\n\n", "# remark", "<html>", "a  b", "d41d8cd9  a", "\(sha256)", "\(sha256)0  a", "\(sha256)a",
-        "SHA256 (a) = ", "SHA256 (a) = x\(sha256)", "SHA256 (a) \(sha256)", "SHA256 a = \(sha256)",
+        "", "\n\n", "# remark", "<html>", "a  b", "d41d8cd9  a", "\(sha256)", "\(sha256)a",
+        "SHA256 (a) \(sha256)", "SHA256 a = \(sha256)", "Size (a) = 5",
     ])
     func refusesAListWithoutAnyDigest(_ text: String) {
         #expect(refusal(Array(text.utf8))?.code == .invalidSet)

@@ -26,6 +26,12 @@ struct ClearSignedTests {
         #expect(ClearSigned.isOne(bytes) && Self.text(bytes) == "aa  a\r\n")
     }
 
+    /// Each line costs memory.
+    @Test func takesNoTextWithMoreLinesThanAListMayHave() {
+        let breaks = String(repeating: "\n", count: ChecksumList.maximumLines)
+        #expect(Self.text(Self.signed(breaks)) == nil)
+    }
+
     /// The program that checks a signature would say which of two texts it covers. Nothing else can.
     @Test func takesNoTextFromTwo() {
         #expect(Self.text(Self.signed("aa  a") + Self.signed("bb  b")) == nil)

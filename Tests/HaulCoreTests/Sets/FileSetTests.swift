@@ -35,6 +35,19 @@ struct FileSetTests {
         #expect(placed.refused.allSatisfy { $0.reason.hasSuffix(".") && !$0.reason.contains("\u{7}") })
     }
 
+    /// A selected file may be in the folder.
+    @Test func aFolderThatWasNotEnteredIsRefusedUnlessItIsLeftOut() throws {
+        var deep = set(["a.iso", "b.txt"])
+        deep.refused = [RefusedName("x/y/", "It is too deep."), RefusedName("c.txt", "It has no digest.")]
+        func refused(_ select: [String], _ except: [String]) throws -> [String] {
+            try deep.placed(select: select.map { try PathPattern($0) }, except: except.map { try PathPattern($0) })
+                .refused.map(\.name)
+        }
+        #expect(try refused(["*.iso"], []) == ["x/y/"])
+        #expect(try refused([], ["*.iso"]) == ["x/y/", "c.txt"])
+        for pattern in ["x/", "x/y/", "x/**", "y"] { #expect(try refused(["*.iso"], [pattern]) == []) }
+    }
+
     @Test(arguments: [".haul/receipt", ".HAUL/x", ".haul", "a.haulpart", "b/A.HaulPart"])
     func refusesTheNamesOfItsOwnFiles(_ name: String) throws {
         #expect(try refused(["a", name]) == [name])

@@ -79,6 +79,15 @@ struct HubAnswerTests {
         #expect(try next(["<https://x.example/>; rel=\"prev\""]) == nil)
     }
 
+    /// The set would end early.
+    @Test(arguments: [
+        "https://hub.example/?cursor=2; rel=\"next\"", "x, <?cursor=2>; rel=next", "<?cursor=2; rel = Next",
+    ])
+    func refusesANextPageThatCannotBeRead(_ line: String) {
+        let error = #expect(throws: DownloadError.self) { try next([line]) }
+        #expect(error?.code == .invalidSet)
+    }
+
     @Test(arguments: [
         "https://x.example/", "http://hub.example/", "https://hub.example:8443/", "//x.example/",
         "https://u@hub.example/",

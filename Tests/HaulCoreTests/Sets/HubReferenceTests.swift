@@ -16,6 +16,7 @@ struct HubReferenceTests {
             ("hf://spaces/org/na-me_1.5", .space, "org/na-me_1.5", nil),
             ("hf://org/name@refs/pr/1", .model, "org/name", "refs/pr/1"),
             ("hf://org/name@refs%2Fpr%2F1", .model, "org/name", "refs/pr/1"),
+            ("hf://gpt2@refs/pr/1", .model, "gpt2", "refs/pr/1"), ("hf://gpt2@a%2Fb", .model, "gpt2", "a/b"),
         ] as [(String, HubReference.Kind, String, String?)]
     )
     func reads(_ text: String, _ kind: HubReference.Kind, _ name: String, _ revision: String?) throws {
@@ -28,6 +29,8 @@ struct HubReferenceTests {
         "", "hf:", "hf://", "hf:///", "hf://org/", "hf:///name", "hf://org//name", "hf://org/name/file.bin",
         "hf://datasets/org/name/file", "hf://../name", "hf://org/..", "hf://org/.name", "hf://org/name-", "hf://o rg/n",
         "hf://org/name?x=1", "hf://org/name#x", "hf://org/n%61me", "hf://user:secret@host/name", "hf://org/name@",
+        "hf://secret@org/name", "HF://secret@org/name", "hf://datasets/secret@org/name",
+        "HF://u:secret@org/name?x=secret",
         "hf://org/name@a b", "hf://org/name@..", "hf://org/name@a//b", "hf://org/name@/a", "hf://org/name@a%",
         "hf://org/name@%FF", "hf://org/name@a%00", "hf://org/name@.a", "https://org/name", "org/name",
         "hf://org/\(String(repeating: "n", count: 97))", "hf://\u{E9}/name",

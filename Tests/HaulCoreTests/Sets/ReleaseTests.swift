@@ -71,6 +71,18 @@ struct ReleaseTests {
         #expect(release.refused.map(\.name) == ["d.zip"])
     }
 
+    /// As in a list of digests: SHA-1 counts, MD5 alone proves nothing.
+    @Test func takesNoMD5FromAServer() throws {
+        func asset(_ name: String, _ digest: String) -> String {
+            #"{"name": "\#(name)", "browser_download_url": "https://h/\#(name)", "digest": "\#(digest)"}"#
+        }
+        let (md5, sha1) = (String(repeating: "0d", count: 16), String(repeating: "1a", count: 20))
+        let answer = #"{"assets": [\#(asset("a", "md5:" + md5)), \#(asset("b", "SHA1:" + sha1))]}"#
+        let release = try ReleaseAnswer(Array(answer.utf8), from: .gitHub)
+        #expect(release.assets.map(\.checksum?.description) == [nil, "sha1:\(sha1)"])
+        #expect(release.unproved.keys.sorted() == ["a"] && release.unproved["a"]?.contains("MD5 alone") == true)
+    }
+
     @Test func readsTheLinksOfGitLab() throws {
         let answer = """
             {"tag_name": "v1", "assets": {"count": 3, "sources": [{"format": "zip", "url": "https://h/s.zip"}],

@@ -39,6 +39,13 @@ struct SetSourceTextTests {
         #expect(error?.code == code && error?.message.contains("secret") == false)
     }
 
+    @Test(arguments: [
+        ("hf://org/name@v1", "hf://org/name@v1"), ("HF://secret@org/name", "HF://***@org/name"),
+        ("HF://u:secret@h/", "HF://***@h/"), ("https://u:secret@h/a?secret", "https://***@h/a?***"),
+        ("ftp://u:secret@h/", "ftp://***@h/"), ("SHA256SUMS", "SHA256SUMS"),
+    ])
+    func showsNoSecrets(_ text: String, _ expected: String) { #expect(SetSourceText.shown(text) == expected) }
+
     @Test func takesNoLinkForOneOfAHubThatIsNotNamed() throws {
         #expect(throws: DownloadError.self) { try SetSourceText("https://hub.example/org/name", hub: nil) }
     }

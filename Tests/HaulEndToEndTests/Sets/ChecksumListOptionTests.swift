@@ -156,7 +156,24 @@ struct ChecksumListOptionTests {
                 site.url("/pub/a.bin")
             )
             #expect(result.status == 0, "\(result.errors)")
+            #expect(result.errors.contains("The list is signed by Right"), "\(result.errors)")
             #expect(try Self.first.matches(fileAt: folder("out/a.bin")))
+        }
+    }
+
+    @Test func saysAsJSONWhoSignedTheList() async throws {
+        try await withSite { site in
+            let key = try await PublisherKey("Right")
+            site.put("/pub/SUMS", try await key.clearSigned(Self.list))
+            try await key.export(to: folder("keys"))
+            let list = site.url("/pub/SUMS?token=secret")
+            let result = try await get("--json", "--checksums", list, "--keyring", "keys", site.url("/pub/a.bin"))
+            #expect(result.status == 0, "\(result.errors)")
+            let line = try #require(result.output.split(separator: "\n").first { $0.contains(#""event":"list""#) })
+            let event = try JSONSerialization.jsonObject(with: Data(line.utf8)) as? [String: Any]
+            #expect((event?["signedBy"] as? String)?.hasPrefix("Right") == true)
+            #expect(event?["url"] as? String == site.url("/pub/SUMS") + "?***")
+            #expect(!result.output.contains("secret"))
         }
     }
 

@@ -95,6 +95,17 @@ struct DaemonSetTests {
         withExtendedLifetime(rig) {}
     }
 
+    @Test func aSecretInFrontOfAReferenceIsShownNowhere() async throws {
+        try await withHub { _, rig in
+            let daemon = try await rig.start()
+            let added = try await rig.run("add", "HF://hidden@org/model", "HF://u:hidden@org/model")
+            #expect(added.status != 0 && added.errors.contains("***"), "\(added.errors)")
+            #expect(!(added.errors + added.output).contains("hidden"))
+            let log = await rig.stop(daemon)
+            #expect(!(log.errors + log.output).contains("hidden"))
+        }
+    }
+
     @Test func anUnfinishedSetIsWholeAfterAKillAndARestart() async throws {
         var options = HubServer.Options()
         options.bytesPerSecond = 1_000_000

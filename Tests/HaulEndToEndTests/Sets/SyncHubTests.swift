@@ -152,6 +152,15 @@ struct SyncHubTests {
         }
     }
 
+    @Test(arguments: ["HF://secret@org/model", "hf://u:secret@org/model", "Hf://secret@org/model?secret"])
+    func aSecretInFrontOfAReferenceIsShownNowhere(_ source: String) async throws {
+        try await withHub { hub in
+            let result = try await sync(hub, source, "-d", "m")
+            #expect(result.status == 64 && result.errors.contains("***"), "\(result.errors)")
+            #expect(!(result.errors + result.output).contains("secret") && hub.requests.isEmpty)
+        }
+    }
+
     @Test func saysWhyAHubRefuses() async throws {
         try await withHub { hub in
             let revision = try await sync(hub, "hf://org/model@nowhere", "-d", "m")

@@ -282,8 +282,38 @@ struct SyncIndexTests {
             site.put("/pub/checksums.txt", "How to check the sums\n".utf8)
             let result = try await sync(site.url("/pub/"), "-d", "m")
             #expect(result.status == 0, "\(result.errors)")
+            #expect(result.errors.contains("proves no file: checksums.txt."), "\(result.errors)")
+            #expect(result.errors.contains("Not proved"), "\(result.errors)")
             try expectWhole()
             #expect(names().contains("checksums.txt"))
+        }
+    }
+
+    /// A list that has digests and cannot be read might disprove a file.
+    @Test(arguments: [
+        "-----BEGIN PGP SIGNATURE-----\n", String(repeating: "x", count: 70_000),
+        String(repeating: "\n", count: 1_000_000),
+    ])
+    func aListThatCannotBeReadEndsTheSync(_ more: String) async throws {
+        try await withSite(more: ["SHA256SUMS"]) { site in
+            site.put("/pub/SHA256SUMS", (Self.first.line("a.bin") + more).utf8, type: "text/plain")
+            let result = try await sync(site.url("/pub/"), "-d", "m")
+            #expect(result.status == 5 && result.errors.contains("SHA256SUMS"), "\(result.errors)")
+            #expect(names() == [] && !site.paths.contains("/pub/a.bin"))
+            let without = try await sync(site.url("/pub/"), "-d", "m", "--except", "SHA256SUMS")
+            #expect(without.status == 0 && without.errors.contains("Not proved"), "\(without.errors)")
+            try expectWhole()
+        }
+    }
+
+    /// The digest of the second file is cut short.
+    @Test func aDamagedLineOfAListRefusesItsFile() async throws {
+        try await withSite(more: ["SHA256SUMS"]) { site in
+            let list = Self.first.line("a.bin") + "\(Self.second.sha256.dropLast())  x&y.bin\n"
+            site.put("/pub/SHA256SUMS", list.utf8, type: "text/plain")
+            let result = try await sync(site.url("/pub/"), "-d", "m")
+            #expect(result.status == 2 && result.errors.contains("x&y.bin"), "\(result.errors)")
+            #expect(names().contains("a.bin") && !names().contains("x&y.bin"))
         }
     }
 

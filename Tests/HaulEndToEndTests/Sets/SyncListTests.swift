@@ -91,6 +91,58 @@ struct SyncListTests: ListedSiteTests {
         }
     }
 
+    @Test func linesThatCannotBeReadAreCounted() async throws {
+        try await withSite("All files:\n" + Self.list + "the end\n") { site in
+            let result = try await sync(site.url("/pub/SHA256SUMS"), "-d", "m")
+            #expect(result.status == 0 && result.errors.contains("2 lines of SHA256SUMS"), "\(result.errors)")
+            try expectWhole()
+        }
+    }
+
+    /// A sync that sleeps for hours would look as if it hung.
+    @Test func aServerThatIsBusyForHoursIsNotWaitedFor() async throws {
+        try await withSite { site in
+            site.put("/pub/SHA256SUMS") { _ in .empty(503, "Busy", headers: [("Retry-After", "7200")]) }
+            let result = try await sync(site.url("/pub/SHA256SUMS"), "-d", "m")
+            #expect(result.status == 2 && result.errors.contains("wants to be asked again after"), "\(result.errors)")
+            #expect(site.paths.count == 1 && names() == [])
+            site.put("/pub/SHA256SUMS", Self.list.utf8, type: "text/plain")
+            #expect(try await sync(site.url("/pub/SHA256SUMS"), "-d", "m").status == 0)
+            try expectWhole()
+        }
+    }
+
+    // MARK: Receipts
+
+    /// Anybody can make two files with one MD5.
+    @Test func aReceiptWithMD5AloneProvesNothing() async throws {
+        try await withSite(Self.first.line("a.bin")) { site in
+            let url = site.url("/pub/SHA256SUMS")
+            #expect(try await sync(url, "-d", "m", "--receipt", "receipt.json").status == 0)
+            let receipt = try String(contentsOfFile: folder("receipt.json"), encoding: .utf8)
+                .replacing("sha256:\(Self.first.sha256)", with: "md5:\(Self.first.digest(.md5).hexadecimal)")
+            #expect(receipt.contains("md5:"))
+            try receipt.write(toFile: folder("receipt.json"), atomically: true, encoding: .utf8)
+            let result = try await sync("receipt.json", "--check", "-d", "m")
+            #expect(result.status == 0 && !result.errors.contains("Proved"), "\(result.errors)")
+            #expect(result.errors.contains("Equal by MD5 alone, which proves nothing: 1 file."), "\(result.errors)")
+            let lines = try await sync("receipt.json", "--check", "-d", "m", "--json")
+            #expect(lines.output.contains(#""event":"present""#) && !lines.output.contains(#""event":"proved""#))
+            try Data("other".utf8).write(to: URL(fileURLWithPath: folder("m/a.bin")))
+            #expect(try await sync("receipt.json", "--check", "-d", "m").status == 5)
+        }
+    }
+
+    @Test func aReceiptWithADigestThatIsNoneIsNoReceipt() async throws {
+        let receipt = #"""
+            {"source":"x","files":[{"name":"a","size":1,"checksum":"sha256:zz"}],"faults":[],"fetched":0,"unchanged":0,
+            "removed":[],"kept":[],"remarks":[]}
+            """#
+        try receipt.write(toFile: folder("receipt.json"), atomically: true, encoding: .utf8)
+        let result = try await sync("receipt.json", "--check", "-d", "m")
+        #expect(result.status == 2 && result.errors.contains("no receipt"), "\(result.errors)")
+    }
+
     // MARK: Names
 
     @Test(arguments: ["../outside", "/abs", "x/../../outside", ".haul/set.jsonl", "part.haulpart", "a\\\\b"])
@@ -179,6 +231,17 @@ struct SyncListTests: ListedSiteTests {
     @Test func deletesNoFileThatWasOnlyNotSelected() async throws {
         try await withSite { site in
             #expect(try await sync(site.url("/pub/SHA256SUMS"), "-d", "m").status == 0)
+            let result = try await sync(site.url("/pub/SHA256SUMS"), "-d", "m", "--select", "a.bin", "--delete")
+            #expect(result.status == 0, "\(result.errors)")
+            try expectWhole()
+        }
+    }
+
+    /// The list still has the name, although nothing proves it any more.
+    @Test func deletesNoFileWhoseNameIsRefused() async throws {
+        try await withSite { site in
+            #expect(try await sync(site.url("/pub/SHA256SUMS"), "-d", "m").status == 0)
+            site.put("/pub/SHA256SUMS", (Self.list + Self.first.line("sub/b c.bin")).utf8, type: "text/plain")
             let result = try await sync(site.url("/pub/SHA256SUMS"), "-d", "m", "--select", "a.bin", "--delete")
             #expect(result.status == 0, "\(result.errors)")
             try expectWhole()

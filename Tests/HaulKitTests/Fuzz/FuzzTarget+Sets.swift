@@ -19,6 +19,7 @@ extension FuzzTarget {
         ) { bytes in
             guard let list = try? ChecksumList(bytes, name: "a.iso.sha256") else { return nil }
             if list.lines.isEmpty, list.refused.isEmpty { return "a list of nothing" }
+            if !ChecksumList.isMeant(by: bytes) { return "a list that counts as an ordinary file" }
             if Set(list.lines.map { Array($0.name.utf8) }).count != list.lines.count { return "a name twice" }
             for line in list.lines {
                 if line.checksum.algorithm == .md5 || line.name.isEmpty { return "\(line)" }

@@ -94,6 +94,31 @@ import Testing
         }
     }
 
+    @Test func aLinkOfTheHubThatTheSettingsNameIsASet() async throws {
+        try await Self.withHub { hub, rig, client in
+            let json = #"{"source": "\#(hub.url)/org/model/tree/main"}"#
+            let preview = try await client.call(.post, "/api/v1/sets/preview", rig, json: json).json
+            #expect(preview["name"]?.text == "model" && preview["count"]?.number == 3)
+            let added = try await client.call(.post, "/api/v1/sets", rig, json: json).json
+            let set = try await Self.ended(try #require(added["id"]?.text), rig, client)
+            #expect(set["state"]?.text == "whole" && set["folder"]?.text?.hasSuffix("/downloads/model") == true)
+        }
+    }
+
+    @Test func aSecretBeforeAReferenceIsShownInNoAnswer() async throws {
+        try await Self.withHub { hub, rig, client in
+            for scheme in ["hf", "HF"] {
+                let json = #"{"source": "\#(scheme)://hf_secret@org/model"}"#
+                for path in ["/api/v1/sets/preview", "/api/v1/sets"] {
+                    let answer = try await client.call(.post, path, rig, json: json)
+                    #expect(answer.code == "invalidURL")
+                    #expect(!String(buffer: answer.body).contains("hf_secret"))
+                }
+            }
+            #expect(hub.requests.isEmpty)
+        }
+    }
+
     @Test(arguments: [
         (#"{"source": "hf://org/none"}"#, "refusedByServer"), (#"{"source": "/etc/passwd"}"#, "invalidURL"),
         (#"{"source": "file:///etc/passwd"}"#, "invalidURL"),
@@ -182,6 +207,27 @@ import Testing
             #expect(added["folder"]?.text?.hasSuffix("/downloads/model (1)") == true)
             _ = try await Self.ended(try #require(added["id"]?.text), rig, client)
             #expect(FileManager.default.contents(atPath: mine + "/config.json") == Data("mine".utf8))
+        }
+    }
+
+    /// The user has removed the files and forgotten the set. The state of the set is still in the folder.
+    @Test func anEmptiedFolderIsUsedAgain() async throws {
+        try await Self.withHub { _, rig, client in
+            let first = try await Self.ended(
+                try #require(try await Self.add("", rig, client).json["id"]?.text),
+                rig,
+                client
+            )
+            let id = try #require(first["id"]?.text)
+            #expect(try await client.call(.delete, "/api/v1/sets/\(id)", rig).status == .noContent)
+            let folder = rig.folder("downloads/model")
+            for name in try FileManager.default.contentsOfDirectory(atPath: folder) where name != ".haul" {
+                try FileManager.default.removeItem(atPath: "\(folder)/\(name)")
+            }
+            let again = try await Self.add("", rig, client).json
+            #expect(again["folder"] == first["folder"] && again["wanted"]?.number == 3)
+            let set = try await Self.ended(try #require(again["id"]?.text), rig, client)
+            #expect(set["state"]?.text == "whole")
         }
     }
 

@@ -14,7 +14,7 @@ const MOST_ROWS = 100;
 const MOST_REFUSED = 5;
 
 /// Number of files that digests proved, or will prove.
-const provedIn = (proofs) => Object.entries(proofs).reduce((sum, [name, number]) => (name === "none" ? sum : sum + number), 0);
+const provedIn = (proofs) => Object.entries(proofs).reduce((sum, [name, number]) => (name === "none" || name === "md5" ? sum : sum + number), 0);
 
 /// The state of a set for the heading of its group.
 export function setStateText(set) {

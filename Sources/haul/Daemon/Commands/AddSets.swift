@@ -98,7 +98,7 @@ final class AddedSets {
 
     private static func name(_ fields: [String: JSONValue]) -> String {
         guard case .string(let source)? = fields["source"] else { return "" }
-        return HubReference.isReference(source) ? source : URL.maskedText(source, knowing: nil)
+        return SetSourceText.shown(source)
     }
 
     private func print(_ row: SetRow) {
@@ -152,7 +152,7 @@ final class AddedSets {
         switch row.state {
         case .whole:
             let unproved = row.files - row.proved
-            let proof = unproved == 0 ? "proved" : "\(unproved) of them without a digest"
+            let proof = unproved == 0 ? "proved" : "\(unproved) of them not proved"
             Output.result("\(row.id.short)  \(row.group): whole, \(Self.files(row.files)), \(proof)")
         case .incomplete:
             Output.result("\(row.id.short)  \(row.group): \(row.failed) of \(Self.files(row.files)) missing or wrong")
