@@ -39,7 +39,7 @@ struct SetRoutes {
     func add(to routes: RouteTable) {
         routes.post("/api/v1/sets/preview") { request, context in
             var body = try await JSONBody(request)
-            return try await preview(&body, context.key?.owner)
+            return try await preview(&body, context)
         }
         routes.post("/api/v1/sets") { request, context in
             let body = try await JSONBody(request)
@@ -68,13 +68,15 @@ struct SetRoutes {
         return id
     }
 
-    private func preview(_ body: inout JSONBody, _ owner: String?) async throws -> Response {
+    private func preview(_ body: inout JSONBody, _ context: ServerContext) async throws -> Response {
         let request = try SetRequest(&body)
         try body.finish()
-        let access = services.configuration.hub(for: owner)
-        let (name, preview) = try await problems { () throws(DownloadError) in
-            let source = try request.made(access)
-            return (try request.name(), try await listedInTime(source, request.options))
+        let access = services.configuration.hub(for: context.key?.owner)
+        let (source, name) = try await problems { () throws(DownloadError) in
+            (try request.made(access), try request.name())
+        }
+        let preview = try await context.whileConnected {
+            try await problems { () throws(DownloadError) in try await listedInTime(source, request.options) }
         }
         return JSONBody.response(
             Preview(

@@ -101,6 +101,17 @@ import Testing
         }
     }
 
+    @Test(arguments: ["/api/v1/session", "/api/v1/downloads", "/api/v1/sets", "/api/v1/configuration", "/metrics"])
+    func headIsAnsweredAsGETWithoutTheContent(_ path: String) async throws {
+        try await ServerRig.run { rig, client in
+            let key = try await connect(rig, client)
+            let get = try await client.send(.get, path, key)
+            let head = try await client.send(.head, path, key)
+            #expect(head.status == get.status && head.body.readableBytes == 0)
+            #expect(head.headers[.eTag] == get.headers[.eTag])
+        }
+    }
+
     @Test func aRevokedKeyIsNoKey() async throws {
         try await ServerRig.run { rig, client in
             let key = try await connect(rig, client)
