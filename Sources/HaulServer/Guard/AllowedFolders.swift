@@ -42,7 +42,7 @@ package struct AllowedFolders: Sendable {
         if let file = Self.file(in: real) {
             throw Problem(
                 .unprocessableContent,
-                DownloadError.Code.invalidDestination.rawValue,
+                "notAFolder",
                 "\(VisibleText.line(file)) is a file, and no folder can be in its place or below it.",
                 suggestion: "Choose another folder."
             )

@@ -50,7 +50,7 @@ import Testing
             try Data("a".utf8).write(to: URL(fileURLWithPath: folder(name)))
         }
         let problem = #expect(throws: Problem.self) { try folders.folder(path) }
-        #expect(problem?.code == (path.contains("..") ? "forbiddenFolder" : "invalidDestination"))
+        #expect(problem?.code == (path.contains("..") ? "forbiddenFolder" : "notAFolder"))
     }
 
     @Test(arguments: ["", "/", "/x"]) func aFileElsewhereIsNotToldFromNothing(_ rest: String) throws {

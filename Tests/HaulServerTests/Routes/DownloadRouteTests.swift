@@ -359,12 +359,12 @@ import Testing
                 (.post, "/api/v1/folders", #"{"path": "\#(folder)"}"#), (.get, "/api/v1/folders?path=\(folder)", nil),
             ] as [(HTTPRequest.Method, String, String?)] {
                 let answer = try await client.call(method, path, rig, json: json)
-                #expect(answer.status.code == 422 && answer.code == "invalidDestination", "\(method) \(path)")
+                #expect(answer.status.code == 422 && answer.code == "notAFolder", "\(method) \(path)")
                 #expect(try answer.json["detail"]?.text?.contains("a.txt is a file") == true)
             }
             let item = #"{"items": [{"url": "http://127.0.0.1:9/x", \#(field)}]}"#
             let added = try await client.call(.post, "/api/v1/downloads", rig, json: item).json
-            #expect(added["items"]?[0]?["error"]?["code"]?.text == "invalidDestination")
+            #expect(added["items"]?[0]?["error"]?["code"]?.text == "notAFolder")
         }
     }
 
