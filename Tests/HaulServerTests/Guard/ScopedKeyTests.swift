@@ -2,6 +2,7 @@ import Foundation
 import HTTPTypes
 import HaulTesting
 import HummingbirdTesting
+import NIOCore
 import Testing
 
 @testable import HaulServer
