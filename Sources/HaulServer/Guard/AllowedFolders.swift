@@ -105,7 +105,7 @@ package struct AllowedFolders: Sendable {
                 let rest = missing.reversed().joined(separator: "/")
                 return rest.isEmpty ? base : base == "/" ? "/" + rest : base + "/" + rest
             }
-            // Refuses a dangling link, because a file created through it would be elsewhere. Below a file nothing exists.
+            // Refuses a dangling link, because a file created through it would be elsewhere. Below a file is nothing.
             var info = stat()
             guard errno == ENOENT || errno == ENOTDIR, lstat(existing, &info) != 0 else { return nil }
             guard let slash = existing.lastIndex(of: "/") else { return nil }
