@@ -165,7 +165,7 @@ bench-requirements:
 
 # The Python packages of other programs are installed below .build by the programs that run them.
 acceptance-requirements: image-requirements
-	@Scripts/require nginx-light apache2-bin openssl aria2 tmux postgresql python3 python3-pip crun iproute2
+	@Scripts/require nginx-light apache2-bin openssl aria2 tmux postgresql python3 python3-pip python3-selenium chromium chromium-driver crun iproute2
 
 deb-requirements:
 	@Scripts/require dpkg-dev xz-utils

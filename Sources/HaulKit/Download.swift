@@ -158,7 +158,7 @@ public struct Download: Sendable, Identifiable {
     ///   another process runs the download; ``DownloadError/Code/diskFailed`` if a finished file is missing or another
     ///   file is in its place; another disk code if the system refuses; ``DownloadError/Code/notFound`` if the store
     ///   has no such download any more; ``DownloadError/Code/storeFailed``; ``DownloadError/Code/shutDown``.
-    public func rename(to name: String) async throws(DownloadError) { try await downloader.rename(id, to: name) }
+    public func rename(to name: String) async throws(DownloadError) { try await downloader.relocate(id, name: name) }
 
     /// Moves the file to another folder, under its name. The folder is made if it does not exist.
     ///
@@ -172,7 +172,14 @@ public struct Download: Sendable, Identifiable {
     /// - Throws: ``DownloadError``, and nothing has changed, with code ``DownloadError/Code/invalidDestination`` if the
     ///   folder is on another disk; otherwise as ``rename(to:)``.
     public func move(toFolder path: String) async throws(DownloadError) {
-        try await downloader.move(id, toFolder: path)
+        try await downloader.relocate(id, toFolder: path)
+    }
+
+    /// Moves the file to another folder under another name, in one change; `nil` for a part that stays.
+    ///
+    /// - Throws: as ``rename(to:)`` and ``move(toFolder:)``, and nothing has changed.
+    package func relocate(toFolder path: String?, name: String?) async throws(DownloadError) {
+        try await downloader.relocate(id, toFolder: path, name: name)
     }
 
     /// Fetches the finished file again if it is missing or has changed. ``DownloadRequest/onConflict`` of the request

@@ -236,9 +236,9 @@ package final class HaulServer: Service {
                     additionalChannelHandlers: [ConnectionRules.Installer(unheard, openPaths: openPaths)],
                     idleTimeout: .seconds(60),
                     httpDecoderConfiguration: .init(
-                        maxHeaderFieldSize: 16 << 10,
-                        maxHeaderListSize: 32 << 10,
-                        maxHeaderFieldCount: 100
+                        maxHeaderFieldSize: HeaderLimits.field,
+                        maxHeaderListSize: HeaderLimits.all,
+                        maxHeaderFieldCount: HeaderLimits.count
                     )
                 )
             ),

@@ -20,7 +20,7 @@ extension Downloader {
         try await services.onDisk { () throws(DiskError) in try disk.createFolder(new) }
     }
 
-    /// Checks that the file of a download can be renamed into another folder, and makes the folder.
+    /// Checks that the file of a download can be renamed into another folder.
     ///
     /// A move is a rename, which replaces nothing and is complete or has not happened. Between two disks it would be a
     /// copy.
@@ -35,8 +35,6 @@ extension Downloader {
                 )
             }
         }
-        let disk = disk
-        try await services.onDisk { () throws(DiskError) in try disk.createFolder(folder) }
     }
 }
 

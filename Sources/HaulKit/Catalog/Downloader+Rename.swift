@@ -2,29 +2,23 @@ internal import Logging
 
 /// Renames the files of downloads.
 extension Downloader {
-    /// Gives the file of a download another name in its folder; see ``Download/rename(to:)``.
-    package func rename(_ id: DownloadID, to name: String) async throws(DownloadError) {
+    /// Renames the file of a download, or moves it to another folder, or both in one change: if it fails, the file
+    /// has its old path. See ``Download/rename(to:)`` and ``Download/move(toFolder:)``.
+    package func relocate(
+        _ id: DownloadID,
+        toFolder path: String? = nil,
+        name: String? = nil
+    ) async throws(DownloadError) {
         try checkIsOpen()
-        try FileName.checkGiven(name)
-        try await withCatalogLock { downloader throws(DownloadError) in
-            guard let task = try await downloader.catalog.load(id) else { throw .notFound(id) }
-            do throws(DownloadError) { try await task.rename(to: name) } catch {
-                downloader.scheduler.evict(task)
-                throw error
-            }
-            downloader.scheduler.evict(task)
-        }
-    }
-
-    /// Moves the file of a download to another folder; see ``Download/move(toFolder:)``.
-    package func move(_ id: DownloadID, toFolder path: String) async throws(DownloadError) {
-        try checkIsOpen()
-        let folder = try FilePaths.absolute(path)
+        if let name { try FileName.checkGiven(name) }
+        var relocation = Relocation(name: name)
+        if let path { relocation.folder = try FilePaths.absolute(path) }
+        let wanted = relocation
         try await withCatalogLock { downloader throws(DownloadError) in
             guard let task = try await downloader.catalog.load(id) else { throw .notFound(id) }
             do throws(DownloadError) {
-                try await downloader.checkMove(task.record, toFolder: folder)
-                try await task.move(toFolder: folder)
+                if let folder = wanted.folder { try await downloader.checkMove(task.record, toFolder: folder) }
+                try await task.relocate(wanted)
             } catch {
                 downloader.scheduler.evict(task)
                 throw error
@@ -54,7 +48,7 @@ extension FileName {
     ///
     /// - Throws: ``DownloadError`` with code ``DownloadError/Code/invalidDestination`` or
     ///   ``DownloadError/Code/nameTooLong``.
-    static func checkGiven(_ name: String) throws(DownloadError) {
+    package static func checkGiven(_ name: String) throws(DownloadError) {
         if name.isEmpty || name == "." || name == ".."
             || name.utf8.contains(where: { $0 == UInt8(ascii: "/") || $0 == 0 })
         {

@@ -5,12 +5,7 @@ extension Downloader {
     /// Continues a download from another URL of the same file; see ``Download/replaceSource(_:)``.
     package func replaceSource(of id: DownloadID, with source: DownloadSource) async throws(DownloadError) {
         try checkIsOpen()
-        guard readers.canRead(source.url) else {
-            throw DownloadError(
-                .invalidURL,
-                "This is not an \(readers.schemes("or")) URL with a host: \(source.url.messageText)."
-            )
-        }
+        try check(source)
         if let task = tasks[id] { return try await replaceSource(of: task, with: source) }
         try await withCatalogLock { downloader throws(DownloadError) in
             guard let task = try await downloader.catalog.load(id) else { throw .notFound(id) }
@@ -18,13 +13,34 @@ extension Downloader {
         }
     }
 
+    /// Checks whether ``Download/replaceSource(_:)`` would accept a source at present. Changes nothing.
+    ///
+    /// - Throws: ``DownloadError`` as ``Download/replaceSource(_:)``.
+    package func checkSource(_ source: DownloadSource, for snapshot: DownloadSnapshot) throws(DownloadError) {
+        try check(source)
+        if snapshot.state == .completed { throw Self.isComplete(snapshot.path ?? snapshot.name) }
+    }
+
+    private func check(_ source: DownloadSource) throws(DownloadError) {
+        guard readers.canRead(source.url) else {
+            throw DownloadError(
+                .invalidURL,
+                "This is not an \(readers.schemes("or")) URL with a host: \(source.url.messageText)."
+            )
+        }
+    }
+
+    private static func isComplete(_ path: String) -> DownloadError {
+        DownloadError(
+            .fileExists,
+            "The download is complete, and its file is \(path). Nothing is left to be fetched."
+        )
+    }
+
     private func replaceSource(of task: DownloadTask, with source: DownloadSource) async throws(DownloadError) {
         if case .completed(let path) = task.machine.state {
             scheduler.evict(task)
-            throw DownloadError(
-                .fileExists,
-                "The download is complete, and its file is \(path). Nothing is left to be fetched."
-            )
+            throw Self.isComplete(path)
         }
         await task.replaceSource(with: source)
         scheduler.evict(task)

@@ -1,30 +1,20 @@
-/// Renames the file within its folder, or moves it to another folder of the same disk.
-extension DownloadTask {
-    /// The part of the path that changes.
-    private enum Relocation: Sendable {
-        case name(String)
-        case folder(String)
-    }
+/// The parts of a file's path that change; `nil` for a part that stays.
+struct Relocation: Sendable {
+    /// A name without a folder.
+    var name: String?
+    /// An absolute path.
+    var folder: String?
+}
 
+/// Renames the file, or moves it to another folder of the same disk.
+extension DownloadTask {
     private var services: EngineServices { environment.services }
 
-    /// Renames the file. Returns when the name is recorded, and for a finished file when the file has the name on the
-    /// disk.
+    /// Renames the file, or moves it to another folder, or both in one change. Returns when the path is recorded, and
+    /// for a finished file when the file has the path on the disk.
     ///
-    /// - Parameter name: a file name that has been checked.
-    func rename(to name: String, isolation: isolated (any Actor)? = #isolation) async throws(DownloadError) {
-        try await relocate(.name(name))
-    }
-
-    /// Moves the file to another folder. Returns when the folder is recorded, and for a finished file when the file is
-    /// in the folder on the disk.
-    ///
-    /// - Parameter folder: an absolute path on the disk of the file; the folder exists.
-    func move(toFolder folder: String, isolation: isolated (any Actor)? = #isolation) async throws(DownloadError) {
-        try await relocate(.folder(folder))
-    }
-
-    private func relocate(
+    /// - Parameter relocation: a name that has been checked, and an absolute folder on the disk of the file.
+    func relocate(
         _ relocation: Relocation,
         isolation: isolated (any Actor)? = #isolation
     ) async throws(DownloadError) {
@@ -55,24 +45,20 @@ extension DownloadTask {
                 "\(present ?? record.id) is being repaired. Rename or move it when that has ended."
             )
         }
-        switch relocation {
-        case .name(let name):
-            let path = FilePaths.join(present.map(FilePaths.folder) ?? record.folder ?? ".", name)
-            guard path != present else { return }
-            try await checkIsFree(path)
-            if case .completed = machine.state {
-                try await renameFinished(to: path)
-            } else {
-                try await retarget { $0.rename(to: path) }
-            }
-        case .folder(let folder):
-            let path = present.map { FilePaths.join(folder, FilePaths.name(of: $0)) }
-            guard path ?? folder != present ?? record.folder else { return }
-            if let path { try await checkIsFree(path, isNewFolder: true) }
-            if case .completed = machine.state {
-                try await renameFinished(to: path ?? folder)
-            } else {
-                try await retarget { $0.move(toFolder: folder) }
+        let folder = relocation.folder ?? present.map(FilePaths.folder) ?? record.folder ?? "."
+        // Without a name the server gives one in the folder.
+        let path = (relocation.name ?? present.map(FilePaths.name)).map { FilePaths.join(folder, $0) }
+        guard path.map({ $0 != present }) ?? (folder != record.folder) else { return }
+        if let path { try await checkIsFree(path, isNewFolder: relocation.folder != nil) }
+        if let made = relocation.folder {
+            let disk = services.disk
+            try await services.onDisk { () throws(DiskError) in try disk.createFolder(made) }
+        }
+        if case .completed = machine.state {
+            try await renameFinished(to: path ?? folder)
+        } else {
+            try await retarget { record in
+                if let path, relocation.name != nil { record.rename(to: path) } else { record.move(toFolder: folder) }
             }
         }
         environment.notifications.renamed(self.present(), outcomeOfHandles, hub)

@@ -1,5 +1,6 @@
 internal import Crypto
 internal import Foundation
+internal import HTTPTypes
 internal import NIOCore
 internal import NIOFoundationCompat
 
@@ -9,6 +10,22 @@ enum EntityTag {
     static func of(_ bytes: ByteBuffer) -> String {
         let digest = SHA256.hash(data: Data(buffer: bytes)).prefix(9)
         return "\"\(AccessToken.base64url(Data(digest)))\""
+    }
+
+    /// Checks an `If-Match` field (RFC 9110 §13.1.1). Its comparison is strong: a weak tag names none.
+    ///
+    /// - Throws: ``Problem`` if the field is there and does not name the tag.
+    static func check(_ tag: String, isNamedBy field: String?) throws(Problem) {
+        guard let field else { return }
+        let items = field.split(separator: ",").map { $0.trimmingCharacters(in: .whitespaces) }
+        guard items.contains("*") || items.contains(tag) else {
+            throw Problem(
+                .preconditionFailed,
+                "preconditionFailed",
+                "This was changed meanwhile, and its entity tag is another one than If-Match names.",
+                suggestion: "Read it again, and then change it."
+            )
+        }
     }
 
     /// Returns whether an `If-None-Match` field names a tag (RFC 9110 §13.1.2). `nil` names none.

@@ -151,11 +151,17 @@ package struct JSONBody {
 extension JSONBody {
     /// Answers GET with a value and its entity tag, or with 304 if `If-None-Match` names the tag.
     package static func response(_ value: some Encodable, to request: Request) -> Response {
-        let bytes = buffer(value, isSorted: true)
-        let tag = EntityTag.of(bytes)
-        if EntityTag.isNamed(tag, by: request.headers[.ifNoneMatch]) {
+        let response = tagged(value)
+        if let tag = response.headers[.eTag], EntityTag.isNamed(tag, by: request.headers[.ifNoneMatch]) {
             return Response(status: .notModified, headers: [.eTag: tag])
         }
+        return response
+    }
+
+    /// Answers with a value and its entity tag.
+    package static func tagged(_ value: some Encodable) -> Response {
+        let bytes = buffer(value, isSorted: true)
+        let tag = EntityTag.of(bytes)
         return Response(
             status: .ok,
             headers: [.contentType: "application/json", .eTag: tag],

@@ -1,6 +1,7 @@
 internal import CDispatch
 internal import Foundation
 internal import HTTPTypes
+internal import HaulKit
 
 /// The folders in which downloads may be saved. Resolves the symbolic links of a path before it checks the path.
 package struct AllowedFolders: Sendable {
@@ -33,9 +34,27 @@ package struct AllowedFolders: Sendable {
     /// Returns the folder of a path, absolute and with its links resolved. The folder need not exist.
     ///
     /// - Parameter path: absolute, or relative to the default folder; `nil` for the default folder.
-    /// - Throws: ``Problem`` if the folder is not allowed.
+    /// - Throws: ``Problem`` if the folder is not allowed, or a part of the path is a file.
     package func folder(_ path: String?) throws(Problem) -> String {
         guard let path, !path.isEmpty else { return Self.resolved(fallback) ?? fallback }
+        let real = try allowed(path)
+        // Checked after the roots, so that the answer says nothing about files elsewhere.
+        if let file = Self.file(in: real) {
+            throw Problem(
+                .unprocessableContent,
+                "notAFolder",
+                "\(VisibleText.line(file)) is a file, and no folder can be in its place or below it.",
+                suggestion: "Choose another folder."
+            )
+        }
+        return real
+    }
+
+    /// Returns a path, absolute and with its links resolved, of a folder or a file below a root. It need not exist.
+    ///
+    /// - Parameter path: absolute, or relative to the default folder.
+    /// - Throws: ``Problem`` if the path is not below a root.
+    func allowed(_ path: String) throws(Problem) -> String {
         guard !path.utf8.contains(0), path.utf8.count < 4096 else { throw refused(path) }
         let parts = path.split(separator: "/")
         // Refuses every `..`, not only those that lead out of a root: if "a" is a link, "a/.." may be another folder.
@@ -45,6 +64,18 @@ package struct AllowedFolders: Sendable {
             throw refused(path)
         }
         return real
+    }
+
+    /// Returns the deepest existing part of a resolved path if it is no folder; otherwise `nil`.
+    private static func file(in real: String) -> String? {
+        var existing = real
+        var info = stat()
+        while lstat(existing, &info) != 0 {
+            // Root exists, so the loop ends there.
+            guard let slash = existing.lastIndex(of: "/"), slash != existing.startIndex else { return nil }
+            existing = String(existing[..<slash])
+        }
+        return info.st_mode & S_IFMT == S_IFDIR ? nil : existing
     }
 
     private func refused(_ path: String) -> Problem {
@@ -66,16 +97,17 @@ package struct AllowedFolders: Sendable {
         var existing = path
         var missing: [Substring] = []
         while true {
+            // With a slash at its end, a link to nothing would look like nothing.
+            while existing.count > 1, existing.hasSuffix("/") { existing.removeLast() }
             if let real = realpath(existing, nil) {
                 defer { free(real) }
                 let base = String(cString: real)
                 let rest = missing.reversed().joined(separator: "/")
                 return rest.isEmpty ? base : base == "/" ? "/" + rest : base + "/" + rest
             }
-            // Refuses a dangling link, because a file created through it would be elsewhere.
+            // Refuses a dangling link, because a file created through it would be elsewhere. Below a file is nothing.
             var info = stat()
-            guard errno == ENOENT, lstat(existing, &info) != 0 else { return nil }
-            while existing.count > 1, existing.hasSuffix("/") { existing.removeLast() }
+            guard errno == ENOENT || errno == ENOTDIR, lstat(existing, &info) != 0 else { return nil }
             guard let slash = existing.lastIndex(of: "/") else { return nil }
             missing.append(existing[existing.index(after: slash)...])
             existing = slash == existing.startIndex ? "/" : String(existing[..<slash])

@@ -1,4 +1,5 @@
 internal import DequeModule
+internal import HTTPTypes
 package import NIOCore
 package import NIOHTTP1
 
@@ -8,6 +9,7 @@ package import NIOHTTP1
 ///   (``UnheardConnections``).
 /// - A client that waits for `100 Continue` gets it (RFC 9110 §10.1.1).
 /// - An HTTP/1.0 connection without keep-alive is closed after the answer (RFC 9112 §9.3).
+/// - Header fields beyond the limits are refused with 431 (RFC 6585 §5); the library would answer 400.
 /// - A target in absolute form, which only clients of proxies send, names no path; the library would drop its host.
 package final class ConnectionRules: ChannelDuplexHandler, RemovableChannelHandler {
     package typealias InboundIn = HTTPServerRequestPart
@@ -68,6 +70,35 @@ package final class ConnectionRules: ChannelDuplexHandler, RemovableChannelHandl
         context.fireChannelRead(wrapInboundOut(.head(head)))
     }
 
+    /// Time for the client to read the last answer before the connection is closed.
+    private static let timeToRead = TimeAmount.seconds(2)
+
+    package func errorCaught(context: ChannelHandlerContext, error: any Error) {
+        // An answer that has begun cannot be followed by another one to a request that is incomplete.
+        guard case HTTPParserError.headerOverflow = error, unanswered.isEmpty else {
+            return context.fireErrorCaught(error)
+        }
+        let problem = Problem(
+            .requestHeaderFieldsTooLarge,
+            "headersTooLarge",
+            "A header field is larger than \(HeaderLimits.field >> 10) KiB, all together are larger than "
+                + "\(HeaderLimits.all >> 10) KiB, or there are more than \(HeaderLimits.count)."
+        )
+        let body = JSONBody.buffer(problem)
+        let fields: HTTPHeaders = [
+            "Content-Type": "application/problem+json", "Content-Length": String(body.readableBytes),
+            "Connection": "close",
+        ]
+        let head = HTTPResponseHead(version: .http1_1, status: .requestHeaderFieldsTooLarge, headers: fields)
+        context.write(wrapOutboundOut(.head(head)), promise: nil)
+        context.write(wrapOutboundOut(.body(.byteBuffer(body))), promise: nil)
+        context.writeAndFlush(wrapOutboundOut(.end(nil)), promise: nil)
+        // A close at once could discard the answer, because the client may still be sending.
+        context.close(mode: .output, promise: nil)
+        let channel = context.channel
+        context.eventLoop.scheduleTask(in: Self.timeToRead) { channel.close(promise: nil) }
+    }
+
     package func write(context: ChannelHandlerContext, data: NIOAny, promise: EventLoopPromise<Void>?) {
         context.write(data, promise: promise)
         let part = unwrapOutboundIn(data)
@@ -121,7 +152,17 @@ package final class ConnectionRules: ChannelDuplexHandler, RemovableChannelHandl
                     head.method != .OPTIONS && !openPaths.contains(String(head.uri.prefix { $0 != "?" }))
                 }
                 try pipeline.addHandler(rules, position: .after(decoder))
+                try pipeline.addHandler(Departure(), position: .first)
             } catch { context.close(promise: nil) }
         }
     }
+}
+
+/// Limits of the header fields of a request.
+enum HeaderLimits {
+    /// In bytes.
+    static let field = 16 << 10
+    /// In bytes.
+    static let all = 32 << 10
+    static let count = 100
 }

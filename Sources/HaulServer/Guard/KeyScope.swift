@@ -20,6 +20,8 @@ enum KeyScope {
         let parts = path.split(separator: "/", omittingEmptySubsequences: false).map { part in
             DownloadID(String(part)) == nil ? String(part) : ":id"
         }
+        // HEAD is GET without the content (RFC 9110 §9.3.2).
+        let method = method == .head ? .get : method
         guard routes.contains(method.rawValue + " " + parts.joined(separator: "/")) else { throw refusal }
     }
 

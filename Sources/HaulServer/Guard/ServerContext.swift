@@ -13,8 +13,12 @@ package struct ServerContext: RequestContext {
     /// The key of a browser extension that sent the request, set by ``Gate``; `nil` for every other sender.
     package var key: ScopedKeys.Key?
 
+    /// The connection of the request.
+    let channel: any Channel
+
     package init(source: ApplicationRequestContextSource) {
         coreContext = .init(source: source)
+        channel = source.channel
         if case .unixDomainSocket = source.channel.localAddress { isLocal = true } else { isLocal = false }
         peer = source.channel.remoteAddress?.ipAddress
     }

@@ -40,7 +40,7 @@ struct AddRoutes {
         }
         routes.post("/api/v1/probe") { request, context in
             var body = try await JSONBody(request)
-            return try await probe(&body, context.key?.owner)
+            return try await probe(&body, context)
         }
     }
 
@@ -137,14 +137,20 @@ struct AddRoutes {
         download.snapshot.addedAt < start - 0.001
     }
 
-    private func probe(_ body: inout JSONBody, _ owner: String?) async throws -> Response {
+    private func probe(_ body: inout JSONBody, _ context: ServerContext) async throws -> Response {
+        let owner = context.key?.owner
         let urls = try body.required("urls", [String].self)
         let headers = try AddOptions.headers(&body)
         try body.finish()
         guard (1...50).contains(urls.count) else {
             throw Problem.invalidField("urls must have 1 to 50 items.")
         }
-        let probes = await withTaskGroup(of: (Int, Probe).self) { group in
+        let probes = try await context.whileConnected { await probe(urls, headers, owner) }
+        return JSONBody.response(["items": probes])
+    }
+
+    private func probe(_ urls: [String], _ headers: [HeaderField], _ owner: String?) async -> [Probe] {
+        await withTaskGroup(of: (Int, Probe).self) { group in
             var results: [Int: Probe] = [:]
             for (index, url) in urls.enumerated() {
                 // Runs 8 probes at a time, because each may wait for a slow server.
@@ -154,7 +160,6 @@ struct AddRoutes {
             for await (done, probe) in group { results[done] = probe }
             return urls.indices.compactMap { results[$0] }
         }
-        return JSONBody.response(["items": probes])
     }
 
     private func probe(_ url: String, _ headers: [HeaderField], _ owner: String?) async -> Probe {

@@ -8,6 +8,10 @@ internal import Logging
 /// programs started at events are configured where the server is started, never over HTTP.
 struct ConfigurationRoutes {
     let services: Services
+    /// One change after the other, so that none comes between the check of `If-Match` and the change.
+    private let turns = Turns()
+
+    init(services: Services) { self.services = services }
 
     private struct Answer: Encodable {
         var settings: [String: Entry]
@@ -41,22 +45,38 @@ struct ConfigurationRoutes {
                 }
                 names.append(name)
             }
-            let ours = kept
-            if !ours.isEmpty {
-                try await services.settings.change { changed in for change in ours { change(&changed) } }
-                changes.append(try await problems { () throws(DownloadError) in try services.live.networkChange() })
-            }
-            let all = changes
-            try await problems { () throws(DownloadError) in
-                _ = try await services.downloader.update { configuration in
-                    for change in all { change(&configuration) }
+            let (ours, others, wanted) = (kept, changes, request.headers[.ifMatch])
+            return try await turns.take {
+                if let wanted {
+                    let tag = EntityTag.of(JSONBody.buffer(await answer(), isSorted: true))
+                    try EntityTag.check(tag, isNamedBy: wanted)
                 }
+                return JSONBody.tagged(try await change(ours, others, names))
             }
-            // Logs no values, because a proxy may have a password.
-            if !ours.isEmpty { services.logger.info("Settings were changed: \(names.joined(separator: ", ")).") }
-            await services.feed.markStale()
-            return JSONBody.response(await answer())
         }
+    }
+
+    /// Applies changes that have been checked.
+    private func change(
+        _ kept: [@Sendable (inout ChangedSettings) -> Void],
+        _ others: [@Sendable (inout Downloader.Configuration) -> Void],
+        _ names: [String]
+    ) async throws -> Answer {
+        var all = others
+        if !kept.isEmpty {
+            try await services.settings.change { changed in for change in kept { change(&changed) } }
+            all.append(try await problems { () throws(DownloadError) in try services.live.networkChange() })
+        }
+        let changes = all
+        try await problems { () throws(DownloadError) in
+            _ = try await services.downloader.update { configuration in
+                for change in changes { change(&configuration) }
+            }
+        }
+        // Logs no values, because a proxy may have a password.
+        if !kept.isEmpty { services.logger.info("Settings were changed: \(names.joined(separator: ", ")).") }
+        await services.feed.markStale()
+        return await answer()
     }
 
     private func answer() async -> Answer {

@@ -58,13 +58,25 @@ struct ControlRoutes {
         if context.key != nil, name != nil || path != nil || priority != nil || bytesPerSecond != nil {
             throw KeyScope.refusal
         }
+        // Checks all fields before the first change, so that a wrong one changes nothing.
         let folder = try path.map { try services.folders.folder($0) }
-        if let folder { try await move(download, folder) }
+        let snapshot = download.snapshot
         try await problems { () throws(DownloadError) in
-            if let name { try await download.rename(to: name) }
+            if let name { try FileName.checkGiven(name) }
+            if let source { try await services.downloader.checkSource(source, for: snapshot) }
+        }
+        try await relocate(download, folder, name)
+        do throws(DownloadError) {
             if let priority { try await download.setPriority(priority) }
             if let bytesPerSecond { try await download.setSpeedLimit(bytesPerSecond > 0 ? bytesPerSecond : nil) }
             if let source { try await download.replaceSource(source) }
+        } catch {
+            var problem = Problem(error)
+            if name != nil || folder != nil {
+                await services.feed.changed(download.snapshot)
+                problem.detail += " Its name and its folder were changed before."
+            }
+            throw problem
         }
         let row = try await services.row(download.id)
         await services.feed.changed(download.snapshot)
@@ -72,10 +84,17 @@ struct ControlRoutes {
         return JSONBody.response(row)
     }
 
-    /// - Parameter folder: an absolute path that is allowed.
-    private func move(_ download: Download, _ folder: String) async throws(Problem) {
-        do throws(DownloadError) { try await download.move(toFolder: folder) } catch {
-            // The path is usable, so its disk is the reason.
+    /// - Parameters:
+    ///   - folder: an absolute path that is allowed; `nil` for the present folder.
+    ///   - name: a name that has been checked; `nil` for the present name.
+    private func relocate(_ download: Download, _ folder: String?, _ name: String?) async throws {
+        guard folder != nil || name != nil else { return }
+        if download.snapshot.state == .completed {
+            let state = try await problems { () throws(DownloadError) in try await download.fileState() }
+            guard state != .missing else { throw FileRoute.notFinished }
+        }
+        do throws(DownloadError) { try await download.relocate(toFolder: folder, name: name) } catch {
+            // Name and path are usable, so the disk of the folder is the reason.
             guard error.code == .invalidDestination else { throw Problem(error) }
             throw Problem(.conflict, "otherDisk", error.message)
         }

@@ -103,7 +103,7 @@ struct FileRoute {
         return ArrivingFile(reader)
     }
 
-    private static let notFinished = Problem(.conflict, "notFinished", "The download has no finished file.")
+    static let notFinished = Problem(.conflict, "notFinished", "The download has no finished file.")
 
     /// Resolves the path again, because a folder in it may have become a link after the download, or the settings may
     /// allow it no more.

@@ -39,7 +39,7 @@ struct SetRoutes {
     func add(to routes: RouteTable) {
         routes.post("/api/v1/sets/preview") { request, context in
             var body = try await JSONBody(request)
-            return try await preview(&body, context.key?.owner)
+            return try await preview(&body, context)
         }
         routes.post("/api/v1/sets") { request, context in
             let body = try await JSONBody(request)
@@ -68,13 +68,15 @@ struct SetRoutes {
         return id
     }
 
-    private func preview(_ body: inout JSONBody, _ owner: String?) async throws -> Response {
+    private func preview(_ body: inout JSONBody, _ context: ServerContext) async throws -> Response {
         let request = try SetRequest(&body)
         try body.finish()
-        let access = services.configuration.hub(for: owner)
-        let (name, preview) = try await problems { () throws(DownloadError) in
-            let source = try request.made(access)
-            return (try request.name(access), try await listedInTime(source, request.options))
+        let access = services.configuration.hub(for: context.key?.owner)
+        let (source, name) = try await problems { () throws(DownloadError) in
+            (try request.made(access), try request.name(access))
+        }
+        let preview = try await context.whileConnected {
+            try await problems { () throws(DownloadError) in try await listedInTime(source, request.options) }
         }
         return JSONBody.response(
             Preview(
@@ -130,21 +132,21 @@ struct SetRoutes {
         if let failure = services.downloader.storeFailure { throw Problem(failure) }
         let request = try SetRequest(&body)
         var wish = SetKeeper.Wish(owner: owner)
-        if let folder = try body.optional("folder", String.self), !folder.isEmpty {
-            wish.folder = try services.folders.folder(folder)
-        }
+        let folder = try body.optional("folder", String.self).flatMap { $0.isEmpty ? nil : $0 }
         wish.group = try body.text("group", upTo: 200).flatMap { $0.isEmpty ? nil : $0 }
         wish.verifies = try body.optional("verify") ?? false
         wish.deletes = try body.optional("delete") ?? false
         try body.finish()
         // A set replaces and removes files of its folder, so a key gets a folder of its own.
-        guard owner == nil || (wish.folder == nil && !wish.deletes) else {
+        guard owner == nil || (folder == nil && !wish.deletes) else {
             throw Problem(
                 .forbidden,
                 "outOfScope",
                 "The key of a browser extension may name no folder for a set, and remove no files."
             )
         }
+        // Resolved after the check of the key, which learns nothing of folders from the answer.
+        wish.folder = try folder.map { try services.folders.folder($0) }
         return JSONBody.response(try await services.sets.add(request, wish), status: .accepted)
     }
 }

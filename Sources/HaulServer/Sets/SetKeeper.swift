@@ -118,7 +118,7 @@ package actor SetKeeper {
     /// A folder that has other files would lose those with names of the set.
     private func newFolder(_ name: String, _ request: SetRequest, _ owner: String?) throws(Problem) -> String {
         for number in 0..<1000 {
-            let folder = try live.folders.folder(number == 0 ? name : "\(name) (\(number))")
+            let folder = try live.folders.allowed(number == 0 ? name : "\(name) (\(number))")
             if let known = sets.last(where: { $0.row.folder == folder }) {
                 if known.request.source == request.source, known.owner == owner { return folder }
             } else if Self.isVacant(folder) {

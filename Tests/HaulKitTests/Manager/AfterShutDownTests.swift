@@ -47,9 +47,9 @@ struct AfterShutDownTests {
         "priority of a handle": { _, download in try await download.setPriority(7) },
         "start a handle now": { _, download in try await download.startNow() },
         "move a handle": { _, download in try await download.move(to: .first) },
-        "rename": { rig, download in try await rig.downloader.rename(download.id, to: "renamed") },
+        "rename": { rig, download in try await rig.downloader.relocate(download.id, name: "renamed") },
         "rename a handle": { _, download in try await download.rename(to: "renamed") },
-        "move to a folder": { rig, download in try await rig.downloader.move(download.id, toFolder: rig.folder) },
+        "move to a folder": { rig, download in try await rig.downloader.relocate(download.id, toFolder: rig.folder) },
         "move a handle to a folder": { rig, download in try await download.move(toFolder: rig.folder) },
         "fetch a handle again": { _, download in try await download.fetchAgain() },
         "download a text": { rig, _ in

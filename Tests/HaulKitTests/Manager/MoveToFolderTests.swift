@@ -29,6 +29,38 @@ struct MoveToFolderTests {
         }
     }
 
+    @Test func aNameAndAFolderAreOneChangeOrNone() async throws {
+        try await DownloaderRig.runManyFiles { rig async throws in
+            let download = try await rig.downloader.add(try rig.named("a"))
+            _ = try await download.result()
+            for name in ["x/y", "", "b.haulpart"] {
+                let code = await thrownCode { try await download.relocate(toFolder: rig.folder + "/new", name: name) }
+                #expect(code == .invalidDestination)
+            }
+            #expect(try rig.names() == ["a"], "no folder was made")
+            try await download.relocate(toFolder: rig.folder + "/new", name: "b")
+            #expect(try await download.result().path == rig.folder + "/new/b")
+            #expect(try rig.names() == ["new"])
+            try rig.put("mine", at: rig.folder + "/c")
+            #expect(await thrownCode { try await download.relocate(toFolder: rig.folder, name: "c") } == .fileExists)
+            #expect(try rig.text(at: rig.folder + "/c") == "mine")
+            #expect(try await download.result().path == rig.folder + "/new/b")
+        }
+    }
+
+    @Test func anUnfinishedOneGetsItsNameAndItsFolderTogether() async throws {
+        try await DownloaderRig.run(serving: TestContent.first.resource().silentFirst()) { rig async throws in
+            let download = try await rig.downloader.add(try rig.request { $0.destination = .folder(path: rig.folder) })
+            await download.reaches(cut)
+            try await download.relocate(toFolder: rig.folder + "/other", name: "b.bin")
+            #expect(download.snapshot.path == rig.folder + "/other/b.bin")
+            try await download.pause()
+            try await download.resume()
+            #expect(try await download.result().path == rig.folder + "/other/b.bin")
+            #expect(try rig.names() == ["other"])
+        }
+    }
+
     @Test func replacesNothing() async throws {
         try await DownloaderRig.runManyFiles { rig async throws in
             let download = try await rig.downloader.add(try rig.named("a") { $0.onConflict = .overwrite })

@@ -25,7 +25,7 @@ struct UnknownIDTests {
         "priority": { downloader, id throws(DownloadError) in try await downloader.setPriority(7, of: id) },
         "start now": { downloader, id throws(DownloadError) in try await downloader.startNow(id) },
         "move": { downloader, id throws(DownloadError) in try await downloader.move([id], to: .first) },
-        "rename": { downloader, id throws(DownloadError) in try await downloader.rename(id, to: "renamed") },
+        "rename": { downloader, id throws(DownloadError) in try await downloader.relocate(id, name: "renamed") },
         "file state": { downloader, id throws(DownloadError) in _ = try await downloader.fileState(id) },
         "fetch again": { downloader, id throws(DownloadError) in try await downloader.fetchAgain(id) },
     ]

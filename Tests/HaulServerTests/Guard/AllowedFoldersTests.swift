@@ -36,11 +36,29 @@ import Testing
     }
 
     @Test(arguments: [
-        "../outside", "films/../../outside", "~", "~/x", "/", "/etc", "out", "out/deep", "nowhere", "nowhere/x", ".",
+        "../outside", "films/../../outside", "~", "~/x", "/", "/etc", "out", "out/deep", "nowhere", "nowhere/",
+        "nowhere/x", ".",
         "a\0b",
     ])
     func refusesWhatLeadsElsewhere(_ path: String) {
         #expect(throws: Problem.self) { try folders.folder(path) }
+    }
+
+    @Test(arguments: ["a.txt", "a.txt/", "a.txt/x", "films/../a.txt", "in/a.txt/x"])
+    func aFileIsNoFolder(_ path: String) throws {
+        for name in ["downloads/a.txt", "other/a.txt"] {
+            try Data("a".utf8).write(to: URL(fileURLWithPath: folder(name)))
+        }
+        let problem = #expect(throws: Problem.self) { try folders.folder(path) }
+        #expect(problem?.code == (path.contains("..") ? "forbiddenFolder" : "notAFolder"))
+    }
+
+    @Test(arguments: ["", "/", "/x"]) func aFileElsewhereIsNotToldFromNothing(_ rest: String) throws {
+        try Data("a".utf8).write(to: URL(fileURLWithPath: folder("outside/a.txt")))
+        for name in ["outside/a.txt", "outside/none"] {
+            let problem = #expect(throws: Problem.self) { try folders.folder(folder(name) + rest) }
+            #expect(problem?.code == "forbiddenFolder")
+        }
     }
 
     @Test func aFolderWhoseNameBeginsLikeARootIsAnother() throws {

@@ -104,6 +104,18 @@ struct ConnectionRulesTests {
         for channel in [first, third] { _ = try channel.finish() }
     }
 
+    @Test func headerFieldsThatAreTooLargeAreRefusedByTheirOwnStatus() throws {
+        let channel = try connection()
+        try send("GET / HTTP/1.1\nHost: localhost\nX: \(String(repeating: "x", count: 100_000))\n\n", to: channel)
+        var answer = ""
+        while let bytes = try channel.readOutbound(as: ByteBuffer.self) { answer += String(buffer: bytes) }
+        #expect(answer.hasPrefix("HTTP/1.1 431 "))
+        #expect(answer.contains("\r\nConnection: close\r\n") && answer.contains("headersTooLarge"))
+        #expect(try head(channel) == nil)
+        channel.embeddedEventLoop.advanceTime(by: .seconds(3))
+        #expect(!channel.isActive)
+    }
+
     @Test(arguments: [
         ("GET / HTTP/1.0\n\n", ["close"]), ("GET / HTTP/1.0\nConnection: keep-alive\n\n", ["keep-alive"]),
     ])

@@ -2,6 +2,7 @@ import Foundation
 import HTTPTypes
 import HaulTesting
 import HummingbirdTesting
+import NIOCore
 import Testing
 
 @testable import HaulServer
@@ -98,6 +99,17 @@ import Testing
             // Joining the download of another would make it the key's own.
             #expect(try await add("other", key)?["error"]?["code"]?.text == "alreadyAdded")
             #expect(try await add("own", key)?["download"]?["id"]?.text == own)
+        }
+    }
+
+    @Test(arguments: ["/api/v1/session", "/api/v1/downloads", "/api/v1/sets", "/api/v1/configuration", "/metrics"])
+    func headIsAnsweredAsGETWithoutTheContent(_ path: String) async throws {
+        try await ServerRig.run { rig, client in
+            let key = try await connect(rig, client)
+            let get = try await client.send(.get, path, key)
+            let head = try await client.send(.head, path, key)
+            #expect(head.status == get.status && head.body.readableBytes == 0)
+            #expect(head.headers[.eTag] == get.headers[.eTag])
         }
     }
 

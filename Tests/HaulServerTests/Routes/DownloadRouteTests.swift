@@ -306,6 +306,68 @@ import Testing
         }
     }
 
+    @Test(arguments: [
+        (#""name": "a/b""#, 422), (#""name": """#, 422), (#""name": "taken""#, 409),
+        (#""source": {"url": "http://"}"#, 422), (#""source": {"url": "http://127.0.0.1:9/b"}"#, 409),
+        (#""priority": "x""#, 422), (#""x": 1"#, 422),
+    ])
+    func aWrongFieldBesideAFolderMovesNothing(_ field: String, _ status: Int) async throws {
+        try await ServerRig.serving(TestContent(seed: 3, count: 1000)) { url in
+            try await ServerRig.run { rig, client in
+                let id = try await rig.complete(url, name: "a.bin")
+                let other = rig.folder("downloads/other")
+                try FileManager.default.createDirectory(atPath: other, withIntermediateDirectories: false)
+                try Data("mine".utf8).write(to: URL(fileURLWithPath: other + "/taken"))
+                let json = #"{"folder": "other", \#(field)}"#
+                let answer = try await client.call(.patch, "/api/v1/downloads/\(id)", rig, json: json)
+                #expect(answer.status.code == status)
+                #expect(FileManager.default.fileExists(atPath: rig.folder("downloads/a.bin")))
+                #expect(try FileManager.default.contentsOfDirectory(atPath: other) == ["taken"])
+                let row = try await client.call(.get, "/api/v1/downloads/\(id)", rig).json
+                #expect(row["path"]?.text?.hasSuffix("/downloads/a.bin") == true)
+            }
+        }
+    }
+
+    @Test func aNameAndAFolderAreOneChange() async throws {
+        try await ServerRig.serving(TestContent(seed: 3, count: 1000)) { url in
+            try await ServerRig.run { rig, client in
+                let path = "/api/v1/downloads/\(try await rig.complete(url, name: "a.bin"))"
+                let json = #"{"folder": "new", "name": "b.bin"}"#
+                let row = try await client.call(.patch, path, rig, json: json).json
+                #expect(row["path"]?.text?.hasSuffix("/downloads/new/b.bin") == true)
+                let names = try FileManager.default.contentsOfDirectory(atPath: rig.folder("downloads/new"))
+                #expect(names == ["b.bin"])
+                try FileManager.default.removeItem(atPath: rig.folder("downloads/new/b.bin"))
+                #expect(try await client.call(.patch, path, rig, json: #"{"name": "c"}"#).code == "notFinished")
+            }
+        }
+    }
+
+    @Test(arguments: ["a.txt", "a.txt/", "a.txt/x", "a.txt/x/y"])
+    func aPathThroughAFileIsNoFolder(_ folder: String) async throws {
+        try await ServerRig.run { rig, client in
+            try Data("a".utf8).write(to: URL(fileURLWithPath: rig.folder("downloads/a.txt")))
+            let id = try await Self.add(1, rig, client)[0]
+            let field = #""folder": "\#(folder)""#
+            let group = #"{"groups": {"g": "\#(folder)"}}"#
+            for (method, path, json) in [
+                (HTTPRequest.Method.patch, "/api/v1/downloads/\(id)", "{\(field)}"),
+                (.post, "/api/v1/downloads", #"{"items": [{"url": "http://127.0.0.1:9/x"}], \#(field)}"#),
+                (.post, "/api/v1/sets", #"{"source": "http://127.0.0.1:9/list", \#(field)}"#),
+                (.patch, "/api/v1/configuration", "{\(field)}"), (.patch, "/api/v1/configuration", group),
+                (.post, "/api/v1/folders", #"{"path": "\#(folder)"}"#), (.get, "/api/v1/folders?path=\(folder)", nil),
+            ] as [(HTTPRequest.Method, String, String?)] {
+                let answer = try await client.call(method, path, rig, json: json)
+                #expect(answer.status.code == 422 && answer.code == "notAFolder", "\(method) \(path)")
+                #expect(try answer.json["detail"]?.text?.contains("a.txt is a file") == true)
+            }
+            let item = #"{"items": [{"url": "http://127.0.0.1:9/x", \#(field)}]}"#
+            let added = try await client.call(.post, "/api/v1/downloads", rig, json: item).json
+            #expect(added["items"]?[0]?["error"]?["code"]?.text == "notAFolder")
+        }
+    }
+
     @Test func noGETAndNoHEADChangesAnything() async throws {
         try await ServerRig.run { rig, client in
             let id = try await Self.add(1, rig, client)[0]

@@ -101,6 +101,37 @@ import Testing
         }
     }
 
+    @Test func aChangeOfSettingsThatWereChangedMeanwhileIsRefused() async throws {
+        try await ServerRig.run { rig, client async throws in
+            let path = "/api/v1/configuration"
+            let read = try #require(try await client.call(.get, path, rig).headers[.eTag])
+            let (one, other) = (#"{"userAgent": "one"}"#, #"{"userAgent": "other"}"#)
+            let first = try await client.call(.patch, path, rig, json: one, [.ifMatch: read])
+            #expect(first.status == .ok && first.headers[.eTag] != read)
+            for field in [read, "\"x\", W/\(read)"] {
+                let late = try await client.call(.patch, path, rig, json: other, [.ifMatch: field])
+                #expect(late.status == .preconditionFailed && late.code == "preconditionFailed")
+                #expect(try await value("userAgent", rig, client)?.text == "one")
+            }
+            let now = try #require(first.headers[.eTag])
+            #expect(try await client.call(.get, path, rig).headers[.eTag] == now)
+            for field in ["\"x\", \(now)", "*"] {
+                #expect(try await client.call(.patch, path, rig, json: other, [.ifMatch: field]).status == .ok)
+            }
+        }
+    }
+
+    @Test func ofTwoChangesAtTheSameTimeOneIsRefused() async throws {
+        try await ServerRig.run { rig, client async throws in
+            let path = "/api/v1/configuration"
+            let read = try #require(try await client.call(.get, path, rig).headers[.eTag])
+            async let one = client.call(.patch, path, rig, json: #"{"userAgent": "one"}"#, [.ifMatch: read])
+            async let other = client.call(.patch, path, rig, json: #"{"speedLimit": 1000}"#, [.ifMatch: read])
+            let codes = try await [one.status.code, other.status.code].sorted()
+            #expect(codes == [200, 412])
+        }
+    }
+
     @Test func aPasswordOfTheProxyIsNeverShown() async throws {
         try await ServerRig.run { rig, client async throws in
             let answer = try await change(#"{"proxy": "http://name:secret@127.0.0.1:9"}"#, rig, client)

@@ -315,7 +315,7 @@ import Testing
             for method in [HTTPRequest.Method.get, .delete] {
                 #expect(try await client.send(method, "/api/v1/sets/\(others)", key).status == .notFound)
             }
-            for field in [#""folder": "x""#, #""delete": true"#] {
+            for field in [#""folder": "x""#, #""folder": "/etc""#, #""delete": true"#] {
                 let body = #"{"source": "hf://org/model", \#(field)}"#
                 #expect(try await client.send(.post, "/api/v1/sets", key, body: body).code == "outOfScope")
             }
