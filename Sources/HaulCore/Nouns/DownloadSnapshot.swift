@@ -65,7 +65,7 @@ public struct DownloadSnapshot: Sendable, Hashable, Identifiable {
     /// Final path of the file; `nil` until the name is known.
     public let path: String?
     /// The name that the request suggests for the file: ``DownloadRequest/suggestedName``.
-    public let suggestedName: String?
+    package let suggestedName: String?
     /// Bytes of the file that are received and written, including those of earlier runs.
     public package(set) var receivedBytes: Int64
     /// Complete length in bytes; `nil` while it is unknown.

@@ -44,7 +44,7 @@ public struct SetReport: Sendable, Hashable, Codable {
     /// Whether the folder holds the whole set.
     public var isWhole: Bool { faults.isEmpty }
     /// Length of ``files`` together, in bytes.
-    public var bytes: Int64 { files.reduce(0) { $0 + $1.size } }
+    package var bytes: Int64 { files.reduce(0) { $0 + $1.size } }
     /// Number of files for each algorithm that proved them (`sha256`); `none` for files without a digest.
     public var proofs: [String: Int] {
         files.reduce(into: [:]) { counts, file in
