@@ -1,19 +1,19 @@
-public import Foundation
+package import Foundation
 
 /// The files of a Metalink document. The document's own digests and mirrors are used.
-public struct MetalinkSource: SetSource {
+package struct MetalinkSource: SetSource {
     private let url: URL
 
     /// - Parameter url: an `http` or `https` URL of the document.
-    public init(_ url: URL) { self.url = url }
+    package init(_ url: URL) { self.url = url }
 
     /// The URL of the document.
-    public var location: URL? { url }
+    package var location: URL? { url }
 
     /// Fetches the document.
     ///
     /// - Throws: ``DownloadError``: ``DownloadError/Code/invalidMetalink``, and the codes of a download.
-    public func list(_ documents: SetDocuments) async throws(DownloadError) -> FileSet {
+    package func list(_ documents: SetDocuments) async throws(DownloadError) -> FileSet {
         let metalink = try Metalink(try await documents.read(url).bytes)
         return FileSet(metalink, origin: url.masked)
     }
