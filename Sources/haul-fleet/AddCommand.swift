@@ -65,8 +65,8 @@ struct AddCommand: AsyncParsableCommand {
 
     private func addSet(_ source: String, to fleet: Fleet) async throws {
         let set = try await sets.files(of: source)
-        let items = try SetItems(set.files, of: set.source, folder: sets.under)
-        let refused = set.refused.map { "\($0.name): \($0.error.message)" } + items.refused
+        let items = try SetItems(set.files, of: set.origin, folder: sets.under)
+        let refused = set.refused.map { "\($0.name): \($0.reason)" } + items.refused
         for sentence in refused.prefix(Self.shownRefusals) { FleetOutput.note(FleetOutput.plain(sentence)) }
         guard refused.isEmpty || skipInvalid else {
             throw FleetError(
@@ -81,7 +81,7 @@ struct AddCommand: AsyncParsableCommand {
         }
         var text = Self.text(try await load(items.stream, into: fleet))
         if !refused.isEmpty { text += ", \(refused.count) names skipped" }
-        FleetOutput.line("\(text): \(FleetOutput.plain(set.source)).")
+        FleetOutput.line("\(text): \(FleetOutput.plain(set.origin)).")
     }
 
     private static let shownRefusals = 10

@@ -35,7 +35,7 @@ struct AddedSetOptions: ParsableArguments {
     /// Lists the files of a set. None of them is asked for.
     ///
     /// - Throws: ``DownloadError``, also for a list whose signature is wrong.
-    func files(of text: String) async throws -> SetPreview {
+    func files(of text: String) async throws -> FileSet {
         let environment = ProcessInfo.processInfo.environment
         let access = HubAccess(environment: environment)
         let kind = try SetSourceText(text, hub: HTTPURL(access.endpoint)?.url)

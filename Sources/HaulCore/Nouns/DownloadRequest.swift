@@ -122,7 +122,7 @@ public struct DownloadRequest: Sendable, Hashable, Codable {
     /// Number of connections that this download opens at its start, without measuring: 1 … 64, and at most
     /// ``maxConnections``. If the host refuses that many, the download uses fewer. `nil`, the default:
     /// ``Downloader/Configuration/Connections/initial``.
-    public var initialConnections: Int?
+    package var initialConnections: Int?
     /// Reaction to a final name that is taken. `nil`, the default: ``ConflictPolicy/fail`` for
     /// ``Destination/file(path:)``, ``ConflictPolicy/rename`` for ``Destination/folder(path:)``.
     public var onConflict: ConflictPolicy?
@@ -180,7 +180,7 @@ public struct DownloadRequest: Sendable, Hashable, Codable {
     public var metadata: DownloadRequest.Metadata?
     /// The web page on which the user found ``url``, and finds a fresh link when this one has expired. Haul never
     /// requests it. Default: `nil`.
-    public var page: URL?
+    package var page: URL?
     /// Higher starts first; downloads of equal priority start in the order of the queue. Default: 0.
     public var priority = 0
     /// Whether a new download begins paused: nothing is requested from its server before it is resumed. A download that

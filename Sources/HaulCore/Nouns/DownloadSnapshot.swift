@@ -65,7 +65,7 @@ public struct DownloadSnapshot: Sendable, Hashable, Identifiable {
     /// Final path of the file; `nil` until the name is known.
     public let path: String?
     /// The name that the request suggests for the file: ``DownloadRequest/suggestedName``.
-    public let suggestedName: String?
+    package let suggestedName: String?
     /// Bytes of the file that are received and written, including those of earlier runs.
     public package(set) var receivedBytes: Int64
     /// Complete length in bytes; `nil` while it is unknown.
@@ -215,7 +215,7 @@ public struct DownloadSnapshot: Sendable, Hashable, Identifiable {
         (bytesPerSecond, connections, receivedRanges, stream) = (0, [], [], nil)
     }
 
-    /// The file's name for display: the name in ``path``, else ``suggestedName`` made safe, else the name in the URL,
+    /// The file's name for display: the name in ``path``, else ``DownloadRequest/suggestedName`` made safe, else the name in the URL,
     /// else the URL's host, else ``key`` or ``id``. While ``path`` is `nil`, the file may still get another name.
     public var name: String {
         if let path, !path.isEmpty { return FilePaths.name(of: path) }

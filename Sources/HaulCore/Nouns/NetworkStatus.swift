@@ -1,7 +1,7 @@
 /// The state of the machine's network at one moment.
 public struct NetworkStatus: Sendable, Hashable {
     /// A network interface of this machine.
-    public struct Interface: Sendable, Hashable {
+    package struct Interface: Sendable, Hashable {
         /// Name of the interface, such as `eth0`.
         package var name: String
         /// The system's number of the interface.
@@ -16,8 +16,7 @@ public struct NetworkStatus: Sendable, Hashable {
         /// The interface's own addresses in canonical notation, without those that cannot be used yet.
         package var addresses: [String]
 
-        /// Describes an interface, for a ``NetworkMonitor`` of the application or of a test.
-        public init(
+        package init(
             name: String,
             index: Int,
             isUp: Bool = true,
@@ -44,14 +43,23 @@ public struct NetworkStatus: Sendable, Hashable {
     /// A status without any known value. Counts as online.
     package static let unknown = NetworkStatus()
 
-    /// Describes a network, for a ``NetworkMonitor`` of the application or of a test. `nil` means that a value is not
-    /// known; a status without any known value counts as online.
+    /// Describes a network for a ``NetworkMonitor`` of the application.
+    ///
+    /// - Parameters:
+    ///   - isOnline: whether other machines can be reached; `true` also if this is not known.
+    ///   - isMetered: whether the network is metered (traffic is paid for); `nil` if this is not known.
+    public init(isOnline: Bool, isMetered: Bool? = nil) {
+        let interfaces = isOnline ? nil : [Interface(name: "", index: 0, isUp: false, hasCarrier: false)]
+        self.init(interfaces: interfaces, isMetered: isMetered)
+    }
+
+    /// Describes a network by its interfaces. `nil` means that a value is not known.
     ///
     /// - Parameters:
     ///   - interfaces: the interfaces, ordered by number.
     ///   - isMetered: whether the network is metered (traffic is paid for).
     ///   - hasDefaultRoute: whether there is a default route.
-    public init(interfaces: [Interface]? = nil, isMetered: Bool? = nil, hasDefaultRoute: Bool? = nil) {
+    package init(interfaces: [Interface]? = nil, isMetered: Bool? = nil, hasDefaultRoute: Bool? = nil) {
         self.interfaces = interfaces
         self.isMetered = isMetered
         self.hasDefaultRoute = hasDefaultRoute

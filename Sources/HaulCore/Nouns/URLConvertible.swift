@@ -114,7 +114,6 @@ extension DownloadRequest {
         size: Int64? = nil,
         bytesPerSecond: Int64? = nil,
         maxConnections: Int? = nil,
-        initialConnections: Int? = nil,
         onConflict: ConflictPolicy? = nil,
         failsOnChange: Bool = false,
         resumesUnverified: Bool = false,
@@ -126,7 +125,6 @@ extension DownloadRequest {
         group: String? = nil,
         owner: String? = nil,
         metadata: Metadata? = nil,
-        page: URL? = nil,
         priority: Int = 0,
         startsPaused: Bool = false,
         onDuplicate: PresencePolicy = .join
@@ -143,13 +141,12 @@ extension DownloadRequest {
         (self.method, self.suggestedName, self.mirrorURLs) = (method, suggestedName, mirrorURLs)
         (self.checksum, self.size) = (checksum, size)
         (self.bytesPerSecond, self.maxConnections) = (bytesPerSecond, maxConnections)
-        (self.initialConnections, self.onConflict) = (initialConnections, onConflict)
+        self.onConflict = onConflict
         (self.failsOnChange, self.resumesUnverified, self.adopts) = (failsOnChange, resumesUnverified, adopts)
         self.setsModificationTime = setsModificationTime
         self.stream = stream
         self.allowsInsecureRedirects = allowsInsecureRedirects
         (self.key, self.group, self.owner, self.metadata) = (key, group, owner, metadata)
-        self.page = page
         (self.priority, self.startsPaused, self.onDuplicate) = (priority, startsPaused, onDuplicate)
     }
 }

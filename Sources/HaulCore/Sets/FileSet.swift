@@ -52,13 +52,13 @@ public struct FileSet: Sendable, Hashable {
     public var revision: String?
     /// The signer of the list, in the words of the program that checked the signature; `nil` for an unsigned list.
     public var signedBy: String?
-    /// Names that the publisher's list has but that its reader refused. The set is not whole without them.
-    package var refused: [RefusedName] = []
+    /// Names of the publisher's list that are not fetched. The set is not whole without them.
+    public package(set) var refused: [RefusedName] = []
     /// Folders of the publisher that its reader did not enter, each with a slash at its end, and paths of refused names.
     /// The set may still have files there.
     package var unread: Set<String> = []
     /// Remarks of the reader about the publisher's list, for people.
-    package var remarks: [String] = []
+    public package(set) var remarks: [String] = []
 
     /// Makes a set.
     ///
@@ -89,11 +89,11 @@ public struct FileSet: Sendable, Hashable {
 }
 
 /// A name of a set that is not fetched.
-package struct RefusedName: Sendable, Hashable {
+public struct RefusedName: Sendable, Hashable {
     /// The name as the publisher writes it. Bytes that are not UTF-8 are escaped as `\xNN`.
-    package let name: String
+    public let name: String
     /// A sentence for people, without control characters.
-    package let reason: String
+    public let reason: String
 
     package init(_ name: String, _ reason: String) {
         self.name = name

@@ -32,7 +32,7 @@ public final class DownloadReader: Sendable {
     /// Names the version of the file, with quotes, for an `ETag` field (RFC 9110 §8.8.3). If the server names versions
     /// reliably, all readers of a version have the same tag, also after the download is complete. Otherwise every reader
     /// of an unfinished file has another tag.
-    public let entityTag: String
+    package let entityTag: String
     private let download: Download
     private let number: Int
     private let version: ReadVersion

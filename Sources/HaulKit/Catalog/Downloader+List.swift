@@ -13,7 +13,7 @@ extension Downloader {
     /// Returns the number of downloads that match a filter; its offset and limit are ignored.
     ///
     /// - Throws: as ``list(_:)``.
-    public func count(_ filter: DownloadFilter = .all) async throws(DownloadError) -> Int {
+    package func count(_ filter: DownloadFilter = .all) async throws(DownloadError) -> Int {
         try checkIsOpen()
         return try await store.count(engine.reader.condition(try await engine.reader.resolved(filter)))
     }

@@ -1,7 +1,7 @@
-public import Foundation
+package import Foundation
 
 /// A list of digests such as `SHA256SUMS`. The names in it are relative to its URL.
-public struct ChecksumListSource: SetSource {
+package struct ChecksumListSource: SetSource {
     private enum Place: Sendable {
         case url(URL)
         case file(path: String, base: URL?)
@@ -15,7 +15,7 @@ public struct ChecksumListSource: SetSource {
     /// - Parameters:
     ///   - url: an `http` or `https` URL. Names are relative to the URL that redirects lead to.
     ///   - signature: the publisher's signature, which is checked before the list is read; `nil` for none.
-    public init(_ url: URL, signature: SetSignature? = nil) {
+    package init(_ url: URL, signature: SetSignature? = nil) {
         (place, self.signature) = (.url(url), signature)
     }
 
@@ -25,7 +25,7 @@ public struct ChecksumListSource: SetSource {
     ///   - path: path of the list.
     ///   - base: the URL of the folder in which the listed files are.
     ///   - signature: as in ``init(_:signature:)``.
-    public init(file path: String, base: URL, signature: SetSignature? = nil) {
+    package init(file path: String, base: URL, signature: SetSignature? = nil) {
         (place, self.signature) = (.file(path: path, base: base), signature)
     }
 
@@ -35,7 +35,7 @@ public struct ChecksumListSource: SetSource {
     }
 
     /// The URL of the list, or of the folder that a list in a file describes.
-    public var location: URL? {
+    package var location: URL? {
         switch place {
         case .url(let url): url
         case .file(_, let base): base
@@ -46,7 +46,7 @@ public struct ChecksumListSource: SetSource {
     ///
     /// - Throws: ``DownloadError``: ``DownloadError/Code/invalidSet`` for a text that is no list,
     ///   ``DownloadError/Code/unprovedSet`` for a wrong signature, disk codes, and the codes of a download.
-    public func list(_ documents: SetDocuments) async throws(DownloadError) -> FileSet {
+    package func list(_ documents: SetDocuments) async throws(DownloadError) -> FileSet {
         let (bytes, base, name) = try await contents(documents)
         let signed = try await SignedList(bytes, at: listURL, signature, documents)
         let list = try ChecksumList(signed.bytes, name: name)

@@ -7,7 +7,7 @@ extension Downloader {
     /// files in the folder stay as they are.
     ///
     /// ```swift
-    /// let sync = try await downloader.sync(HubSource("hf://org/model"), into: "models/model")
+    /// let sync = try await downloader.sync(.hub("hf://org/model"), into: "models/model")
     /// let report = try await sync.report()
     /// print(report.isWhole, report.revision ?? "")
     /// ```

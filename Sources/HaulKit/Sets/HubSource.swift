@@ -1,37 +1,22 @@
-public import Foundation
+package import Foundation
 
 /// A model, dataset or space of a hub that speaks the interface of the Hugging Face hub. Every file has a digest: the
 /// SHA-256 of large files, and the name that git gives to small ones.
 ///
 /// The revision is resolved to a commit once. All files are those of this commit, even if the revision moves while they
 /// are fetched.
-public struct HubSource: SetSource {
+package struct HubSource: SetSource {
     private let reference: HubReference
     private let endpoint: URL
     private let token: String?
 
     /// The hub that is asked when nothing else is given.
-    public static let defaultEndpoint = "https://huggingface.co"
+    package static let defaultEndpoint = "https://huggingface.co"
 
-    /// Makes a source for a reference.
+    /// Makes a source for a reference; see ``PublishedSet``.
     ///
-    /// - Parameters:
-    ///   - reference: `hf://ORG/NAME`, `hf://datasets/ORG/NAME` or `hf://spaces/ORG/NAME`, with an optional
-    ///     `@REVISION`: a branch, a tag or a commit.
-    ///   - revision: the revision if `reference` has none; `nil` for `main`.
-    ///   - endpoint: the URL of the hub.
-    ///   - token: the user's access token. It is sent to the origin of `endpoint` alone.
-    /// - Throws: ``DownloadError`` with code ``DownloadError/Code/invalidURL`` for a text that is no such reference,
-    ///   ``DownloadError/Code/invalidHeader`` for a token that no header field can hold.
-    public init(
-        _ reference: String,
-        revision: String? = nil,
-        endpoint: String = defaultEndpoint,
-        token: String? = nil
-    ) throws(DownloadError) {
-        try self.init(try HubReference(reference), revision: revision, endpoint: endpoint, token: token)
-    }
-
+    /// - Throws: ``DownloadError`` with code ``DownloadError/Code/invalidURL`` for an endpoint or a revision that cannot
+    ///   be used, ``DownloadError/Code/invalidHeader`` for a token that no header field can hold.
     package init(
         _ reference: HubReference,
         revision: String? = nil,
@@ -58,13 +43,13 @@ public struct HubSource: SetSource {
     }
 
     /// The URL of the hub.
-    public var location: URL? { endpoint }
+    package var location: URL? { endpoint }
 
     /// Asks the hub for the commit of the revision, and then for the pages of its tree.
     ///
     /// - Throws: ``DownloadError``: ``DownloadError/Code/refusedByServer`` for a repository that is private, gated or not
     ///   there, ``DownloadError/Code/invalidSet`` for an answer that cannot be used, and the codes of a download.
-    public func list(_ documents: SetDocuments) async throws(DownloadError) -> FileSet {
+    package func list(_ documents: SetDocuments) async throws(DownloadError) -> FileSet {
         let headers = try token.map { token throws(DownloadError) in [try Self.authorization(token)] } ?? []
         let (reference, hasToken) = (reference, token != nil)
         let refusal = { @Sendable (head: ResponseHead) in

@@ -1,10 +1,10 @@
-public import Foundation
+package import Foundation
 
 /// The files below a folder of a web server that lists its folders: nginx, Apache, Caddy, lighttpd, Python's.
 ///
 /// Only links that lead below the folder are followed. Nobody names digests, unless a list such as `SHA256SUMS` is in
 /// the folder; the lengths and versions that the server names are what remains.
-public struct IndexSource: SetSource {
+package struct IndexSource: SetSource {
     private let url: URL
     private let depth: Int?
 
@@ -19,16 +19,16 @@ public struct IndexSource: SetSource {
     ///   - url: an `http` or `https` URL of a folder, with a slash at the end of its path.
     ///   - depth: how many folders below it are entered: 0 takes only the files of the folder itself. Deeper folders
     ///     are not part of the set. `nil`, the default: 5, and a set with deeper folders is not whole.
-    public init(_ url: URL, depth: Int? = nil) { (self.url, self.depth) = (url, depth.map { max(0, $0) }) }
+    package init(_ url: URL, depth: Int? = nil) { (self.url, self.depth) = (url, depth.map { max(0, $0) }) }
 
     /// The URL of the folder.
-    public var location: URL? { url }
+    package var location: URL? { url }
 
     /// Fetches the pages of the folder and of those below it, each once.
     ///
     /// - Throws: ``DownloadError``: ``DownloadError/Code/invalidSet`` for a page that is no index or leads out of the
     ///   folder, and the codes of a download.
-    public func list(_ documents: SetDocuments) async throws(DownloadError) -> FileSet {
+    package func list(_ documents: SetDocuments) async throws(DownloadError) -> FileSet {
         let top = try await Self.folder(url, prefix: "", below: nil, documents)
         var pages = [top]
         var seen: Set<URL> = [url, top.url]

@@ -1,4 +1,4 @@
-internal import Foundation
+public import Foundation
 
 /// The digests of a publisher's list, for downloads of single files of it.
 public struct ListedChecksums: Sendable {
@@ -46,15 +46,28 @@ extension Downloader {
     /// Reads a list of digests, after the check of its signature.
     ///
     /// ```swift
-    /// let list = ChecksumListSource(listURL, signature: .openPGP(signatureURL, keyring: "publisher.gpg"))
-    /// let checksums = try await downloader.checksums(list)
+    /// let checksums = try await downloader.checksums(list, signature: .openPGP(signature, keyring: "publisher.gpg"))
     /// request.checksum = try checksums.checksum(of: request)
     /// ```
     ///
-    /// - Parameter headers: header fields for the origin of the list.
+    /// - Parameters:
+    ///   - list: an `http` or `https` URL of the list.
+    ///   - signature: the publisher's signature, which is checked before the list is read; `nil` for none.
+    ///   - headers: header fields for the origin of the list.
     /// - Throws: ``DownloadError``: ``DownloadError/Code/invalidSet`` for a text that is no list,
     ///   ``DownloadError/Code/unprovedSet`` for a wrong signature, disk codes, and the codes of a download.
     public func checksums(
+        _ list: URL,
+        signature: SetSignature? = nil,
+        headers: [HeaderField] = []
+    ) async throws(DownloadError) -> ListedChecksums {
+        try await checksums(ChecksumListSource(list, signature: signature), headers: headers)
+    }
+
+    /// Reads a list of digests at a URL or in a file, after the check of its signature.
+    ///
+    /// - Throws: as ``checksums(_:signature:headers:)``.
+    package func checksums(
         _ list: ChecksumListSource,
         headers: [HeaderField] = []
     ) async throws(DownloadError) -> ListedChecksums {

@@ -1,20 +1,20 @@
-public import Foundation
+package import Foundation
 
 /// The files of a Metalink document. The document's own digests and mirrors are used.
-public struct MetalinkSource: SetSource {
+package struct MetalinkSource: SetSource {
     private let url: URL
 
     /// - Parameter url: an `http` or `https` URL of the document.
-    public init(_ url: URL) { self.url = url }
+    package init(_ url: URL) { self.url = url }
 
     /// The URL of the document.
-    public var location: URL? { url }
+    package var location: URL? { url }
 
     /// Fetches the document.
     ///
     /// - Throws: ``DownloadError``: ``DownloadError/Code/invalidSet`` for a document that cannot be used, and the codes
     ///   of a download. A file that the document describes and that cannot be used is a fault of the report.
-    public func list(_ documents: SetDocuments) async throws(DownloadError) -> FileSet {
+    package func list(_ documents: SetDocuments) async throws(DownloadError) -> FileSet {
         let bytes = try await documents.read(url).bytes
         do throws(DownloadError) { return FileSet(try Metalink(bytes), origin: url.masked) } catch {
             throw DownloadError(.invalidSet, error.message, cause: error.cause)

@@ -1,14 +1,14 @@
-public import Foundation
+package import Foundation
 
 /// The files that a project has published with a release on GitHub, GitLab, Gitea or Forgejo.
 ///
 /// A digest that the release itself names counts. For the other files, the lists of digests among the files are read.
-public struct ReleaseSource: SetSource {
+package struct ReleaseSource: SetSource {
     private let reference: ReleaseReference
 
     /// - Parameter url: the page of a release, such as `https://github.com/OWNER/NAME/releases/tag/TAG`.
     /// - Throws: ``DownloadError`` with code ``DownloadError/Code/invalidURL`` for another page.
-    public init(_ url: URL) throws(DownloadError) {
+    package init(_ url: URL) throws(DownloadError) {
         guard let reference = ReleaseReference(url) else {
             throw DownloadError(.invalidURL, "\(url.messageText) is not the page of a release.")
         }
@@ -18,13 +18,13 @@ public struct ReleaseSource: SetSource {
     package init(_ reference: ReleaseReference) { self.reference = reference }
 
     /// `nil` if the server's name cannot be asked, which ``list(_:)`` says.
-    public var location: URL? { try? reference.apiURL() }
+    package var location: URL? { try? reference.apiURL() }
 
     /// Asks the server for the files of the release, and fetches lists of digests among them if some have none.
     ///
     /// - Throws: ``DownloadError``: ``DownloadError/Code/invalidSet`` for an answer that cannot be used, and the codes of
     ///   a download.
-    public func list(_ documents: SetDocuments) async throws(DownloadError) -> FileSet {
+    package func list(_ documents: SetDocuments) async throws(DownloadError) -> FileSet {
         let document = try await documents.read(try reference.apiURL())
         let release = try ReleaseAnswer(document.bytes, from: reference.host)
         var set = FileSet(files: [], origin: location?.masked ?? "", revision: release.tag ?? reference.tag)

@@ -49,7 +49,7 @@ public struct SetReport: Sendable, Hashable, Codable {
     /// Whether the folder holds the whole set.
     public var isWhole: Bool { faults.isEmpty }
     /// Length of ``files`` together, in bytes.
-    public var bytes: Int64 { files.reduce(0) { $0.addingReportingOverflow(max(0, $1.size)).partialValue } }
+    package var bytes: Int64 { files.reduce(0) { $0.addingReportingOverflow(max(0, $1.size)).partialValue } }
     /// Number of files for each algorithm of their digests (`sha256`); `none` for files without a digest. Neither those
     /// nor the files of `md5` are proved.
     public var proofs: [String: Int] {

@@ -2,8 +2,7 @@ public import Foundation
 
 /// The publisher of a set: lists the files with their URLs, sizes and digests.
 ///
-/// ``HubSource``, ``ChecksumListSource``, ``ReleaseSource``, ``MetalinkSource`` and ``IndexSource`` are sources. Another
-/// hub is a type of the application with this one function.
+/// ``PublishedSet`` has the sources that Haul knows. Another hub is a type of the application with this one function.
 public protocol SetSource: Sendable {
     /// The URL of the list or of the hub, whose origin gets ``SetOptions/headers``. Default: `nil`, for no origin.
     var location: URL? { get }

@@ -6,7 +6,7 @@ extension SetSourceText {
     /// - Parameters:
     ///   - access: address and access token of the hub.
     ///   - revision: branch, tag or commit, for a hub alone; `nil` for that of the text.
-    ///   - depth: how many folders below an index are entered; `nil` for ``IndexSource``'s own limit.
+    ///   - depth: how many folders below an index are entered; `nil` for the source's own limit.
     ///   - signature: signature of a list of digests; `nil` for none.
     /// - Throws: ``DownloadError`` with code ``DownloadError/Code/invalidURL`` for a file on this machine, which has no
     ///   URLs, and for a revision that the source cannot have.

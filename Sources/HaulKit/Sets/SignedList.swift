@@ -20,16 +20,14 @@ struct SignedList {
             signer = nil
             return
         }
-        switch signature.key {
-        case .minisign(let key):
-            let url =
-                signature.url ?? place.withSuffix(".minisig")
-            let proof = try await Self.signature(at: url, documents)
+        switch signature {
+        case .minisign(let url, let key):
+            let proof = try await Self.signature(at: url ?? place.withSuffix(".minisig"), documents)
             signer = try await SignatureCheck.minisign(bytes, proof, key: key)
             self.bytes = bytes
-        case .openPGP(let keyring):
+        case .openPGP(let url, let keyring):
             let keys = OpenPGPArmour.binary(try await SetFile.read(keyring))
-            if let url = signature.url {
+            if let url {
                 let proof = try await Self.signature(at: url, documents)
                 signer = try await SignatureCheck.openPGP(bytes, proof, keys: keys)
                 self.bytes = bytes

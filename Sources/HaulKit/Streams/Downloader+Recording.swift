@@ -10,7 +10,7 @@ extension Downloader {
     /// - Returns: whether a live stream was being recorded.
     /// - Throws: ``DownloadError`` with code ``DownloadError/Code/storeFailed`` or ``DownloadError/Code/shutDown``.
     @discardableResult
-    public func finishRecording(_ filter: DownloadFilter = .all) async throws(DownloadError) -> Bool {
+    package func finishRecording(_ filter: DownloadFilter = .all) async throws(DownloadError) -> Bool {
         try checkIsOpen()
         var recording = tasks.values.filter(\.isRecording)
         if !recording.isEmpty, !filter.isUnrestricted {

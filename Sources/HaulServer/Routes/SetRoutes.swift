@@ -80,7 +80,7 @@ struct SetRoutes {
         }
         return JSONBody.response(
             Preview(
-                source: preview.source,
+                source: preview.origin,
                 revision: preview.revision,
                 name: name,
                 signedBy: preview.signedBy,
@@ -99,8 +99,7 @@ struct SetRoutes {
     }
 
     /// Lists a set, but waits only ``longestPreview`` for it: a server that answers 503 is asked again and again.
-    private func listedInTime(_ source: any SetSource, _ options: SetOptions) async throws(DownloadError) -> SetPreview
-    {
+    private func listedInTime(_ source: any SetSource, _ options: SetOptions) async throws(DownloadError) -> FileSet {
         let list = Task { await listed(source, options) }
         let timer = Task {
             // `sleep` throws only when it is cancelled.
@@ -118,7 +117,7 @@ struct SetRoutes {
         }
     }
 
-    private func listed(_ source: any SetSource, _ options: SetOptions) async -> Result<SetPreview, DownloadError> {
+    private func listed(_ source: any SetSource, _ options: SetOptions) async -> Result<FileSet, DownloadError> {
         do throws(DownloadError) {
             return .success(try await services.downloader.preview(source, options: options))
         } catch { return .failure(error) }

@@ -28,6 +28,11 @@ package struct SetRow: Codable, Hashable, Sendable {
         package var error: DownloadRow.Failure
 
         init(_ fault: SetReport.Fault) { (name, error) = (fault.name, DownloadRow.Failure(fault.error)) }
+
+        init(_ refused: RefusedName) {
+            name = refused.name
+            error = DownloadRow.Failure(DownloadError(code: .invalidSet, message: refused.reason))
+        }
     }
 
     package var id: DownloadID

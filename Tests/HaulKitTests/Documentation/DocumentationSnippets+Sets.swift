@@ -7,7 +7,7 @@ extension DocumentationSnippets {
 
     static func aModel(token: String?, downloader: Downloader) async throws {
         // snippet: Sets-1
-        let source = try HubSource("hf://org/model", token: token)
+        let source = try PublishedSet.hub("hf://org/model", token: token)
         let sync = try await downloader.sync(source, into: "models/model")
         print(sync.unchanged, "files were there,", sync.wanted, "are fetched")
         let report = try await sync.report()
@@ -17,7 +17,7 @@ extension DocumentationSnippets {
 
     static func aSignedRelease(list: URL, signature: URL, downloader: Downloader) async throws {
         // snippet: Sets-2
-        let source = ChecksumListSource(list, signature: .openPGP(signature, keyring: "publisher.gpg"))
+        let source = PublishedSet.checksumList(list, signature: .openPGP(signature, keyring: "publisher.gpg"))
         var options = SetOptions()
         options.select = ["*.iso"]
         let report = try await downloader.sync(source, into: "release", options: options).report()
@@ -36,7 +36,7 @@ extension DocumentationSnippets {
 
     static func theDigestOfOneFile(list: URL, url: URL, downloader: Downloader) async throws {
         // snippet: Sets-4
-        let checksums = try await downloader.checksums(ChecksumListSource(list))
+        let checksums = try await downloader.checksums(list)
         var request = DownloadRequest(url, to: .folder(path: "Downloads"))
         request.checksum = try checksums.checksum(of: request)
         let file = try await downloader.add(request).result()

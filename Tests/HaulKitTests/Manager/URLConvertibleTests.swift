@@ -27,12 +27,11 @@ struct URLConvertibleTests {
         var full = DownloadRequest(url, to: destination)
         (full.headers, full.suggestedName) = ([HeaderField("A", "1"), HeaderField("B", "2")].compactMap(\.self), "n")
         (full.checksum, full.size, full.bytesPerSecond) = (try .init("md5:" + String(repeating: "0", count: 32)), 5, 6)
-        (full.maxConnections, full.initialConnections, full.onConflict) = (2, 1, .overwrite)
+        (full.maxConnections, full.onConflict) = (2, .overwrite)
         (full.failsOnChange, full.resumesUnverified, full.setsModificationTime) = (true, true, true)
         full.allowsInsecureRedirects = true
         (full.key, full.group, full.owner) = ("k", "g", "o")
         full.metadata = try DownloadRequest.Metadata(["a": 1])
-        full.page = url
         (full.priority, full.startsPaused, full.onDuplicate) = (3, true, .refuse)
         full.mirrorURLs = [url]
         let made = try DownloadRequest(
@@ -45,7 +44,6 @@ struct URLConvertibleTests {
             size: 5,
             bytesPerSecond: 6,
             maxConnections: 2,
-            initialConnections: 1,
             onConflict: .overwrite,
             failsOnChange: true,
             resumesUnverified: true,
@@ -55,7 +53,6 @@ struct URLConvertibleTests {
             group: "g",
             owner: "o",
             metadata: full.metadata,
-            page: url,
             priority: 3,
             startsPaused: true,
             onDuplicate: .refuse

@@ -33,6 +33,16 @@ struct NetworkStatusTests {
         #expect(!NetworkStatus.offline.isOnline())
     }
 
+    @Test func theStatusOfAnApplicationHoldsDownloads() {
+        var conditions = RunConditions(waitsForNetwork: true, allowsMetered: false, binding: nil)
+        conditions.network = NetworkStatus(isOnline: false)
+        #expect(conditions.reasons == [.offline])
+        conditions.network = NetworkStatus(isOnline: true, isMetered: true)
+        #expect(conditions.reasons == [.metered])
+        conditions.network = NetworkStatus(isOnline: true)
+        #expect(conditions.reasons.isEmpty)
+    }
+
     @Test func whoCannotLookIsOnline() {
         #expect(NetworkStatus.unknown.isOnline())
         #expect(NetworkStatus.unknown.isOnline(via: .interface("tun0")))
