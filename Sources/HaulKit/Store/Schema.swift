@@ -120,4 +120,13 @@ enum Schema {
             try migrate(migrator)
         }
     }
+
+    /// Creates an empty database in memory with all tables.
+    static func databaseInMemory() throws(DownloadError) -> DatabaseQueue {
+        do {
+            let queue = try DatabaseQueue()
+            try prepare(queue) { try $0.migrate(queue) }
+            return queue
+        } catch { throw StoreError.converted(error, at: ":memory:") }
+    }
 }

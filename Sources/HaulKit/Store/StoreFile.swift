@@ -43,7 +43,7 @@ struct StoreFile {
             lock = try NameLock(FilePaths.join(folder, name + ".lock"))
             owner = try StoreOwner(FilePaths.join(folder, name + ".owners"))
         } catch {
-            throw Self.error(error, "The state folder \(folder) cannot be used.")
+            throw StoreError.converted(error, "The state folder \(folder) cannot be used.")
         }
         let path = Self.resolved(FilePaths.join(folder, name + ".sqlite"))
         // Only one process at a time creates, migrates or sets aside the store. Taken before the name lock, so that a
@@ -66,12 +66,12 @@ struct StoreFile {
             let opening = StoreOpening(path: path, bootID: bootID, contention: contention, migrate: migrate)
             (queue, salvage, setAside) = try isAlone ? opening.openChecked() : (opening.open(), nil, nil)
             health = try StoreHealth(path, bootID: bootID, isIntact: isAlone, onFailure)
-        } catch { throw Self.error(error, path) }
+        } catch { throw StoreError.converted(error, at: path) }
         do {
             if let movingRoot { try MovingRoot.follow(movingRoot, in: queue) }
             let log = try StoreLog(ofDatabaseAt: path)
             syncLog = { () throws(DiskError) in try log.sync() }
-        } catch { throw Self.error(error, path) }
+        } catch { throw StoreError.converted(error, at: path) }
     }
 
     private static func check(name: String) throws(DownloadError) {
@@ -128,13 +128,7 @@ struct StoreFile {
     }
 
     /// Creates an empty store in memory, which ends with the process.
-    static func inMemory() throws(DownloadError) -> StoreFile {
-        do {
-            let queue = try DatabaseQueue()
-            try Schema.prepare(queue) { try $0.migrate(queue) }
-            return StoreFile(queue)
-        } catch { throw Self.error(error, ":memory:") }
-    }
+    static func inMemory() throws(DownloadError) -> StoreFile { StoreFile(try Schema.databaseInMemory()) }
 
     /// Reads the store in one transaction. GRDB's own `read` forbids writing with `PRAGMA query_only`, which makes
     /// SQLite compile every statement again, even prepared ones.
@@ -210,66 +204,5 @@ struct StoreFile {
             } while contention.wait(for: path, tries: tries - 1)
         } catch { throw DownloadError(error) }
         throw StoreContention.isLocked(path)
-    }
-
-    /// Returns the error with the code of the disk error, because a store that cannot be reached is not damaged.
-    private static func error(_ error: DiskError, _ sentence: String) -> DownloadError {
-        if error.kind == .tooManyOpenFiles { return DownloadError(error) }
-        let code = DownloadError(error).code
-        // `fileExists` means that a file is in the place of the folder.
-        return DownloadError(code == .fileExists ? .diskFailed : code, "\(sentence) \(error.sentence)")
-    }
-
-    static func error(_ error: any Error, _ path: String) -> DownloadError {
-        if let error = error as? DownloadError { return error }
-        if let error = error as? DiskError { return Self.error(error, "The store \(path) cannot be opened.") }
-        if let error = error as? SystemCalls.Errno {
-            return Self.error(
-                DiskError(errno: error.code, call: "open", path: path),
-                "The store \(path) cannot be opened."
-            )
-        }
-        switch (error as? DatabaseError)?.resultCode {
-        case .SQLITE_FULL: return DownloadError(DiskError(.full, call: "write", path: path))
-        case .SQLITE_CANTOPEN where DescriptorLimit.isExhausted:
-            return DownloadError(DiskError(.tooManyOpenFiles, call: "open", path: path))
-        case .SQLITE_IOERR:
-            // SQLite reports only `SQLITE_IOERR` if its log finds no space on the disk. A disk with unknown free space
-            // does not count as full.
-            let space = try? PosixDisk().freeSpace(at: FilePaths.folder(of: path))
-            let isFull = space.map { $0.free < leastSpace } ?? false
-            return Self.error(
-                DiskError(isFull ? .full : .inputOutput, call: "write", path: path),
-                "The store \(path) cannot be read or written."
-            )
-        case .SQLITE_READONLY: return DownloadError(.readOnly, "The store \(path) cannot be written: it is read-only.")
-        case .SQLITE_PERM: return DownloadError(DiskError(.permissionDenied, call: "open", path: path))
-        case .SQLITE_BUSY, .SQLITE_LOCKED: return StoreContention.isLocked(path)
-        case .SQLITE_NOTADB, .SQLITE_CORRUPT: return isDamaged(path)
-        default: break
-        }
-        // A decoding error would print the row, headers and all.
-        let cause = (error as? DatabaseError).map { "\($0.resultCode)" } ?? "\(type(of: error))"
-        return DownloadError(.storeFailed, "The store \(path) cannot be read or written.", cause: cause)
-    }
-
-    /// Bytes that SQLite needs to open a store, for the index of the log and for the first pages of the log.
-    private static let leastSpace: Int64 = 64 << 10
-
-    /// Whether an error says that the file is damaged or is not a database.
-    static func isDamaged(_ error: any Error) -> Bool {
-        guard let code = (error as? DatabaseError)?.resultCode else { return false }
-        return code == .SQLITE_NOTADB || code == .SQLITE_CORRUPT
-    }
-
-    private static func isDamaged(_ path: String) -> DownloadError {
-        DownloadError(
-            .storeFailed,
-            """
-            The store \(path) is damaged. End Haul and start it again: what can be read is then taken over into a new store, and \
-            the damaged one is kept.
-            """,
-            cause: "SQLITE_CORRUPT"
-        )
     }
 }

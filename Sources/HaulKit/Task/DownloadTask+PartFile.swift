@@ -168,14 +168,9 @@ extension DownloadTask {
     /// Keeps a locked partial file open, and tracks the ranges that are written to it.
     func hold(_ file: any DiskFile, _ persisted: PersistedRanges) {
         marks.forgetNote()
-        // The partial file calls `onMark` from any thread when enough bytes have arrived. Bytes in memory are not
-        // recorded.
-        let onMark: @Sendable () -> Void
-        if file.isInMemory {
-            onMark = {}
-        } else {
-            onMark = environment.spawner.signal(self) { task, _ in task.recordProgress() }
-        }
-        part = PartFile(file, persisted: persisted, executor: services.executor, onMilestone: onMark)
+        // Bytes in memory are not recorded.
+        let onMilestone: @Sendable () -> Void
+        if file.isInMemory { onMilestone = {} } else { onMilestone = progressSignal }
+        part = PartFile(file, persisted: persisted, executor: services.executor, onMilestone: onMilestone)
     }
 }

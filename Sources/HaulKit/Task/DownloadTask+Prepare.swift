@@ -79,6 +79,29 @@ extension DownloadTask {
         }
     }
 
+    /// Returns the path of the film with gaps that the film of this run replaces; `nil` if there is none any more, if a
+    /// partial file is beside it, or if the new film has another extension.
+    ///
+    /// - Parameter path: where the film would be otherwise.
+    private func replacedPath(insteadOf path: String, isolation: isolated (any Actor)? = #isolation)
+        async throws(DownloadError) -> String?
+    {
+        guard let replaced = record.request.replaces, Self.ending(replaced.path) == Self.ending(path) else {
+            return nil
+        }
+        let disk = services.disk
+        let isThere = try await services.onDisk { () throws(DiskError) in
+            guard try disk.status(FilePaths.part(of: replaced.path)) == nil else { return false }
+            return try disk.status(replaced.path)?.isUnchanged(since: replaced.file) == true
+        }
+        return isThere ? replaced.path : nil
+    }
+
+    private static func ending(_ path: String) -> Substring? {
+        let name = FilePaths.name(of: path)
+        return name.lastIndex(of: ".").map { name[$0...] }
+    }
+
     /// Ends the download with an existing file at `path`.
     ///
     /// - Returns: `nil` if there is no file.

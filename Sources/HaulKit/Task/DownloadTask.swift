@@ -28,6 +28,10 @@ final class DownloadTask {
     var sourceAsk: SourceAsk?
     var standing = RecordStanding()
     var earlierFile = EarlierFile.none
+    /// Records progress on the actor. The partial file calls it from any thread when enough bytes have arrived.
+    private(set) lazy var progressSignal: @Sendable () -> Void = environment.spawner.signal(self) { task, _ in
+        task.recordProgress()
+    }
 
     init(
         _ id: DownloadID,

@@ -50,7 +50,7 @@ enum StoreCheck: Sendable, Equatable {
             SELECT 'reference ' || m.name || '.' || r."from" || ' ' || r."table" || '.' || coalesce(r."to", 'id') || ' ' || r.on_delete
             FROM sqlite_master m, pragma_foreign_key_list(m.name) r WHERE m.type = 'table'
             """
-        let expected = try StoreFile.inMemory().queue.read { try String.fetchAll($0, sql: tables) }
+        let expected = try Schema.databaseInMemory().read { try String.fetchAll($0, sql: tables) }
         guard try Set(String.fetchAll(database, sql: tables)).isSuperset(of: expected) else { throw StoreDamage() }
         let pragma = self == .pages ? "quick_check" : "integrity_check"
         guard try String.fetchOne(database, sql: "PRAGMA \(pragma)(1)") == "ok" else { throw StoreDamage() }

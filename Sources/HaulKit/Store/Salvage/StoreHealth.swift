@@ -72,8 +72,8 @@ final class StoreHealth: Sendable {
 
     /// Converts an error for the caller. Remembers an error that means damage.
     func error(_ error: any Error) -> DownloadError {
-        let told = StoreFile.error(error, path)
-        guard StoreFile.isDamaged(error) else { return told }
+        let told = StoreError.converted(error, at: path)
+        guard StoreError.isDamaged(error) else { return told }
         let isFirst = damage.withLock { damage in
             defer { damage = damage ?? told }
             return damage == nil

@@ -1,0 +1,95 @@
+internal import Logging
+
+/// The paths of a film: beside its log while the film is being put together, and then that of the log.
+extension DownloadTask {
+    private var services: EngineServices { environment.services }
+
+    // MARK: Beside the log
+
+    /// Path of a film that is being put together, beside its log.
+    static func filmPath(_ part: String) -> String { part + ".film" }
+
+    /// Refuses a film whose path has a file already, which belongs to somebody else, unless the policy allows a partial
+    /// file of nobody to be replaced.
+    ///
+    /// - Parameter part: path of the partial file.
+    func checkFilmPath(of part: String, isolation: isolated (any Actor)? = #isolation) async throws(DownloadError) {
+        let (disk, target) = (services.disk, Self.filmPath(part))
+        let isTaken = try await services.onDisk { () throws(DiskError) in try disk.status(target) != nil }
+        guard isTaken, record.request.conflictPolicy != .overwrite else { return }
+        throw DownloadError(
+            .invalidDestination,
+            "\(target) is in the way: this film is put together there. Move it away, and resume the download."
+        )
+    }
+
+    /// Makes the path of the film this download's own, durably.
+    ///
+    /// - Parameter part: path of the partial file.
+    func claimFilmPath(of part: String, isolation: isolated (any Actor)? = #isolation)
+        async throws(DownloadError)
+    {
+        guard record.resource?.stream != .assembling else { return }
+        try await checkFilmPath(of: part)
+        record.resource?.stream = .assembling
+        try await services.store.commit(record, machine.persisted, durably: true)
+    }
+
+    /// Removes a film that an ended run has not finished: this run may start over or end, and then nobody would own it.
+    ///
+    /// - Parameter stored: the newest record of this download.
+    func discardFilm(of stored: DownloadRecord?, isolation: isolated (any Actor)? = #isolation)
+        async throws(DownloadError)
+    {
+        guard let stored, stored.resource?.stream == .assembling, let path = stored.partPath else { return }
+        try await deleteFilm(Self.filmPath(path))
+    }
+
+    /// Removes a film that could not be finished, and logs an error.
+    func removeFilm(_ target: String, isolation: isolated (any Actor)? = #isolation) async {
+        do throws(DownloadError) { try await deleteFilm(target) } catch { services.logger.debug("\(error)") }
+    }
+
+    private func deleteFilm(_ target: String, isolation: isolated (any Actor)? = #isolation) async throws(DownloadError)
+    {
+        let disk = services.disk
+        try await services.onDisk { () throws(DiskError) in
+            guard try disk.status(target) != nil else { return }
+            try disk.remove(target)
+            // The record may forget that the path is this download's own, and a power cut must not bring the film back.
+            try disk.syncFolder(FilePaths.folder(of: target))
+        }
+    }
+
+    // MARK: In the place of the log
+
+    /// Puts a film that a record names in the place of its log, unless it is there.
+    func finishSwap(of record: DownloadRecord, isolation: isolated (any Actor)? = #isolation)
+        async throws(DownloadError)
+    {
+        guard record.resource?.stream == .film, let path = record.partPath, let part = record.part else { return }
+        try await replaceLog(nil, at: path, with: part)
+    }
+
+    /// Renames the film to the path of the log.
+    ///
+    /// - Parameter log: the open log; `nil` after a crash, when its identity is not known any more.
+    /// - Throws: ``DownloadError`` if another file is at the path of the log.
+    func replaceLog(
+        _ log: (any DiskFile)?,
+        at path: String,
+        with status: FileStatus,
+        isolation: isolated (any Actor)? = #isolation
+    ) async throws(DownloadError) {
+        let (disk, placement) = (services.disk, services.placement)
+        try await services.onDisk { () throws(DiskError) in
+            let film = Self.filmPath(path)
+            guard let found = try disk.status(film), status.isSameFile(as: found) else { return }
+            if let log, try !placement.stands(log, at: path) {
+                throw DiskError(.replaced, call: "lstat", path: path)
+            }
+            try disk.rename(film, to: path, replacing: true)
+            try disk.syncFolder(FilePaths.folder(of: path))
+        }
+    }
+}
