@@ -88,11 +88,19 @@ extension SegmentMedia {
         }
 
         private mutating func followPackets(_ bytes: some RandomAccessCollection<UInt8>, from start: Int64) -> String? {
+            // A subscript of a collection of another module costs more than all else that is done for a packet.
+            if let answer = bytes.withContiguousStorageIfAvailable({ followPackets(in: $0, from: start) }) {
+                return answer
+            }
+            return Array(bytes).withUnsafeBufferPointer { followPackets(in: $0, from: start) }
+        }
+
+        private mutating func followPackets(in bytes: UnsafeBufferPointer<UInt8>, from start: Int64) -> String? {
             scan.take(bytes)
             let end = start + Int64(bytes.count)
             while next < end {
                 let place = next - start
-                if place >= 0, bytes[bytes.index(bytes.startIndex, offsetBy: Int(place))] != 0x47 {
+                if place >= 0, bytes[Int(place)] != 0x47 {
                     return kind == nil ? nil : "its transport stream breaks off at byte \(next)"
                 }
                 next += Self.packet

@@ -98,6 +98,8 @@ struct ProgramScan: Sendable {
     private var offset: Int64 = 0
     /// Offset of the packet in which the last table of a packet number began.
     private var beginnings: [UInt16: Int64] = [:]
+    /// Packet number that is none of a table, by the tables so far. Most packets have the number of the one before.
+    private var knownMedia: UInt16 = Self.null
     /// Offset of the last packet of media.
     private var lastMedia: Int64 = -1
     private var hasMedia = false
@@ -140,27 +142,21 @@ struct ProgramScan: Sendable {
     }
 
     /// Takes the next bytes. The caller checks that packets begin where they should.
-    mutating func take(_ bytes: some RandomAccessCollection<UInt8>) {
-        let taken: Void? = bytes.withContiguousStorageIfAvailable { takePackets($0) }
-        if taken == nil { Array(bytes).withUnsafeBufferPointer { takePackets($0) } }
-    }
-
-    private mutating func takePackets(_ bytes: UnsafeBufferPointer<UInt8>) {
-        var rest = bytes[...]
+    mutating func take(_ bytes: UnsafeBufferPointer<UInt8>) {
+        var next = 0
         if !pending.isEmpty {
-            let missing = Self.packet - pending.count
-            pending += rest.prefix(missing)
+            next = min(Self.packet - pending.count, bytes.count)
+            pending += bytes[..<next]
             guard pending.count == Self.packet else { return }
-            rest = rest.dropFirst(missing)
             let whole = pending
             pending = []
             whole.withUnsafeBufferPointer { takePacket($0) }
         }
-        while rest.count >= Self.packet {
-            takePacket(UnsafeBufferPointer(rebasing: rest.prefix(Self.packet)))
-            rest = rest.dropFirst(Self.packet)
+        while bytes.count - next >= Self.packet {
+            takePacket(UnsafeBufferPointer(rebasing: bytes[next..<next + Self.packet]))
+            next += Self.packet
         }
-        pending += rest
+        pending += bytes[next...]
     }
 
     private mutating func takePacket(_ packet: UnsafeBufferPointer<UInt8>) {
@@ -170,13 +166,15 @@ struct ProgramScan: Sendable {
         guard number != Self.null else { return }
         isStuffing = false
         let (begins, control) = (packet[1] & 0x40 != 0, packet[3] >> 4 & 3)
-        let isTable = tables.isTable(number)
+        let isTable = number != knownMedia && tables.isTable(number)
+        if !isTable { knownMedia = number }
         // A packet with nothing but a clock is no media.
         if !isTable, number >= Self.firstOfMedia, control != 2 { (hasMedia, lastMedia) = (true, place) }
         guard isTable || begins, control & 1 != 0 else { return }
         let payload = packet.dropFirst(control == 3 ? 5 + Int(packet[4]) : 4)
         if isTable {
             takeTable(Array(payload), of: number, begins: begins, at: place)
+            knownMedia = Self.null
         } else if pictures[number] != nil || pictures.count < ProgramTables.maximumStreams {
             takePicture(Array(payload), of: number, isEntry: control == 3 && packet[4] > 0 && packet[5] & 0x40 != 0)
         }

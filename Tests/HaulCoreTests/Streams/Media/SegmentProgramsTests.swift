@@ -15,7 +15,7 @@ struct SegmentProgramsTests {
     private func programs(_ bytes: [UInt8], pieces length: Int = 10_000) -> SegmentPrograms {
         var scan = ProgramScan()
         for start in stride(from: 0, to: bytes.count, by: length) {
-            scan.take(bytes[start..<min(start + length, bytes.count)])
+            bytes[start..<min(start + length, bytes.count)].withUnsafeBufferPointer { scan.take($0) }
         }
         return scan.programs
     }
