@@ -17,6 +17,9 @@ package struct ChecksumList: Sendable, Hashable {
     package let refused: [RefusedName]
     /// Number of lines that are neither a digest nor a remark.
     package let unreadLines: Int
+    /// Number of ``unreadLines`` that have a digest all the same: damaged, or without a name. A file of the set may be in
+    /// one of them.
+    package let damagedLines: Int
 
     /// Largest length of a list, in bytes.
     package static let maximumBytes = 64 << 20
@@ -33,7 +36,7 @@ package struct ChecksumList: Sendable, Hashable {
         var entries = Entries()
         var bare: [ChecksumLine] = []
         var count = 0
-        var unread = 0
+        var (unread, damaged) = (0, 0)
         var rest = Self.withoutMark(bytes)
         while !rest.isEmpty {
             count += 1
@@ -51,6 +54,7 @@ package struct ChecksumList: Sendable, Hashable {
             if line.first == UInt8(ascii: "#") || line.allSatisfy({ $0 == 0x20 || $0 == 0x09 }) { continue }
             guard let read = ChecksumLine(line) else {
                 unread += 1
+                damaged += DamagedDigest.isIn(line) ? 1 : 0
                 continue
             }
             if read.isBare { bare.append(read) } else { entries.add(read) }
@@ -61,15 +65,17 @@ package struct ChecksumList: Sendable, Hashable {
             entries.add(ChecksumLine(name: Array(own.utf8), digest: bare[0].digest))
         } else {
             unread += bare.count
+            damaged += bare.count
         }
         guard !entries.isEmpty else { throw .invalidSet("it has no line with a digest and a name") }
         let (lines, refused) = entries.judged(knowsAlgorithms: !Self.isOfAnotherAlgorithm(name))
         self.lines = lines
         self.refused = refused
         unreadLines = unread
+        damagedLines = damaged
     }
 
-    /// Whether a text has a line with a digest, or begins as a signed one or as UTF-16, which shells of Windows write.
+    /// Whether a text has a line with a digest, even a damaged one, or begins as a signed one or as UTF-16, which shells of Windows write.
     /// A file that is only called like a list of digests does neither.
     package static func isMeant(by bytes: [UInt8]) -> Bool {
         if ClearSigned.isOne(bytes) || bytes.starts(with: [0xFF, 0xFE]) || bytes.starts(with: [0xFE, 0xFF]) {
@@ -81,7 +87,7 @@ package struct ChecksumList: Sendable, Hashable {
             var line = rest[..<end]
             rest = rest[end...].dropFirst()
             if line.last == UInt8(ascii: "\r") { line = line.dropLast() }
-            if line.count <= maximumLineBytes, ChecksumLine(line) != nil { return true }
+            if line.count <= maximumLineBytes, ChecksumLine(line) != nil || DamagedDigest.isIn(line) { return true }
         }
         return false
     }
@@ -111,14 +117,15 @@ extension ChecksumList {
         var name = FilePaths.name(of: name).lowercased()
         if name.hasSuffix(".txt") {
             name.removeLast(4)
-            if name.contains("checksums") { return true }
+            if name.contains("checksums") || algorithms.contains(where: { name.hasSuffix("-" + $0) }) { return true }
         }
         if ["checksum", "checksums"].contains(name)
             || ["-checksum", "-checksums", "_checksum", "_checksums"].contains(where: name.hasSuffix)
         {
             return true
         }
-        return suffix(of: name) != nil || algorithms.contains { isListOf($0, name) }
+        // OpenBSD calls its lists `SHA256`.
+        return algorithms.contains(name) || suffix(of: name) != nil || algorithms.contains { isListOf($0, name) }
     }
 
     /// The names of algorithms in names of lists.

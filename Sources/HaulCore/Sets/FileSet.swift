@@ -57,6 +57,8 @@ public struct FileSet: Sendable, Hashable {
     /// Folders of the publisher that its reader did not enter, each with a slash at its end, and paths of refused names.
     /// The set may still have files there.
     package var unread: Set<String> = []
+    /// The list itself, if it is damaged so that the names of some files are unknown. No selection leaves it out.
+    package var damage: RefusedName?
     /// Remarks of the reader about the publisher's list, for people.
     public package(set) var remarks: [String] = []
 

@@ -18,14 +18,20 @@ package enum HubAnswer {
 
     /// Returns the commit that an answer about a revision names, in lower case.
     ///
+    /// - Parameter revision: the revision that was asked for. If it is a commit, the answer has to name the same one.
     /// - Throws: ``DownloadError/Code/invalidSet``.
-    package static func commit(_ bytes: [UInt8]) throws(DownloadError) -> String {
+    package static func commit(_ bytes: [UInt8], for revision: String? = nil) throws(DownloadError) -> String {
         let answer: Revision = try SetAnswer.decoded(bytes, limit: maximumBytes, of: "the hub")
         let commit = answer.sha.lowercased()
-        guard commit.utf8.count == 40, commit.utf8.allSatisfy({ $0.hexadecimalValue != nil }) else {
-            throw .invalidSet("the hub names no commit")
+        guard isCommit(commit) else { throw .invalidSet("the hub names no commit") }
+        if let asked = revision?.lowercased(), isCommit(asked), asked != commit {
+            throw .invalidSet("the hub answers with commit \(commit) for commit \(asked)")
         }
         return commit
+    }
+
+    private static func isCommit(_ text: String) -> Bool {
+        text.utf8.count == 40 && text.utf8.allSatisfy { $0.hexadecimalValue != nil }
     }
 
     /// Returns the entries of one page of a tree. Other things than files and folders are left out.

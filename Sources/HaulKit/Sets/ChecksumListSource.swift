@@ -54,6 +54,8 @@ package struct ChecksumListSource: SetSource {
         var set = FileSet(files: [], origin: origin, signedBy: signed.signer)
         set.refused = list.refused
         if let remark = list.remark(named: name) { set.remarks.append(remark) }
+        // The publisher's set has a file more than can be read.
+        if list.damagedLines > 0 { set.damage = RefusedName(name, list.damage) }
         for line in list.lines {
             do throws(DownloadError) {
                 let url = try base.map { base throws(DownloadError) in try SetURL.file(line.name, besides: base) }

@@ -60,7 +60,7 @@ package struct HubSource: SetSource {
             headers: headers,
             refusal: refusal
         )
-        let commit = try HubAnswer.commit(answer.bytes)
+        let commit = try HubAnswer.commit(answer.bytes, for: reference.revision)
         var set = FileSet(files: [], origin: reference.at(commit), revision: commit)
         var next: URL? = try reference.treeURL(endpoint: endpoint, commit: commit)
         var pages: Set<URL> = []

@@ -29,7 +29,7 @@ struct ListedSet: Sendable {
             throw DownloadError(.invalidSet, "No file of \(set.origin) has a name that was selected.")
         }
         set.files = all.files.map(\.atItsPath)
-        set.refused = wanted.refused
+        set.refused = wanted.refused + (set.damage.map { [$0] } ?? [])
         // The set has these names still, also those that were not selected.
         set.unread.formUnion(all.refused.map { FileName.safePath($0.name, keepsLeadingDots: true) ?? $0.name })
         (self.set, self.wanted) = (set, wanted.files.map(\.atItsPath))

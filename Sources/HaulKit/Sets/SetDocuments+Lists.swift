@@ -47,12 +47,17 @@ extension SetDocuments {
     }
 
     private func readable(_ bytes: [UInt8], _ name: String) throws(DownloadError) -> ChecksumList {
-        do throws(DownloadError) {
-            return try ChecksumList(ClearSigned.text(bytes) ?? bytes, name: FilePaths.name(of: name))
-        } catch {
+        func unproved(_ cause: String) -> DownloadError {
             let message = "\(VisibleText.line(name)) has digests, and cannot be read. No file was asked for."
-            throw DownloadError(.unprovedSet, message, cause: error.message)
+            return DownloadError(.unprovedSet, message, cause: cause)
         }
+        let list: ChecksumList
+        do throws(DownloadError) {
+            list = try ChecksumList(ClearSigned.text(bytes) ?? bytes, name: FilePaths.name(of: name))
+        } catch { throw unproved(error.message) }
+        // It may be the digest of any file.
+        guard list.damagedLines == 0 else { throw unproved(list.damage) }
+        return list
     }
 }
 
@@ -62,5 +67,11 @@ extension ChecksumList {
         guard unreadLines > 0 else { return nil }
         let lines = unreadLines == 1 ? "A line" : "\(unreadLines) lines"
         return VisibleText.line("\(lines) of \(name) can be read neither as a digest nor as a remark.")
+    }
+
+    /// A sentence about the damaged lines.
+    var damage: String {
+        let lines = damagedLines == 1 ? "A line has" : "\(damagedLines) lines have"
+        return "\(lines) a digest that is damaged or without a name."
     }
 }

@@ -154,7 +154,18 @@ struct ChecksumListTests {
 
     @Test func countsLinesThatItCannotRead() throws {
         let list = try list("SHA-256 of all files:\n\(Self.sha256)  a\n\(Self.sha256)\nend\n")
-        #expect(list.lines.map(\.name) == ["a"] && list.unreadLines == 3)
+        #expect(list.lines.map(\.name) == ["a"] && list.unreadLines == 3 && list.damagedLines == 1)
+    }
+
+    /// Each of these names a file that would otherwise count as one that the publisher does not have.
+    @Test(arguments: [
+        "S\(sha256.dropFirst())  b", " \(sha256)  b", "\u{A0}\(sha256)  b", "\(sha256),b", ";\(sha256)  b",
+        "b  \(sha256)",
+        "SHA256 (b = \(sha256)", "\(sha256)  ", "<pre>\(sha256)  b",
+    ])
+    func countsLinesWhoseDigestIsDamagedOrHasNoName(_ line: String) throws {
+        #expect(try list("\(Self.sha256)  a\n\(line)\n").damagedLines == 1)
+        #expect(ChecksumList.isMeant(by: Array(line.utf8)))
     }
 
     @Test(arguments: ["-----BEGIN PGP SIGNED MESSAGE-----", "-----BEGIN PGP SIGNATURE-----"])
@@ -201,12 +212,13 @@ struct ChecksumListTests {
         "SHA256SUMS", "SHA512SUMS", "SHA1SUMS", "MD5SUMS", "sha256sum.txt", "SHA256SUMS.txt", "SHASUMS256.txt",
         "Fedora-Server-40-x86_64-CHECKSUM", "CHECKSUM", "checksums.txt", "haul_1.0_checksums.txt",
         "a-checksums-sha256.txt", "a.iso.sha256", "a.iso.SHA512", "a.sha256sum", "a.sha256.txt", "a.md5",
-        "terraform_1.9_SHA256SUMS", "pub/SHA256SUMS", "checksums.sha256",
+        "terraform_1.9_SHA256SUMS", "pub/SHA256SUMS", "checksums.sha256", "SHA256", "sha512.txt", "a-sha256.txt",
     ])
     func knowsTheNamesOfLists(_ name: String) { #expect(ChecksumList.isName(name)) }
 
     @Test(arguments: [
-        "a.iso", "SHA256SUMS.gpg", "SHA256SUMS.asc", "sha256", ".sha256", "checksum.go", "SHA256SUMS/a", "", "sums.txt",
+        "a.iso", "SHA256SUMS.gpg", "SHA256SUMS.asc", "a-sha256", ".sha256", "checksum.go", "SHA256SUMS/a", "",
+        "sums.txt",
         "a.sha256.sig",
     ])
     func knowsOtherNames(_ name: String) { #expect(!ChecksumList.isName(name)) }

@@ -10,6 +10,14 @@ struct HubAnswerTests {
     private func commit(_ text: String) throws -> String { try HubAnswer.commit(Array(text.utf8)) }
     private func entries(_ text: String) throws -> [HubEntry] { try HubAnswer.entries(Array(text.utf8)) }
 
+    @Test func refusesAnotherCommitThanTheOneThatWasAskedFor() throws {
+        let answer = Array(#"{"sha":"\#(Self.oid)"}"#.utf8)
+        let other = String(repeating: "f", count: 40)
+        #expect(try HubAnswer.commit(answer, for: Self.oid.uppercased()) == Self.oid)
+        #expect(try HubAnswer.commit(answer, for: "main") == Self.oid)
+        #expect(throws: DownloadError.self) { try HubAnswer.commit(answer, for: other) }
+    }
+
     @Test func readsTheCommit() throws {
         let answer = """
             {"_id": "1", "id": "org/name", "private": false, "gated": "manual", "sha": "\(Self.oid.uppercased())",

@@ -227,6 +227,21 @@ struct SyncListTests: ListedSiteTests {
         }
     }
 
+    /// A list with one wrong character still names the file.
+    @Test(arguments: [[], ["--select", "*.bin"]])
+    func aDamagedLineMakesTheSetIncompleteAndDeletesNothing(_ options: [String]) async throws {
+        try await withSite { site in
+            #expect(try await sync(site.url("/pub/SHA256SUMS"), "-d", "m").status == 0)
+            let damaged = "S" + Self.first.line("a.bin").dropFirst() + Self.second.line("sub/b c.bin")
+            site.put("/pub/SHA256SUMS", damaged.utf8)
+            let arguments = ["sync", site.url("/pub/SHA256SUMS"), "-d", "m", "--delete"] + options
+            let result = try await haul.start(arguments).result()
+            #expect(result.status == 2 && result.errors.contains("A line has a digest"), "\(result.errors)")
+            try expectWhole()
+            #expect(try await sync(site.url("/pub/SHA256SUMS"), "-d", "m", "--check").status == 2)
+        }
+    }
+
     /// A set with fewer selected names is the same set.
     @Test func deletesNoFileThatWasOnlyNotSelected() async throws {
         try await withSite { site in
