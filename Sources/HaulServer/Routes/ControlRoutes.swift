@@ -55,6 +55,7 @@ struct ControlRoutes {
         let bytesPerSecond = try body.optional("bytesPerSecond", Int64.self)
         let source = try source(&body)
         try body.finish()
+        guard bytesPerSecond ?? 0 >= 0 else { throw Problem.invalidField("bytesPerSecond must not be negative.") }
         if context.key != nil, name != nil || path != nil || priority != nil || bytesPerSecond != nil {
             throw KeyScope.refusal
         }
@@ -89,15 +90,24 @@ struct ControlRoutes {
     ///   - name: a name that has been checked; `nil` for the present name.
     private func relocate(_ download: Download, _ folder: String?, _ name: String?) async throws {
         guard folder != nil || name != nil else { return }
-        if download.snapshot.state == .completed {
+        let isFinished = download.snapshot.state == .completed
+        if isFinished {
             let state = try await problems { () throws(DownloadError) in try await download.fileState() }
             guard state != .missing else { throw FileRoute.notFinished }
         }
         do throws(DownloadError) { try await download.relocate(toFolder: folder, name: name) } catch {
+            // Another program has put something else in the place of the file.
+            if isFinished, error.code == .diskFailed, try await isReplaced(download) {
+                throw Problem(.conflict, "fileReplaced", error.message)
+            }
             // Name and path are usable, so the disk of the folder is the reason.
             guard error.code == .invalidDestination else { throw Problem(error) }
             throw Problem(.conflict, "otherDisk", error.message)
         }
+    }
+
+    private func isReplaced(_ download: Download) async throws -> Bool {
+        try await problems { () throws(DownloadError) in try await download.fileState() != .unchanged }
     }
 
     private func source(_ body: inout JSONBody) throws -> DownloadSource? {

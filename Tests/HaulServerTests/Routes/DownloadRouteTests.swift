@@ -344,6 +344,32 @@ import Testing
         }
     }
 
+    @Test func aFileOfAnotherProgramIsNotMoved() async throws {
+        try await ServerRig.serving(TestContent(seed: 3, count: 1000)) { url in
+            try await ServerRig.run { rig, client in
+                let path = "/api/v1/downloads/\(try await rig.complete(url, name: "a.bin"))"
+                let file = rig.folder("downloads/a.bin")
+                try FileManager.default.removeItem(atPath: file)
+                try Data("other".utf8).write(to: URL(fileURLWithPath: file))
+                for json in [#"{"name": "b.bin"}"#, #"{"folder": "new"}"#] {
+                    let answer = try await client.call(.patch, path, rig, json: json)
+                    #expect(answer.status == .conflict && answer.code == "fileReplaced")
+                }
+                #expect(try String(contentsOfFile: file, encoding: .utf8) == "other")
+            }
+        }
+    }
+
+    @Test func aSpeedBelowZeroIsRefused() async throws {
+        try await ServerRig.serving(TestContent(seed: 3, count: 1000)) { url in
+            try await ServerRig.run { rig, client in
+                let path = "/api/v1/downloads/\(try await rig.complete(url, name: "a.bin"))"
+                let answer = try await client.call(.patch, path, rig, json: #"{"bytesPerSecond": -1}"#)
+                #expect(answer.status == .unprocessableContent && answer.code == "invalidField")
+            }
+        }
+    }
+
     @Test(arguments: ["a.txt", "a.txt/", "a.txt/x", "a.txt/x/y"])
     func aPathThroughAFileIsNoFolder(_ folder: String) async throws {
         try await ServerRig.run { rig, client in
