@@ -487,6 +487,7 @@ export const de = {
     "line.save": "Speichern",
     moveFile: "Verschieben…",
     "error.otherDisk": "Der Ordner liegt auf einem anderen Datenträger als die Datei.",
+    "error.fileReplaced": "Dort liegt eine andere Datei als die von Haul geschriebene. Sie bleibt, wie sie ist.",
     "error.notAFolder": "Ein Teil des Pfades ist eine Datei und kein Ordner.",
     "error.settingsNotSaved": "Die Einstellungen konnten nicht gespeichert werden.",
     movedTo: (folder) => `Der Ordner ist jetzt ${folder}.`,

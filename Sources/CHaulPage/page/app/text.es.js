@@ -487,6 +487,7 @@ export const es = {
     "line.save": "Guardar",
     moveFile: "Mover…",
     "error.otherDisk": "La carpeta está en otro disco que el archivo.",
+    "error.fileReplaced": "En ese lugar hay otro archivo que el que escribió Haul. Se queda como está.",
     "error.notAFolder": "Una parte de la ruta es un archivo, no una carpeta.",
     "error.settingsNotSaved": "No se pudieron guardar los ajustes.",
     movedTo: (folder) => `La carpeta es ahora ${folder}.`,

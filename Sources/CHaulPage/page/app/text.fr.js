@@ -488,6 +488,7 @@ export const fr = {
     "line.save": "Enregistrer",
     moveFile: "Déplacer…",
     "error.otherDisk": "Le dossier est sur un autre disque que le fichier.",
+    "error.fileReplaced": "À cet endroit se trouve un autre fichier que celui que Haul a écrit. Il reste tel quel.",
     "error.notAFolder": "Une partie du chemin est un fichier, pas un dossier.",
     "error.settingsNotSaved": "Les réglages n’ont pas pu être enregistrés.",
     movedTo: (folder) => `Le dossier est maintenant ${folder}.`,

@@ -485,6 +485,7 @@ export const ja = {
     "line.save": "保存",
     moveFile: "移動…",
     "error.otherDisk": "フォルダーがファイルとは別のディスクにあります。",
+    "error.fileReplaced": "その場所にあるのは Haul が書き込んだファイルではありません。そのまま残されます。",
     "error.notAFolder": "パスの一部がフォルダーではなくファイルです。",
     "error.settingsNotSaved": "設定を保存できませんでした。",
     movedTo: (folder) => `保存先を ${folder} に変えました。`,

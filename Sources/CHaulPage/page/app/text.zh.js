@@ -485,6 +485,7 @@ export const zh = {
     "line.save": "保存",
     moveFile: "移动…",
     "error.otherDisk": "文件夹与文件不在同一磁盘上。",
+    "error.fileReplaced": "该位置的文件不是 Haul 写入的文件，已保持原样。",
     "error.notAFolder": "路径中的某一部分是文件，不是文件夹。",
     "error.settingsNotSaved": "无法保存设置。",
     movedTo: (folder) => `已改为保存到 ${folder}。`,
