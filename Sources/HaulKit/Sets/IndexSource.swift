@@ -2,8 +2,8 @@ package import Foundation
 
 /// The files below a folder of a web server that lists its folders: nginx, Apache, Caddy, lighttpd, Python's.
 ///
-/// Only links that lead below the folder are followed. Nobody names digests, unless a list such as `SHA256SUMS` is in
-/// the folder; the lengths and versions that the server names are what remains.
+/// Follows only links that lead below the folder. An index page names no digests, so they come from lists in the
+/// folder, such as `SHA256SUMS`. Without a list, the sync compares the server's lengths and versions.
 package struct IndexSource: SetSource {
     private let url: URL
     private let depth: Int?

@@ -110,7 +110,7 @@ package final class SetWork: Sendable {
     /// - Throws: ``DownloadError`` with a disk code if the records cannot be written. The files are complete then.
     package func finish() async throws(DownloadError) -> SetReport {
         defer { folder.close() }
-        // A file of which nobody has heard is no file of a whole set.
+        // A download whose end was not reported leaves its set incomplete.
         for index in state.withLock({ $0.open }) {
             failed(index, DownloadError(.internalFault, "The end of its download is not known."))
         }

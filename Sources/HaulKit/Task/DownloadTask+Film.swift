@@ -49,7 +49,7 @@ extension DownloadTask {
         )
     }
 
-    /// Writes the film. Leaves no part of one, which would keep space and be nobody's after the next report.
+    /// Writes the film. Removes an incomplete one after a failure, because no download would own it after the next report.
     ///
     /// - Returns: `nil` if `flag` was set.
     private func write(

@@ -9,8 +9,8 @@ extension DownloadTask {
     /// Path of a film that is being put together, beside its log.
     static func filmPath(_ part: String) -> String { part + ".film" }
 
-    /// Refuses a film whose path has a file already, which belongs to somebody else, unless the policy allows a partial
-    /// file of nobody to be replaced.
+    /// Refuses a film whose path has a file of another owner, unless the policy allows a partial file without an owner to
+    /// be replaced.
     ///
     /// - Parameter part: path of the partial file.
     func checkFilmPath(of part: String, isolation: isolated (any Actor)? = #isolation) async throws(DownloadError) {
@@ -35,7 +35,7 @@ extension DownloadTask {
         try await services.store.commit(record, machine.persisted, durably: true)
     }
 
-    /// Removes a film that an ended run has not finished: this run may start over or end, and then nobody would own it.
+    /// Removes a film that an ended run has not finished. If this run starts over or ends, no download would own it.
     ///
     /// - Parameter stored: the newest record of this download.
     func discardFilm(of stored: DownloadRecord?, isolation: isolated (any Actor)? = #isolation)
