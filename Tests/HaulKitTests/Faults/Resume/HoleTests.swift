@@ -61,32 +61,39 @@ struct HoleTests {
     }
 
     @Test func startsOverWhenTheVersionIsAnotherByThen() async throws {
-        let (old, new) = (content.resource().paced(250_000), TestContent.second.resource(etag: "\"v2\""))
+        let (old, new) = (content.resource().silent(after: 60_000), TestContent.second.resource(etag: "\"v2\""))
+        let pauses = CallCounter()
         try await DownloaderRig.run(
             configure: { $0.share() },
-            serving: { $0.requestNumber <= 4 ? old.reply(to: $0) : new.reply(to: $0) }
+            serving: { pauses.value == 0 ? old.reply(to: $0) : new.reply(to: $0) }
         ) { rig in
             let download = try await rig.downloader.add(try rig.request())
             await download.reaches(200_000)
             try await download.pause()
+            pauses.next()
             try await download.resume()
             _ = try await download.result()
             #expect(try rig.holdsOnly(.second))
         }
     }
 
-    /// The first connection falls silent at once while the others bring their parts.
+    /// The first connection falls silent at once while the others bring a part of theirs.
     @Test func fillsAHoleAtTheVeryBeginning() async throws {
-        let resource = content.resource().paced(500_000)
-        let silent = content.resource().silent(after: 0)
+        let resource = content.resource()
+        let (silent, part) = (resource.silent(after: 0), resource.silent(after: 110_000))
+        let shutDowns = CallCounter()
         try await DownloaderRig.run(
             configure: { $0.share() },
-            serving: { $0.requestNumber == 1 ? silent.reply(to: $0) : resource.reply(to: $0) }
+            serving: { request in
+                guard shutDowns.value == 0 else { return resource.reply(to: request) }
+                return (request.requestNumber == 1 ? silent : part).reply(to: request)
+            }
         ) { rig in
             let request = try rig.request()
             let download = try await rig.downloader.add(request)
             await download.reaches(300_000)
             try await rig.reopened { second async throws in
+                shutDowns.next()
                 let saved = try #require(try await second.store.find(request)?.progress)
                 let written = ByteSet(text: saved.written)
                 if written.prefix == 0 { #expect(!written.isEmpty) }
@@ -98,12 +105,19 @@ struct HoleTests {
     }
 
     @Test func pausesAndResumesAgainAndAgain() async throws {
-        try await DownloaderRig.run(serving: content.resource().paced(300_000), configure: { $0.share() }) { rig in
+        let resource = content.resource()
+        let part = resource.silent(after: 50_000)
+        let isLastRun = CallCounter()
+        try await DownloaderRig.run(
+            configure: { $0.share() },
+            serving: { (isLastRun.value == 0 ? part : resource).reply(to: $0) }
+        ) { rig in
             let download = try await rig.downloader.add(try rig.request())
             for limit in stride(from: Int64(100_000), to: 900_000, by: 100_000) {
                 await download.reaches(limit)
                 try await download.pause()
                 if download.snapshot.state == .completed { break }
+                if limit == 800_000 { isLastRun.next() }
                 try await download.resume()
             }
             _ = try await download.result()
