@@ -19,7 +19,7 @@ struct ReplaceSourceTests {
             configure: { $0.share(3) },
             serving: { request in
                 let reply = resource.reply(to: request)
-                return request.path == "/new" ? reply : reply.held(after: 20_000) { replacements.value > 0 }
+                return request.path == "/new" ? reply : reply.held(after: 8000) { replacements.value > 0 }
             }
         ) { rig in
             let download = try await rig.downloader.add(try rig.request())

@@ -37,11 +37,11 @@ struct RepairInterruptedTests {
     /// Begins to repair the file, interrupts the repair after some bytes by a shutdown, and calls `test`.
     private func interrupted(_ test: (DownloaderRig, Downloader) async throws -> Void) async throws {
         let whole = content.resource()
-        let part = whole.silent(after: 45_000)
+        let part = whole.neverComplete(after: 45_000)
         let shutDowns = CallCounter()
         try await DownloaderRig.run(
             configure: { $0.share() },
-            serving: { (shutDowns.value == 0 ? part : whole).reply(to: $0) }
+            serving: { shutDowns.value == 0 ? part($0) : whole.reply(to: $0) }
         ) { rig in
             try putHalf(rig)
             let download = try await fetching(rig.downloader, rig, try request(rig))

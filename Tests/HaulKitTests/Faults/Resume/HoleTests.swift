@@ -20,13 +20,11 @@ struct HoleTests {
         _ test: (DownloaderRig, _ requestsBefore: Int, _ bytesBefore: Int64) throws -> Void
     ) async throws {
         // Each answer of the first run ends in silence, so that the run never completes.
-        var silent = resource.paced(250_000)
-        (silent.bodyLimit, silent.ending) = (limit * 2 / 5, .stall)
-        let first = silent
+        let first = resource.paced(250_000).neverComplete(after: limit * 2 / 5)
         let isFirstRun = Atomic(true)
         try await DownloaderRig.run(
             configure: { $0.share() },
-            serving: { (isFirstRun.load(ordering: .relaxed) ? first : resource.paced(250_000)).reply(to: $0) }
+            serving: { isFirstRun.load(ordering: .relaxed) ? first($0) : resource.paced(250_000).reply(to: $0) }
         ) { rig in
             let request = try rig.request("/file.bin", change)
             await (try await rig.downloader.add(request)).reaches(limit)
@@ -61,11 +59,11 @@ struct HoleTests {
     }
 
     @Test func startsOverWhenTheVersionIsAnotherByThen() async throws {
-        let (old, new) = (content.resource().silent(after: 60_000), TestContent.second.resource(etag: "\"v2\""))
+        let (old, new) = (content.resource().neverComplete(after: 60_000), TestContent.second.resource(etag: "\"v2\""))
         let pauses = CallCounter()
         try await DownloaderRig.run(
             configure: { $0.share() },
-            serving: { pauses.value == 0 ? old.reply(to: $0) : new.reply(to: $0) }
+            serving: { pauses.value == 0 ? old($0) : new.reply(to: $0) }
         ) { rig in
             let download = try await rig.downloader.add(try rig.request())
             await download.reaches(200_000)
@@ -80,13 +78,13 @@ struct HoleTests {
     /// The first connection falls silent at once while the others bring a part of theirs.
     @Test func fillsAHoleAtTheVeryBeginning() async throws {
         let resource = content.resource()
-        let (silent, part) = (resource.silent(after: 0), resource.silent(after: 110_000))
+        let (silent, part) = (resource.silent(after: 0), resource.neverComplete(after: 110_000))
         let shutDowns = CallCounter()
         try await DownloaderRig.run(
             configure: { $0.share() },
             serving: { request in
                 guard shutDowns.value == 0 else { return resource.reply(to: request) }
-                return (request.requestNumber == 1 ? silent : part).reply(to: request)
+                return request.requestNumber == 1 ? silent.reply(to: request) : part(request)
             }
         ) { rig in
             let request = try rig.request()
