@@ -1,5 +1,6 @@
 import Foundation
 import HaulTesting
+import Synchronization
 import Testing
 
 /// Tests `haul get -i list -j 16` with many small files, as a script uses it.
@@ -16,8 +17,14 @@ struct SmallFilesTests {
         TestContent(seed: UInt64(target.utf8.reduce(0) { $0 &* 31 &+ Int($1) } & 0xFFFF), count: 10_240)
     }
 
-    private static func server() async throws -> TestServer {
-        try await TestServer.start { FileResource(content: content($0.target), etag: "\"a\"").reply(to: $0) }
+    /// - Parameter isServed: whether a file is served now. The answer for another file never comes.
+    private static func server(_ isServed: @escaping @Sendable (String) -> Bool = { _ in true }) async throws
+        -> TestServer
+    {
+        try await TestServer.start { request in
+            guard isServed(request.target) else { return TestReply([.stall]) }
+            return FileResource(content: content(request.target), etag: "\"a\"").reply(to: request)
+        }
     }
 
     private static let targets = (0..<count).map { "/file-\($0).bin" }
@@ -36,19 +43,23 @@ struct SmallFilesTests {
         let result = try await haul.run("get", "--quiet", "-i", "list", "-j16", "-d", "out")
         #expect(result.status == 0, "\(result.errors)")
         #expect(server.requests.count == Self.count)
-        #expect(Set(server.requests.map(\.connectionNumber)).count <= 16)
+        // On a busy machine a connection may be unused for so long that it is closed.
+        #expect(Set(server.requests.map(\.connectionNumber)).count <= Self.count / 10)
         await server.stop()
     }
 
     @Test func fetchesOnlyWhatWasMissingAfterAKill() async throws {
-        let server = try await Self.server()
+        let served = Mutex(Set<String>())
+        let server = try await Self.server { target in served.withLock { $0.contains(target) } }
         try list(server)
-        let arguments = ["get", "--quiet", "-i", "list", "-j", "16", "-d", "out"]
+        let arguments = ["get", "--quiet", "--timeout", "9000", "-i", "list", "-j", "16", "-d", "out"]
         var kills = 0
         for share in 1...4 {
-            // Each run is killed at a later point. Only published files count; buffered files are lost.
-            let running = try haul.start(arguments)
+            // Each run is killed at a later point. Only published files count; buffered files are lost. The run cannot
+            // go much farther, however late this test sees what it has published.
             let goal = Self.count * share / 5
+            served.withLock { $0 = Set(Self.targets.prefix(goal + 50)) }
+            let running = try haul.start(arguments)
             while try published().count < goal, running.isRunning {
                 try await Task.sleep(for: .milliseconds(1))
             }
@@ -58,7 +69,8 @@ struct SmallFilesTests {
                 #expect(try Self.content("/" + name).matches(fileAt: folder("out/" + name)), "\(name)")
             }
         }
-        #expect(kills > 0)
+        #expect(kills == 4)
+        served.withLock { $0 = Set(Self.targets) }
 
         let there = try published()
         // These files were complete but unpublished at the last kill, so they may need no request.

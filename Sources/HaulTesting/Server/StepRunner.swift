@@ -44,6 +44,7 @@ final class StepRunner {
             }
         case .slow(let range, let content, let pace): send(range, of: content, bytesPerSecond: pace)
         case .wait(let duration): schedule(at: .now() + TimeAmount(duration), next)
+        case .waitUntil(let condition): wait(until: condition)
         case .stall: break
         case .close: channel.close(promise: nil)
         case .closeAbruptly: channel.closeTransport()
@@ -102,6 +103,11 @@ final class StepRunner {
             // The socket often takes the buffer at once. A direct call would nest as deep as the body has blocks.
             loop.execute(action)
         }
+    }
+
+    private func wait(until condition: @escaping @Sendable () -> Bool) {
+        guard !condition() else { return next() }
+        schedule(at: .now() + .milliseconds(10)) { [self] in wait(until: condition) }
     }
 
     private func schedule(at deadline: NIODeadline, _ action: @escaping () -> Void) {

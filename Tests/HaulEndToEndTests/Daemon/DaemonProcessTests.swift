@@ -153,8 +153,8 @@ struct DaemonProcessTests {
         #expect(try await rig.run("config", "connectionsPerDownload=1").status == 0)
         #expect(try await rig.run("add", server.url("/file.bin")).status == 0)
         _ = try await rig.wait { ($0.first?.receivedBytes ?? 0) >= 20_000_000 }
-        // A SIGKILL may lose the last quarter of a second.
-        try await Task.sleep(for: .seconds(2))
+        // A SIGKILL loses what the store does not have yet.
+        try await until { rig.storeHolds("0-20000000") }
         daemon.send(SIGKILL)
         #expect(await daemon.result().wasKilled)
         hold.release()

@@ -67,6 +67,13 @@ final class DaemonRig: Sendable {
         }
     }
 
+    /// Returns whether the store of the daemon contains a text, such as the received ranges of a download.
+    func storeHolds(_ text: String) -> Bool {
+        ["daemon.sqlite", "daemon.sqlite-wal"].contains { name in
+            FileManager.default.contents(atPath: haul.state(name))?.contains(text) ?? false
+        }
+    }
+
     /// Ends a daemon as systemd does.
     @discardableResult
     func stop(_ process: ChildProcess) async -> ChildProcess.Result {

@@ -120,6 +120,20 @@ final class FleetRig: Sendable {
         return await Self.end(of: process)
     }
 
+    /// Waits until the store of a worker has the received ranges of a download. The store has them a moment after the
+    /// file has the bytes.
+    func waitUntilStored(_ ranges: String, by name: String) async throws {
+        let work = folder("work-\(name)")
+        try await HaulFleetTests.waitUntil("the store of \(name) has \(ranges)") {
+            let all = FileManager.default.enumerator(atPath: work)?.compactMap { $0 as? String } ?? []
+            return all.contains { path in
+                guard path.hasSuffix(".sqlite") || path.hasSuffix(".sqlite-wal") else { return false }
+                let data = FileManager.default.contents(atPath: work + "/" + path)
+                return data?.firstRange(of: Data(ranges.utf8)) != nil
+            }
+        }
+    }
+
     // MARK: What is there
 
     func waitUntil(_ what: String, _ query: String) async throws {

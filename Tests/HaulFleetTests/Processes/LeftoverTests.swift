@@ -35,12 +35,11 @@ struct LeftoverTests {
             guard request.requestNumber == 1 else { return resource.reply(to: request) }
             return halfAndSilence()
         }
-        try await FleetRig.run(leaseSeconds: 2) { rig in
+        try await FleetRig.run(leaseSeconds: 10) { rig in
             try await rig.add([line(server, "file.bin")])
             let first = try rig.startWorker("first", "--connections", "1")
             try await waitUntil("there is a partial file") { try staged(rig).contains { $0.hasSuffix(".haulpart") } }
-            // The store records the bytes a moment after the file has them.
-            try await Task.sleep(for: .seconds(1))
+            try await rig.waitUntilStored("0-\(content.count / 2)", by: "first")
             rig.kill(first)
             #expect(await rig.ending(of: try rig.startWorker("second", "--until-drained")) == .exited(0))
             #expect(try rig.holds(content, "file.bin"))
@@ -159,7 +158,7 @@ struct LeftoverTests {
             try await rig.add([line(server, "one")])
             let first = try rig.startWorker("same", "--connections", "1")
             try await waitUntil("there is a partial file") { try staged(rig).contains { $0.hasSuffix(".haulpart") } }
-            try await Task.sleep(for: .seconds(1))
+            try await rig.waitUntilStored("0-\(content.count / 2)", by: "same")
             rig.kill(first)
             try await rig.command("init", "--queue", "second", "--to", rig.destination)
             let list = rig.folder("second.jsonl")

@@ -37,7 +37,7 @@ struct WorkerProcessTests {
     @Test("1: an item of a killed worker runs again and is done once")
     func aKilledWorker() async throws {
         let server = try await stallingOnce()
-        try await FleetRig.run(leaseSeconds: 2) { rig in
+        try await FleetRig.run(leaseSeconds: 10) { rig in
             try await rig.add([line(server, "file.bin")])
             let first = try rig.startWorker("first", "--connections", "1")
             try await waitUntil("the origin is asked") { !server.requests.isEmpty }
@@ -46,7 +46,7 @@ struct WorkerProcessTests {
             #expect(await rig.ending(of: second) == .exited(0))
             #expect(try rig.holds(content, "file.bin"))
             #expect(try rig.names() == ["file.bin"])
-            #expect(try await rig.number("SELECT count(*) FROM done WHERE outcome = 0 AND epoch = 2") == 1)
+            #expect(try await rig.number("SELECT count(*) FROM done WHERE outcome = 0 AND epoch > 1") == 1)
         }
         await server.stop()
     }
@@ -60,8 +60,7 @@ struct WorkerProcessTests {
             try await waitUntil("half of the file is on disk") {
                 try partBytes(rig) >= content.count / 2
             }
-            // The store records the bytes a moment after the file has them.
-            try await Task.sleep(for: .seconds(1))
+            try await rig.waitUntilStored("0-\(content.count / 2)", by: "one")
             rig.kill(first)
             let second = try rig.startWorker("one", "--until-drained", "--connections", "1")
             #expect(await rig.ending(of: second) == .exited(0))
@@ -85,7 +84,7 @@ struct WorkerProcessTests {
     @Test("2: a worker that was frozen past its lease changes nothing when it is thawed")
     func aFrozenWorker() async throws {
         let server = try await stallingOnce()
-        try await FleetRig.run(leaseSeconds: 2) { rig in
+        try await FleetRig.run(leaseSeconds: 10) { rig in
             try await rig.add([line(server, "file.bin")])
             let frozen = try rig.startWorker("frozen", "--connections", "1")
             try await waitUntil("the origin is asked") { !server.requests.isEmpty }
@@ -97,7 +96,7 @@ struct WorkerProcessTests {
             // The thawed worker learns that it was declared dead and registers as a new worker.
             try await rig.waitUntil(
                 "the thawed worker is another one",
-                "count(*) = 2 FROM worker WHERE label LIKE 'frozen/%'"
+                "count(*) >= 2 FROM worker WHERE label LIKE 'frozen/%'"
             )
             #expect(try rig.holds(content, "file.bin"))
             #expect(try await rig.number("SELECT count(*) FROM done") == 1)
@@ -135,7 +134,7 @@ struct WorkerProcessTests {
             let second = try rig.startWorker("second", "--until-drained", "--connections", "1")
             #expect(await rig.ending(of: second) == .exited(0))
             #expect(try rig.holds(large, "file.bin"))
-            #expect(try await rig.number("SELECT count(*) FROM done WHERE outcome = 0 AND epoch = 2") == 1)
+            #expect(try await rig.number("SELECT count(*) FROM done WHERE outcome = 0 AND epoch > 1") == 1)
             // The comparison of blocks begins before the middle of the file. The download continues at the end of a
             // piece near the middle.
             let starts = server.requests.dropFirst().compactMap { $0.range?.first }

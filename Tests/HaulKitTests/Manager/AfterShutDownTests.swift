@@ -129,7 +129,7 @@ struct AfterShutDownTests {
         try await DownloaderRig.runManyFiles { rig async throws in
             await rig.downloader.shutDown()
             await rig.downloader.expectMoreDownloads(false)
-            #expect(await rig.downloader.waitForHooks(within: .seconds(1)))
+            #expect(await rig.downloader.waitForHooks(within: .seconds(3600)))
             #expect(rig.downloader.quarantinedStore == nil)
         }
     }

@@ -1,5 +1,6 @@
 import HaulTesting
 import NIOCore
+import Synchronization
 
 @testable import HaulCore
 @testable import HaulKit
@@ -83,5 +84,52 @@ extension TestReply {
         var reply = self
         reply.steps.insert(.wait(wait), at: 0)
         return reply
+    }
+
+    /// Returns the reply with a body that pauses after `count` bytes until the condition holds. Whatever the condition
+    /// waits for then happens in the middle of the body, however busy the machine is.
+    func held(after count: Int64 = 1000, until condition: @escaping @Sendable () -> Bool) -> TestReply {
+        var reply = self
+        reply.steps = steps.flatMap { step -> [TestStep] in
+            switch step {
+            case .body(let range, let content):
+                let place = min(range.lowerBound + count, range.upperBound)
+                return [
+                    .body(range.lowerBound..<place, of: content), .waitUntil(condition),
+                    .body(place..<range.upperBound, of: content),
+                ]
+            case .slow(let range, let content, let pace):
+                let place = min(range.lowerBound + count, range.upperBound)
+                return [
+                    .slow(range.lowerBound..<place, of: content, bytesPerSecond: pace), .waitUntil(condition),
+                    .slow(place..<range.upperBound, of: content, bytesPerSecond: pace),
+                ]
+            default: return [step]
+            }
+        }
+        return reply
+    }
+}
+
+/// Holds bodies back until enough requests have come. A busy machine may take longer to open the connections of a
+/// download than a paced server takes to send the file.
+final class Gathering: Sendable {
+    private let count: Int
+    private let names = Mutex<Set<String>>([])
+
+    /// - Parameter count: number of requests with different names that release the bodies.
+    init(of count: Int) { self.count = count }
+
+    private var isComplete: Bool { names.withLock { $0.count >= count } }
+
+    /// Counts the request of a reply, and returns the reply with a body that is held.
+    func hold(_ reply: TestReply, named name: String) -> TestReply {
+        names.withLock { _ = $0.insert(name) }
+        return reply.held { [self] in isComplete }
+    }
+
+    /// Counts each request to a server.
+    func hold(_ reply: TestReply, to request: TestRequest) -> TestReply {
+        hold(reply, named: "\(request.requestNumber)")
     }
 }

@@ -6,9 +6,13 @@ import Synchronization
 @testable import HaulKit
 
 /// A server whose links expire, and the source provider that makes new ones.
+///
+/// To the server, the life of a link begins with the first request for it. A busy machine may take longer than that life
+/// to send the first request.
 final class SignedLinks: Sendable {
     private struct State {
-        var made: [Int: ContinuousClock.Instant] = [:]
+        var made = 0
+        var firstUses: [Int: ContinuousClock.Instant] = [:]
         var queries: [SourceQuery] = []
     }
     private let state = Mutex(State())
@@ -29,9 +33,8 @@ final class SignedLinks: Sendable {
     /// Makes a new link and returns its query.
     func sign() -> String {
         state.withLock { state in
-            let number = state.made.count + 1
-            state.made[number] = .now + life
-            return "?token=\(number)"
+            state.made += 1
+            return "?token=\(state.made)"
         }
     }
 
@@ -43,10 +46,8 @@ final class SignedLinks: Sendable {
     }
 
     func reply(to request: TestRequest) -> TestReply {
-        guard let number = request.target.split(separator: "=").last.flatMap({ Int($0) }),
-            let end = state.withLock({ $0.made[number] })
-        else { return .empty(404, "Not Found") }
-        let left = end - .now
+        let number = request.target.split(separator: "=").last.flatMap { Int($0) }
+        guard let number, let left = timeLeft(of: number) else { return .empty(404, "Not Found") }
         guard left > .zero else { return .empty(403, "Forbidden") }
         var resource = resource
         if cutsBodies, let pace = resource.bytesPerSecond {
@@ -55,6 +56,17 @@ final class SignedLinks: Sendable {
             resource.ending = .close
         }
         return resource.reply(to: request)
+    }
+
+    /// Returns the rest of the life of a link that is being used; `nil` if it was never made.
+    private func timeLeft(of number: Int) -> Duration? {
+        state.withLock { state in
+            guard number >= 1, number <= state.made else { return nil }
+            let now = ContinuousClock.now
+            let begin = state.firstUses[number] ?? now
+            state.firstUses[number] = begin
+            return begin + life - now
+        }
     }
 }
 

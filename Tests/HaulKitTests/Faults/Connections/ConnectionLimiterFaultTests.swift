@@ -8,6 +8,8 @@ import Testing
 @Suite(.serialized, .timeLimit(.minutes(60)))
 struct ConnectionLimiterFaultTests {
     private let content = TestContent.first
+    /// A file that takes hours over a few connections.
+    private let endless = TestContent(seed: 3, count: 40_000_000).resource().paced(2_000)
 
     private func requests(_ rig: DownloaderRig, _ count: Int) throws -> [DownloadRequest] {
         try (1...count).map { number in
@@ -43,8 +45,7 @@ struct ConnectionLimiterFaultTests {
                 configuration.connections.maxPerHost = 3
             },
             serving: { request in
-                // The first download would take more than a minute.
-                request.path == "/1" ? resource.paced(2_000).reply(to: request) : resource.reply(to: request)
+                request.path == "/1" ? endless.reply(to: request) : resource.reply(to: request)
             }
         ) { rig in
             let both = try requests(rig, 2)
@@ -66,7 +67,7 @@ struct ConnectionLimiterFaultTests {
                 configuration.connections.maxPerHost = 1
             },
             serving: { request in
-                request.path == "/1" ? resource.paced(2_000).reply(to: request) : resource.reply(to: request)
+                request.path == "/1" ? endless.reply(to: request) : resource.reply(to: request)
             }
         ) { rig in
             let both = try requests(rig, 2)
@@ -80,10 +81,12 @@ struct ConnectionLimiterFaultTests {
 
     @Test func forgetsWhoWaitsAndIsPaused() async throws {
         let resource = content.resource()
+        let pauses = CallCounter()
         try await DownloaderRig.run(
             configure: { $0.connections.maxPerHost = 1 },
             serving: { request in
-                request.path == "/1" ? resource.paced(300_000).reply(to: request) : resource.reply(to: request)
+                let reply = resource.reply(to: request)
+                return request.path == "/1" ? reply.held { pauses.value > 0 } : reply
             }
         ) { rig in
             let all = try requests(rig, 3)
@@ -92,6 +95,7 @@ struct ConnectionLimiterFaultTests {
             let second = try await rig.downloader.add(all[1])
             let third = try await rig.downloader.add(all[2])
             try await second.pause()
+            pauses.next()
             _ = try await first.result()
             _ = try await third.result()
             #expect(second.snapshot.state == .paused)

@@ -12,13 +12,18 @@ struct MirrorPrivacyTests {
     private let secrets = ["Authorization: Bearer secret", "Cookie: id=secret", "X-Api-Key: secret"]
         .compactMap { HeaderField($0) }
 
+    /// Returns a handler that holds its bodies back until the mirrors have been asked.
+    private func waiting(_ resource: FileResource) -> @Sendable (TestRequest, [TestServer]) -> TestReply {
+        { request, mirrors in resource.reply(to: request).held { mirrors.allSatisfy { !$0.requests.isEmpty } } }
+    }
+
     private func isBare(_ request: TestRequest) -> Bool {
         ["Authorization", "Cookie", "X-Api-Key"].allSatisfy { request[$0] == nil }
     }
 
     @Test func keepsHeadersFromMirrors() async throws {
         let both = content.resource().paced()
-        try await DownloaderRig.run(serving: { both.reply(to: $0) }, mirrors: [{ both.reply(to: $0) }]) {
+        try await DownloaderRig.run(serving: waiting(both), mirrors: [{ both.reply(to: $0) }]) {
             rig async throws in
             try await rig.downloadMirrored { request in
                 request.headers = secrets
@@ -45,7 +50,7 @@ struct MirrorPrivacyTests {
 
     @Test func keepsUserInfoFromMirrors() async throws {
         let both = content.resource().paced()
-        try await DownloaderRig.run(serving: { both.reply(to: $0) }, mirrors: [{ both.reply(to: $0) }]) {
+        try await DownloaderRig.run(serving: waiting(both), mirrors: [{ both.reply(to: $0) }]) {
             rig async throws in
             let port = rig.server.port
             try await rig.downloadMirrored { request in
@@ -61,7 +66,7 @@ struct MirrorPrivacyTests {
     /// A tag names a version only at the server that sent it.
     @Test func asksAMirrorByNoTagButItsOwn() async throws {
         let (first, mirror) = (content.resource().paced(), content.resource(etag: "\"elsewhere\"").paced())
-        try await DownloaderRig.run(serving: { first.reply(to: $0) }, mirrors: [{ mirror.reply(to: $0) }]) {
+        try await DownloaderRig.run(serving: waiting(first), mirrors: [{ mirror.reply(to: $0) }]) {
             rig async throws in
             try await rig.downloadMirrored { $0.checksum = content.digest }
             let requests = rig.mirrors[0].requests

@@ -14,15 +14,19 @@ struct ReplaceSourceTests {
 
     @Test func carriesOnAndUsesTheNewOneForWhatFollows() async throws {
         let resource = content.resource()
-        let slow = resource.paced(1_000_000)
+        let replacements = CallCounter()
         try await DownloaderRig.run(
             configure: { $0.share(3) },
-            serving: { $0.path == "/new" ? resource.reply(to: $0) : slow.reply(to: $0) }
+            serving: { request in
+                let reply = resource.reply(to: request)
+                return request.path == "/new" ? reply : reply.held(after: 8000) { replacements.value > 0 }
+            }
         ) { rig in
             let download = try await rig.downloader.add(try rig.request())
             await download.reaches(20_000)
             try await download.replaceSource(DownloadSource(try url(rig.server.url("/new"))))
             #expect(download.snapshot.url.path == "/new")
+            replacements.next()
             _ = try await download.result()
             #expect(try rig.holdsOnly(content))
             #expect(rig.ranges.count { $0 == nil } == 1)

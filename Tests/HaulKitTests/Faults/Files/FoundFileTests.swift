@@ -42,7 +42,7 @@ struct FoundFileTests {
 
     @Test func aFileCutShortWhoseRepairWasInterruptedIsNotComplete() async throws {
         let (big, piece) = (TestContent(seed: 1, count: 1_000_000), Self.piece)
-        try await DownloaderRig.run(serving: big.resource().paced(10_000), configure: { $0.share() }) { rig in
+        try await DownloaderRig.run(serving: big.resource().silent(after: 10_000), configure: { $0.share() }) { rig in
             let half = big.bytes(0..<8 * piece)
             try Data(half).write(to: URL(fileURLWithPath: rig.path))
             let request = try rig.request { request in

@@ -36,17 +36,19 @@ struct RepairInterruptedTests {
 
     /// Begins to repair the file, interrupts the repair after some bytes by a shutdown, and calls `test`.
     private func interrupted(_ test: (DownloaderRig, Downloader) async throws -> Void) async throws {
-        let slow = content.resource().paced(100_000)
-        let fast = content.resource().paced(1_000_000)
+        let whole = content.resource()
+        let part = whole.neverComplete(after: 45_000)
+        let shutDowns = CallCounter()
         try await DownloaderRig.run(
             configure: { $0.share() },
-            serving: { $0.requestNumber <= 4 ? slow.reply(to: $0) : fast.reply(to: $0) }
+            serving: { shutDowns.value == 0 ? part($0) : whole.reply(to: $0) }
         ) { rig in
             try putHalf(rig)
             let download = try await fetching(rig.downloader, rig, try request(rig))
             let here = content.count / 2
             await download.reaches(here + 40_000)
             await rig.downloader.shutDown()
+            shutDowns.next()
             #expect(try rig.names() == ["file.bin", "file.bin.haulpart"])
             try await rig.another { second async throws in
                 try await test(rig, second)

@@ -230,8 +230,11 @@ struct RepairTests {
     }
 
     @Test func replacesNoFileThatCameInThePlaceOfTheDamagedOne() async throws {
-        let resource = content.resource().paced(300_000)
-        try await DownloaderRig.run(serving: resource, configure: { $0.share() }) { rig in
+        let (resource, moves) = (content.resource(), CallCounter())
+        try await DownloaderRig.run(
+            configure: { $0.share() },
+            serving: { resource.reply(to: $0).held { moves.value > 0 } }
+        ) { rig in
             try put(.cut, rig)
             guard case .fetching(let download, _) = try await rig.downloader.repair(rig.path, from: try request(rig))
             else {
@@ -240,6 +243,7 @@ struct RepairTests {
             }
             try FileManager.default.moveItem(atPath: rig.path, toPath: rig.root + "/moved")
             try rig.put("mine", at: rig.path)
+            moves.next()
             let error = await #expect(throws: DownloadError.self) { try await download.result() }
             #expect(error?.code == .fileExists)
             #expect(try rig.text(at: rig.path) == "mine")
@@ -247,7 +251,8 @@ struct RepairTests {
     }
 
     @Test func cancellingARepairLeavesTheFileAlone() async throws {
-        try await DownloaderRig.run(serving: content.resource().paced(100_000), configure: { $0.share() }) { rig in
+        try await DownloaderRig.run(serving: content.resource().silent(after: 10_000), configure: { $0.share() }) {
+            rig in
             try put(.cut, rig)
             guard case .fetching(let download, _) = try await rig.downloader.repair(rig.path, from: try request(rig))
             else {

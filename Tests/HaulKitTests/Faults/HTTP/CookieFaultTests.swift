@@ -35,14 +35,13 @@ struct CookieFaultTests {
 
     @Test func sharesThemAmongTheConnectionsOfADownload() async throws {
         let large = TestContent(seed: 3, count: 4_000_000)
-        var resource = large.resource()
-        resource.bytesPerSecond = 2_000_000
+        let (host, gathering) = (shareHost(large, then: large.resource()), Gathering(of: 2))
         try await DownloaderRig.run(
             configure: {
                 $0.connections.maxPerDownload = 4
                 $0.connections.initial = 4
             },
-            serving: shareHost(large, then: resource)
+            serving: { $0.path == "/real" ? gathering.hold(host($0), to: $0) : host($0) }
         ) { rig in
             try await rig.download()
             #expect(try rig.holdsOnly(large))

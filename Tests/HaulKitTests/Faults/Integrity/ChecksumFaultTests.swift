@@ -32,12 +32,13 @@ struct ChecksumFaultTests {
 
     @Test func provesAFileThatSeveralConnectionsBringByTheDigestOfGit() async throws {
         let content = TestContent(seed: 3, count: 4_000_000)
+        let gathering = Gathering(of: 9)
         try await DownloaderRig.run(
-            serving: content.resource().paced(),
             configure: {
                 $0.share(1)
                 $0.connections.maxPerHost = 16
-            }
+            },
+            serving: { gathering.hold(content.resource().reply(to: $0), to: $0) }
         ) { rig in
             let checksum = content.gitDigest
             let completed = try await rig.download {

@@ -18,10 +18,19 @@ struct MirrorLinkTests {
         return resource
     }
 
+    /// Returns a handler that answers with ``linking(to:digest:)``, and holds the bodies back until the mirrors have
+    /// sent something.
+    private func waiting() -> @Sendable (TestRequest, [TestServer]) -> TestReply {
+        { request, servers in
+            linking(to: servers).reply(to: request)
+                .held { servers.allSatisfy { $0.bodyBytesSent > 0 } }
+        }
+    }
+
     @Test func usesTheMirrorsThatTheFirstServerNames() async throws {
         let mirror = content.resource().paced()
         try await DownloaderRig.run(
-            serving: { linking(to: $1).reply(to: $0) },
+            serving: waiting(),
             mirrors: [{ mirror.reply(to: $0) }]
         ) { rig async throws in
             try await rig.download()
@@ -39,7 +48,7 @@ struct MirrorLinkTests {
         }
         let named = linking(to: [stranger])
         try await DownloaderRig.run(
-            serving: { linking(to: $1).reply(to: $0) },
+            serving: waiting(),
             mirrors: [{ named.reply(to: $0) }]
         ) { rig async throws in
             try await rig.download()
@@ -62,10 +71,11 @@ struct MirrorLinkTests {
     @Test func doesNotLetAFileOfASecureServerComeFromAnInsecureMirrorUnproved() async throws {
         let mirror = content.resource().paced()
         let certificate = try TestCertificate.shared()
+        let bare: @Sendable (TestRequest, [TestServer]) -> TestReply = { linking(to: $1, digest: false).reply(to: $0) }
         for digest in [true, false] {
             try await DownloaderRig.run(
                 tls: certificate,
-                serving: { linking(to: $1, digest: digest).reply(to: $0) },
+                serving: digest ? waiting() : bare,
                 mirrors: [{ mirror.reply(to: $0) }]
             ) { rig async throws in
                 try await rig.download()

@@ -28,7 +28,7 @@ struct Aria2TakeOverTests {
         let control = URL(fileURLWithPath: rig.path + ".aria2")
         let process = try SystemCommand.start(
             [try #require(aria2Program), "--no-conf", "--quiet", "--auto-save-interval=1", "-k1M", "-d", rig.folder]
-                + ["-o", "file.bin"] + options + [rig.server.url("/file.bin")]
+                + ["-o", "file.bin", "--timeout=600"] + options + [rig.server.url("/file.bin")]
         )
         let isOver = CancelFlag()
         let end = Task { await Self.end(of: process, isOver) }
@@ -61,14 +61,18 @@ struct Aria2TakeOverTests {
         [["-x4", "-s4", "--file-allocation=none"], ["-x4", "-s4", "--file-allocation=prealloc"], ["-x1"]]
     )
     func continues(_ signal: Int32, _ options: [String]) async throws {
+        // The answers to aria2 fall silent, so that it never completes the file.
+        let silent = content.resource().silent(after: options == ["-x1"] ? 12_000_000 : 4_000_000)
+        let (whole, isOver) = (content.resource().paced(2_000_000), CancelFlag())
         try await DownloaderRig.run(
-            serving: content.resource().paced(2_000_000),
             configure: {
                 $0.share()
                 $0.connections.smallestPiece = 256 << 10
-            }
+            },
+            serving: { (isOver.isSet ? whole : silent).reply(to: $0) }
         ) { rig in
             let control = try await begin(rig, until: 8_000_000, signal, options)
+            isOver.set()
             let claimed = control.claimed.count
             #expect(control.total == content.count)
             #expect(claimed >= 8_000_000 && claimed < content.count)

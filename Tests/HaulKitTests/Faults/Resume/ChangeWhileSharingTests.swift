@@ -29,13 +29,16 @@ struct ChangeWhileSharingTests {
     }
 
     /// Returns a handler whose file changes after `count` requests.
+    ///
+    /// - Parameter isSilent: whether answers with the old version fall silent, so that it is never complete.
     private func changing(
         after count: Int,
         _ server: Server,
         to next: FileResource,
-        isLate: Bool = true
+        isLate: Bool = true,
+        isSilent: Bool = false
     ) -> DownloaderRig.Handler {
-        let first = old.resource().paced()
+        let first = isSilent ? old.resource().silent(after: 50_000) : old.resource().paced()
         return { request in
             let reply = server.reply(to: request, from: request.requestNumber <= count ? first : next.paced())
             return isLate && request.isBounded ? reply.late() : reply
@@ -73,7 +76,8 @@ struct ChangeWhileSharingTests {
         )
         before.date = "Wed, 09 Nov 1994 08:49:37 GMT"
         after.date = before.date
-        let (first, second) = (before.paced(), after.paced())
+        // The old version is never complete.
+        let (first, second) = (before.silent(after: 50_000), after.paced())
         try await DownloaderRig.run(
             configure: { $0.share() },
             serving: { $0.requestNumber <= 2 ? first.reply(to: $0) : second.reply(to: $0) }
@@ -106,7 +110,7 @@ struct ChangeWhileSharingTests {
 
     @Test(arguments: Server.allCases)
     func failsWhenToldTo(_ server: Server) async throws {
-        let handler = changing(after: 2, server, to: new.resource(etag: "\"v2\""))
+        let handler = changing(after: 2, server, to: new.resource(etag: "\"v2\""), isSilent: true)
         try await DownloaderRig.run(configure: { $0.share() }, serving: handler) { rig in
             let error = try await rig.failure { $0.failsOnChange = true }
             #expect(error.code == .contentChanged)

@@ -20,13 +20,11 @@ struct HoleTests {
         _ test: (DownloaderRig, _ requestsBefore: Int, _ bytesBefore: Int64) throws -> Void
     ) async throws {
         // Each answer of the first run ends in silence, so that the run never completes.
-        var silent = resource.paced(250_000)
-        (silent.bodyLimit, silent.ending) = (limit * 2 / 5, .stall)
-        let first = silent
+        let first = resource.paced(250_000).neverComplete(after: limit * 2 / 5)
         let isFirstRun = Atomic(true)
         try await DownloaderRig.run(
             configure: { $0.share() },
-            serving: { (isFirstRun.load(ordering: .relaxed) ? first : resource.paced(250_000)).reply(to: $0) }
+            serving: { isFirstRun.load(ordering: .relaxed) ? first($0) : resource.paced(250_000).reply(to: $0) }
         ) { rig in
             let request = try rig.request("/file.bin", change)
             await (try await rig.downloader.add(request)).reaches(limit)
@@ -61,32 +59,39 @@ struct HoleTests {
     }
 
     @Test func startsOverWhenTheVersionIsAnotherByThen() async throws {
-        let (old, new) = (content.resource().paced(250_000), TestContent.second.resource(etag: "\"v2\""))
+        let (old, new) = (content.resource().neverComplete(after: 60_000), TestContent.second.resource(etag: "\"v2\""))
+        let pauses = CallCounter()
         try await DownloaderRig.run(
             configure: { $0.share() },
-            serving: { $0.requestNumber <= 4 ? old.reply(to: $0) : new.reply(to: $0) }
+            serving: { pauses.value == 0 ? old($0) : new.reply(to: $0) }
         ) { rig in
             let download = try await rig.downloader.add(try rig.request())
             await download.reaches(200_000)
             try await download.pause()
+            pauses.next()
             try await download.resume()
             _ = try await download.result()
             #expect(try rig.holdsOnly(.second))
         }
     }
 
-    /// The first connection falls silent at once while the others bring their parts.
+    /// The first connection falls silent at once while the others bring a part of theirs.
     @Test func fillsAHoleAtTheVeryBeginning() async throws {
-        let resource = content.resource().paced(500_000)
-        let silent = content.resource().silent(after: 0)
+        let resource = content.resource()
+        let (silent, part) = (resource.silent(after: 0), resource.neverComplete(after: 110_000))
+        let shutDowns = CallCounter()
         try await DownloaderRig.run(
             configure: { $0.share() },
-            serving: { $0.requestNumber == 1 ? silent.reply(to: $0) : resource.reply(to: $0) }
+            serving: { request in
+                guard shutDowns.value == 0 else { return resource.reply(to: request) }
+                return request.requestNumber == 1 ? silent.reply(to: request) : part(request)
+            }
         ) { rig in
             let request = try rig.request()
             let download = try await rig.downloader.add(request)
             await download.reaches(300_000)
             try await rig.reopened { second async throws in
+                shutDowns.next()
                 let saved = try #require(try await second.store.find(request)?.progress)
                 let written = ByteSet(text: saved.written)
                 if written.prefix == 0 { #expect(!written.isEmpty) }
@@ -98,12 +103,19 @@ struct HoleTests {
     }
 
     @Test func pausesAndResumesAgainAndAgain() async throws {
-        try await DownloaderRig.run(serving: content.resource().paced(300_000), configure: { $0.share() }) { rig in
+        let resource = content.resource()
+        let part = resource.silent(after: 50_000)
+        let isLastRun = CallCounter()
+        try await DownloaderRig.run(
+            configure: { $0.share() },
+            serving: { (isLastRun.value == 0 ? part : resource).reply(to: $0) }
+        ) { rig in
             let download = try await rig.downloader.add(try rig.request())
             for limit in stride(from: Int64(100_000), to: 900_000, by: 100_000) {
                 await download.reaches(limit)
                 try await download.pause()
                 if download.snapshot.state == .completed { break }
+                if limit == 800_000 { isLastRun.next() }
                 try await download.resume()
             }
             _ = try await download.result()

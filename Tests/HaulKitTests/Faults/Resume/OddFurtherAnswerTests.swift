@@ -51,7 +51,7 @@ struct OddSegmentResponseTests {
         try await DownloaderRig.run(
             configure: { $0.share() },
             serving: { request in
-                guard request.isBounded else { return resource.reply(to: request) }
+                guard request.isBounded else { return resource.reply(to: request).held { odd.value > 0 } }
                 odd.next()
                 return oddity.reply(to: request, of: content)
             }
@@ -90,7 +90,11 @@ struct OddSegmentResponseTests {
         resource.honoursRange = false
         resource.acceptRanges = nil
         let served = resource
-        try await DownloaderRig.run(serving: served, configure: { $0.share() }) { rig in
+        try await DownloaderRig.run(
+            configure: { $0.share() },
+            // A busy machine closes the further connections late. So their answers are cut short.
+            serving: { ($0.isBounded ? served.silent(after: 30_000) : served).reply(to: $0) }
+        ) { rig in
             try await rig.download()
             #expect(try rig.holdsOnly(content))
             #expect(rig.ranges.count { $0 == nil } == 1, "it started over: \(rig.ranges)")

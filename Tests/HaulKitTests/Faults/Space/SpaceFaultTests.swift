@@ -83,7 +83,8 @@ struct SpaceFaultTests {
             isLengthKnown: false,
             configure: {
                 $0.storage.reservedDiskSpace = 5000
-                $0.network.bytesPerSecond = 40_000
+                // The file would take minutes.
+                $0.network.bytesPerSecond = 4000
             }
         ) { rig in
             let download = try await rig.add()
