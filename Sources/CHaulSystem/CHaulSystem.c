@@ -99,14 +99,14 @@ unsupported:
 
 int haul_preallocate(int fd, int64_t length) { return fallocate(fd, FALLOC_FL_KEEP_SIZE, 0, length); }
 
-int haul_status(int fd, const char *path, struct stat *status, int64_t *born) {
+int haul_status(int fd, const char *name, struct stat *status, int64_t *born) {
     struct statx all;
-    int flags = path ? AT_SYMLINK_NOFOLLOW : AT_EMPTY_PATH;
+    int flags = name ? AT_SYMLINK_NOFOLLOW : AT_EMPTY_PATH;
     unsigned int mask = STATX_BASIC_STATS | STATX_BTIME;
     *born = 0;
     // A sandbox may forbid statx alone. In that case the older call gives the result.
-    if (statx(path ? AT_FDCWD : fd, path ? path : "", flags, mask, &all) != 0) {
-        return path ? lstat(path, status) : fstat(fd, status);
+    if (statx(fd, name ? name : "", flags, mask, &all) != 0) {
+        return name ? fstatat(fd, name, status, AT_SYMLINK_NOFOLLOW) : fstat(fd, status);
     }
     *status = (struct stat){
         .st_dev = makedev(all.stx_dev_major, all.stx_dev_minor),
@@ -126,8 +126,8 @@ int haul_status(int fd, const char *path, struct stat *status, int64_t *born) {
 #else
 // Written from the manuals of Apple's systems. No Apple machine has compiled or run this code yet.
 #ifdef __APPLE__
-int haul_status(int fd, const char *path, struct stat *status, int64_t *born) {
-    if ((path ? lstat(path, status) : fstat(fd, status)) != 0) return -1;
+int haul_status(int fd, const char *name, struct stat *status, int64_t *born) {
+    if ((name ? fstatat(fd, name, status, AT_SYMLINK_NOFOLLOW) : fstat(fd, status)) != 0) return -1;
     *born = (int64_t)((uint64_t)status->st_birthtimespec.tv_sec * 1000000000ULL + status->st_birthtimespec.tv_nsec);
     return 0;
 }
@@ -146,9 +146,9 @@ int haul_preallocate(int fd, int64_t length) {
     return fcntl(fd, F_PREALLOCATE, &store) < 0 ? -1 : 0;
 }
 #else
-int haul_status(int fd, const char *path, struct stat *status, int64_t *born) {
+int haul_status(int fd, const char *name, struct stat *status, int64_t *born) {
     *born = 0;
-    return path ? lstat(path, status) : fstat(fd, status);
+    return name ? fstatat(fd, name, status, AT_SYMLINK_NOFOLLOW) : fstat(fd, status);
 }
 
 int haul_rename_noreplace_at(int from_folder, const char *from, int to_folder, const char *to) {
@@ -204,10 +204,6 @@ int haul_sync_file_system(int fd) {
 }
 #endif
 
-int haul_rename_noreplace(const char *from, const char *to) {
-    return haul_rename_noreplace_at(AT_FDCWD, from, AT_FDCWD, to);
-}
-
 int haul_lock_exclusive(int fd) { return flock(fd, LOCK_EX | LOCK_NB); }
 int haul_lock_shared(int fd) { return flock(fd, LOCK_SH | LOCK_NB); }
 int haul_unlock(int fd) { return flock(fd, LOCK_UN); }
@@ -241,7 +237,14 @@ int haul_is_any_byte_locked(int fd) {
     return lock.l_type != F_UNLCK;
 }
 
-int haul_open(const char *path, int flags, unsigned int mode) { return open(path, flags | O_CLOEXEC, mode); }
 int haul_open_at(int folder, const char *name, int flags, unsigned int mode) {
     return openat(folder, name, flags | O_CLOEXEC, mode);
+}
+
+int haul_enter(int folder, const char *name, int follows_link) {
+    int flags = O_DIRECTORY | O_CLOEXEC | (follows_link ? 0 : O_NOFOLLOW);
+#ifdef O_PATH
+    flags |= O_PATH;
+#endif
+    return openat(folder, name, flags);
 }

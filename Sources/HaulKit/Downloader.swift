@@ -52,7 +52,10 @@ public actor Downloader {
         try DescriptorLimit.check(eventLoops: configuration.network.eventLoops ?? System.coreCount)
         let isTight = DescriptorBudget(for: configuration).isTight
         let transport = try HTTPTransport(configuration, isTight: isTight)
-        let disk = PosixDisk(makesFolders: configuration.storage.makesFolders)
+        let disk = PosixDisk(
+            makesFolders: configuration.storage.makesFolders,
+            confined: configuration.storage.confined
+        )
         let store = try await DownloadStore.make(
             for: configuration.storage,
             bootID: disk.bootID,

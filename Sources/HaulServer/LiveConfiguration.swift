@@ -12,7 +12,7 @@ package final class LiveConfiguration: Sendable {
 
         init(_ start: ServerConfiguration, _ changed: ChangedSettings) {
             (self.start, self.changed) = (start, changed)
-            let allowed = AllowedFolders(folder: start.folder, roots: start.roots)
+            let allowed = start.allowedFolders
             // A root that is gone takes the default folder below it along.
             folders = changed.folder.flatMap { allowed.preferring($0) } ?? allowed
         }

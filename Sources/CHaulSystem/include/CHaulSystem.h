@@ -13,8 +13,7 @@ int64_t haul_write_uncached(int fd, const void *iov, int count, int64_t offset);
 int haul_open_direct(int fd, uint32_t block);
 // Copies bytes between two regular files in the kernel. Fails with ENOTSUP where there is no such call.
 int64_t haul_copy(int from, int64_t from_offset, int to, int64_t to_offset, uint64_t count);
-int haul_rename_noreplace(const char *from, const char *to);
-// Does the same with both names relative to open folders.
+// Renames a file unless the new name is taken. Both names are relative to open folders.
 int haul_rename_noreplace_at(int from_folder, const char *from, int to_folder, const char *to);
 // Makes the allocator of this process keep freed memory. A list of small files allocates and frees the same few
 // megabytes thousands of times, and each system call for that costs as much as a file. For programs, not for libraries.
@@ -44,15 +43,16 @@ int haul_unlock_byte(int fd, int64_t offset);
 int haul_is_byte_locked(int fd, int64_t offset);
 // Returns the same for all bytes together.
 int haul_is_any_byte_locked(int fd);
-// Calls lstat(2) on `path`, or fstat(2) on `fd` if `path` is null. Sets device, inode, links, mode, size, blocks and
+// Calls fstatat(2) on `name` in the folder `fd` without following a symbolic link, or fstat(2) on `fd` if `name` is
+// null. Sets device, inode, links, mode, size, blocks and
 // modification time, and nothing else. `born` is the creation time in nanoseconds since 1970, or 0 if the file system
 // does not report it.
 struct stat;
-int haul_status(int fd, const char *path, struct stat *status, int64_t *born);
-// Calls open(2), which is variadic and therefore not callable from Swift. The descriptor does not survive exec.
-int haul_open(const char *path, int flags, unsigned int mode);
-// Calls openat(2) with a name relative to an open folder.
+int haul_status(int fd, const char *name, struct stat *status, int64_t *born);
+// Calls openat(2), which is variadic and therefore not callable from Swift. The descriptor does not survive exec.
 int haul_open_at(int folder, const char *name, int flags, unsigned int mode);
+// Opens a folder in an open folder, to name files in it. Needs no permission to list it.
+int haul_enter(int folder, const char *name, int follows_link);
 // Starts a program as the leader of a new process group. Only the standard streams are open, and no signal is ignored
 // or blocked. `outputs` holds the descriptors for standard output and standard error. The input is /dev/null, and so is
 // an output with a negative descriptor. `arguments` and `environment` end with a null pointer. Returns 0 or an errno.

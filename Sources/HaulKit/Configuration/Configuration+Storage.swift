@@ -74,6 +74,8 @@ extension Downloader.Configuration {
         /// Whether missing folders of downloads are created. With `false` a download into a missing folder fails,
         /// because the file system of the folder may not be mounted. Default: `true`.
         package var makesFolders = true
+        /// Folders that no symbolic link leads a download out of. Default: none.
+        package var confined = ConfinedFolders([])
         /// Largest number of bytes written with one call.
         var batchBytes = 512 << 10
 

@@ -54,6 +54,7 @@ extension Downloader.Configuration {
         storage.onOddRow = other.storage.onOddRow
         storage.onStoreFailure = other.storage.onStoreFailure
         storage.makesFolders = other.storage.makesFolders
+        storage.confined = other.storage.confined
         return changed
     }
 

@@ -39,8 +39,8 @@ extension PosixDisk {
             throw DiskError(.notFound, call: "openat", path: path)
         }
         var place = root
+        var folder = try openRoot(root)
         do throws(SystemCalls.Errno) {
-            var folder = try SystemCalls.open(root, O_RDONLY | O_DIRECTORY)
             defer { SystemCalls.close(folder) }
             for part in parts {
                 place = FilePaths.join(place, part)
@@ -48,12 +48,6 @@ extension PosixDisk {
                 SystemCalls.close(folder)
                 folder = next
             }
-        } catch {
-            // With `O_DIRECTORY` and `O_NOFOLLOW`, a symbolic link is reported as not a folder.
-            if error.code == ELOOP || error.code == ENOTDIR, try status(place)?.kind == .symbolicLink {
-                throw DiskError(.isSymbolicLink, call: "openat", path: place)
-            }
-            throw DiskError(errno: error.code, call: "openat", path: place)
-        }
+        } catch { throw DiskError(enteringAt: place, errno: error.code) }
     }
 }

@@ -5,51 +5,69 @@ struct PosixDisk: Disk {
     let bootID = SystemCalls.bootID()
     private let smallFileSync = SmallFileSync()
     private let makesFolders: Bool
+    private let confined: ConfinedFolders
 
-    /// - Parameter makesFolders: whether ``createFolder(_:)`` creates folders. If not, it throws for a missing folder.
-    init(makesFolders: Bool = true) { self.makesFolders = makesFolders }
+    /// - Parameters:
+    ///   - makesFolders: whether ``createFolder(_:)`` creates folders. If not, it throws for a missing folder.
+    ///   - confined: folders that no symbolic link leads out of.
+    init(makesFolders: Bool = true, confined: ConfinedFolders = ConfinedFolders([])) {
+        self.makesFolders = makesFolders
+        self.confined = confined
+    }
 
     func create(_ path: String) throws(DiskError) -> any DiskFile {
-        try PosixFile(path, flags: O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW, mode: 0o666)
+        try file(path, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW, mode: 0o666)
     }
 
     func open(_ path: String) throws(DiskError) -> any DiskFile {
         // `O_NONBLOCK`, because the open of a named pipe or a device must not wait.
-        try PosixFile(path, flags: O_RDWR | O_NOFOLLOW | O_NONBLOCK)
+        try file(path, O_RDWR | O_NOFOLLOW | O_NONBLOCK)
+    }
+
+    private func file(_ path: String, _ flags: Int32, mode: mode_t = 0) throws(DiskError) -> PosixFile {
+        let descriptor = try confined.within(path, call: "open") { (folder, name) throws(SystemCalls.Errno) in
+            try SystemCalls.open(name, in: folder, flags, mode: mode)
+        }
+        return PosixFile(path, descriptor: descriptor)
     }
 
     func status(_ path: String) throws(DiskError) -> FileStatus? {
         do {
-            return try SystemCalls.status(path)
+            return try confined.within(path, call: "lstat") { (folder, name) throws(SystemCalls.Errno) in
+                try SystemCalls.status(name, in: folder)
+            }
         } catch {
-            if error.code == ENOENT { return nil }
-            throw DiskError(errno: error.code, call: "lstat", path: path)
+            if error.kind == .notFound { return nil }
+            throw error
         }
     }
 
     func rename(_ path: String, to target: String, replacing: Bool) throws(DiskError) {
-        do {
-            try SystemCalls.rename(path, to: target, replacing: replacing)
-        } catch { throw DiskError(errno: error.code, call: "rename", path: target) }
+        try confined.within(path, and: target, call: "rename") {
+            (folder, name, newFolder, newName) throws(SystemCalls.Errno) in
+            try SystemCalls.rename(name, in: folder, to: newName, in: newFolder, replacing: replacing)
+        }
     }
 
     func remove(_ path: String) throws(DiskError) {
-        do {
-            try SystemCalls.remove(path)
-        } catch { throw DiskError(errno: error.code, call: "unlink", path: path) }
+        try confined.within(path, call: "unlink") { (folder, name) throws(SystemCalls.Errno) in
+            try SystemCalls.removeFile(name, in: folder)
+        }
     }
 
     func syncFolder(_ path: String) throws(DiskError) {
-        do {
-            let descriptor = try SystemCalls.open(path, O_RDONLY | O_DIRECTORY)
-            defer { SystemCalls.close(descriptor) }
-            try SystemCalls.syncAll(descriptor)
-        } catch {
-            // Some network file systems cannot sync a folder and report that. Nothing more can be done there.
-            if error.code == EINVAL || error.code == EOPNOTSUPP { return }
-            // A folder that is writable but not readable cannot be opened. Syncs all file systems instead.
-            if error.code == EACCES { return SystemCalls.syncEverything() }
-            throw DiskError(errno: error.code, call: "fsync", path: path)
+        try confined.within(path, call: "fsync") { (folder, name) throws(SystemCalls.Errno) in
+            do throws(SystemCalls.Errno) {
+                let descriptor = try SystemCalls.open(name, in: folder, O_RDONLY | O_DIRECTORY)
+                defer { SystemCalls.close(descriptor) }
+                try SystemCalls.syncAll(descriptor)
+            } catch {
+                // Some network file systems cannot sync a folder and report that. Nothing more can be done there.
+                if error.code == EINVAL || error.code == EOPNOTSUPP { return }
+                // A folder that is writable but not readable cannot be opened. Syncs all file systems instead.
+                if error.code == EACCES { return SystemCalls.syncEverything() }
+                throw error
+            }
         }
     }
 
@@ -65,23 +83,28 @@ struct PosixDisk: Disk {
         let parent = FilePaths.folder(of: path)
         if parent != path, try status(parent) == nil { try createFolder(parent, mode: mode) }
         do {
-            try SystemCalls.makeFolder(path, mode: mode)
+            try confined.within(path, call: "mkdir") { (folder, name) throws(SystemCalls.Errno) in
+                try SystemCalls.makeFolder(name, in: folder, mode: mode)
+            }
         } catch {
             // Another process may have created the folder, or it is a link to a folder. If it is neither, opening a
             // file in it fails.
-            if error.code == EEXIST { return }
-            throw DiskError(errno: error.code, call: "mkdir", path: path)
+            if error.kind == .alreadyExists { return }
+            throw error
         }
     }
 
     func copyPermissions(of path: String, to target: String) {
         do {
-            try SystemCalls.setPermissions(target, try SystemCalls.permissions(path) & 0o777)
+            let mode = try SystemCalls.permissions(path) & 0o777
+            try confined.within(target, call: "chmod") { (folder, name) throws(SystemCalls.Errno) in
+                try SystemCalls.setPermissions(name, in: folder, mode)
+            }
         } catch { return }
     }
 
     func isOpenForWriting(_ path: String) throws(DiskError) -> Bool? {
-        let file = try PosixFile(path, flags: O_RDONLY | O_NOFOLLOW | O_NONBLOCK)
+        let file = try file(path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK)
         return SystemCalls.isOpenForWriting(file.descriptor)
     }
 
@@ -89,5 +112,14 @@ struct PosixDisk: Disk {
         do {
             return try SystemCalls.freeSpace(path)
         } catch { throw DiskError(errno: error.code, call: "statvfs", path: path) }
+    }
+
+    /// Opens the folder from which ``walk(to:beneath:making:)`` starts. It may be a symbolic link unless it is confined.
+    func openRoot(_ path: String) throws(DiskError) -> Int32 {
+        do {
+            return try confined.within(path, call: "openat") { (folder, name) throws(SystemCalls.Errno) in
+                try SystemCalls.enter(name, in: folder, followsLink: folder == SystemCalls.workingFolder)
+            }
+        } catch { throw error.kind == .notAFolder ? DiskError(enteringAt: path, errno: ENOTDIR) : error }
     }
 }

@@ -16,11 +16,21 @@ final class PosixFile: DiskFile {
 
     /// - Parameter hasUncachedWrites: whether to try the kernel's write that leaves nothing in the page cache. Older
     ///   kernels have none.
-    init(_ path: String, flags: Int32, mode: mode_t = 0o644, hasUncachedWrites: Bool = true) throws(DiskError) {
-        bypassesCache = Atomic(hasUncachedWrites)
+    convenience init(_ path: String, flags: Int32, mode: mode_t = 0o644, hasUncachedWrites: Bool = true)
+        throws(DiskError)
+    {
         do {
-            self.descriptor = try SystemCalls.open(path, flags, mode: mode)
+            let descriptor = try SystemCalls.open(path, flags, mode: mode)
+            self.init(path, descriptor: descriptor, hasUncachedWrites: hasUncachedWrites)
         } catch { throw DiskError(errno: error.code, call: "open", path: path) }
+    }
+
+    /// - Parameters:
+    ///   - path: what errors name.
+    ///   - descriptor: an open file. This object closes it.
+    init(_ path: String, descriptor: Int32, hasUncachedWrites: Bool = true) {
+        bypassesCache = Atomic(hasUncachedWrites)
+        self.descriptor = descriptor
         self.path = path
     }
 

@@ -3,9 +3,9 @@ internal import CHaulSystem
 internal import Foundation
 
 extension SystemCalls {
-    static func status(_ path: String) throws(Errno) -> FileStatus {
+    static func status(_ name: String, in folder: Int32 = workingFolder) throws(Errno) -> FileStatus {
         var (raw, born) = (stat(), Int64(0))
-        _ = try retrying { haul_status(-1, path, &raw, &born) }
+        _ = try retrying { haul_status(folder, name, &raw, &born) }
         return FileStatus(raw, born: born)
     }
 
@@ -73,8 +73,8 @@ extension SystemCalls {
         return raw.st_mode & 0o7777
     }
 
-    static func setPermissions(_ path: String, _ mode: mode_t) throws(Errno) {
-        _ = try retrying { chmod(path, mode) }
+    static func setPermissions(_ name: String, in folder: Int32 = workingFolder, _ mode: mode_t) throws(Errno) {
+        _ = try retrying { fchmodat(folder, name, mode, 0) }
     }
 }
 

@@ -18,8 +18,13 @@ package enum SystemCalls {
         package init(code: Int32) { self.code = code }
     }
 
-    static func open(_ path: String, _ flags: Int32, mode: mode_t = 0o644) throws(Errno) -> Int32 {
-        try retrying { haul_open(path, flags, UInt32(mode)) }
+    /// The folder of calls whose name is an absolute path, or relative to the current folder of the process.
+    static let workingFolder = AT_FDCWD
+
+    static func open(_ name: String, in folder: Int32 = workingFolder, _ flags: Int32, mode: mode_t = 0o644)
+        throws(Errno) -> Int32
+    {
+        try retrying { haul_open_at(folder, name, flags, UInt32(mode)) }
     }
 
     /// - Returns: `false` if the kernel reports that something was not written.
@@ -151,28 +156,40 @@ package enum SystemCalls {
         _ = try retrying { futimens(descriptor, times) }
     }
 
-    static func rename(_ path: String, to target: String, replacing: Bool) throws(Errno) {
+    /// Renames a file, by names in two open folders.
+    static func rename(
+        _ name: String,
+        in folder: Int32 = workingFolder,
+        to newName: String,
+        in newFolder: Int32 = workingFolder,
+        replacing: Bool
+    ) throws(Errno) {
         if replacing {
-            _ = try retrying { Foundation.rename(path, target) }
+            _ = try retrying { renameat(folder, name, newFolder, newName) }
             return
         }
         do {
-            _ = try retrying { haul_rename_noreplace(path, target) }
+            _ = try retrying { haul_rename_noreplace_at(folder, name, newFolder, newName) }
             return
         } catch {
             guard unsupported.contains(error.code) else { throw error }
         }
         // `link` never replaces a file either. On a file system without hard links, no safe call remains.
-        _ = try retrying { link(path, target) }
-        _ = try retrying { unlink(path) }
+        _ = try retrying { linkat(folder, name, newFolder, newName, 0) }
+        _ = try retrying { unlinkat(folder, name, 0) }
     }
 
-    package static func remove(_ path: String) throws(Errno) {
-        _ = try retrying { unlink(path) }
+    package static func remove(_ path: String) throws(Errno) { try removeFile(path, in: workingFolder) }
+
+    static func makeFolder(_ name: String, in folder: Int32 = workingFolder, mode: mode_t) throws(Errno) {
+        _ = try retrying { mkdirat(folder, name, mode) }
     }
 
-    static func makeFolder(_ path: String, mode: mode_t) throws(Errno) {
-        _ = try retrying { mkdir(path, mode) }
+    /// Opens the folder `name` in an open folder, to name files in it.
+    ///
+    /// - Parameter followsLink: if `false`, a symbolic link throws `ENOTDIR`.
+    static func enter(_ name: String, in folder: Int32 = workingFolder, followsLink: Bool) throws(Errno) -> Int32 {
+        try retrying { haul_enter(folder, name, followsLink ? 1 : 0) }
     }
 
     /// Opens the folder `name` in an open folder. Creates it first if `mode` is not `nil`. Never follows a symbolic

@@ -91,11 +91,15 @@ extension Downloader {
     ) async throws(DownloadError) -> SetWork {
         let written = try await place.records()
         var records = written
+        var report = SetReport(set)
+        report.addRefusals(of: set)
+        // The set has a folder in place of a file, or the reverse. Both cannot be there, so these go before the fetch.
+        if options.deletes, report.isWhole {
+            try await place.remove(records.obstacles(to: set), &records, &report, disk)
+        }
         let comparison = comparison(of: place, readsAll: options.verifies)
         let findings = try await comparison.findings(wanted, records.byName)
         let group = options.group ?? "sync \(place.path)"
-        var report = SetReport(set)
-        report.addRefusals(of: set)
         var missing: [FileSet.File] = []
         let origin = source.location.map(Origin.init)
         let questions = SetQuestions(downloader: self, options: options, origin: origin)

@@ -116,7 +116,7 @@ package final class SetWork: Sendable {
         }
         var (records, report) = state.withLock { ($0.records, $0.report) }
         // Nothing is removed before its successors are there.
-        if deletes, report.isWhole { try await removeOthers(&records, &report) }
+        if deletes, report.isWhole { try await folder.remove(records.others(than: whole), &records, &report, disk) }
         records.source = whole.origin
         // The file is as it should be after most syncs of a set that is complete.
         if records != written { try await folder.write(records, disk) }
@@ -127,33 +127,6 @@ package final class SetWork: Sendable {
 
     /// Lets another sync take the folder, without a report. The records of complete files are kept.
     package func abandon() { folder.close() }
-
-    private func removeOthers(_ records: inout SetRecords, _ report: inout SetReport)
-        async throws(DownloadError)
-    {
-        let names = Set(whole.files.map(\.name))
-        let others = records.byName.values.filter { record in
-            record.isBrought && !names.contains(record.name) && !whole.isUnread(record.name)
-        }.sorted {
-            $0.name < $1.name
-        }
-        let statuses = try await folder.statuses(of: others.map(\.name), disk)
-        for (record, status) in zip(others, statuses) {
-            records.byName[record.name] = nil
-            guard let status else { continue }
-            guard status.isUnchanged(since: record.file) else {
-                report.kept.append(record.name)
-                continue
-            }
-            do throws(DownloadError) {
-                try await folder.remove(record.name, disk)
-                report.removed.append(record.name)
-            } catch {
-                records.byName[record.name] = record
-                report.faults.append(SetReport.Fault(name: record.name, error: error))
-            }
-        }
-    }
 }
 
 extension SetReport {

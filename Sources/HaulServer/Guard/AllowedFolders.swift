@@ -114,3 +114,8 @@ package struct AllowedFolders: Sendable {
         }
     }
 }
+
+extension ServerConfiguration {
+    /// The folders in which downloads may be saved when the server starts with this configuration.
+    package var allowedFolders: AllowedFolders { AllowedFolders(folder: folder, roots: roots) }
+}

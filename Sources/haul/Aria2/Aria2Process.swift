@@ -81,6 +81,7 @@ struct Aria2Process: Sendable {
         var configuration = name.map { Downloader.Configuration(name: $0) } ?? Downloader.Configuration()
         if name == nil { configuration.storage.restoration = .onRequest }
         configuration.storage.waitsForSpace = false
+        if let folders = settings.allowedFolders { configuration.storage.confined = ConfinedFolders(folders.roots) }
         configuration.storage.onStoreWait = { [log] in
             log.write(.warn, "Another program has locked the store \($0). Waiting for it.")
         }

@@ -96,10 +96,7 @@ struct Aria2RemoteRun: Sendable {
 
     private func configuration(_ stopping: Stopping) -> Aria2Configuration {
         var configuration = Aria2Configuration()
-        if let first = settings.roots.first {
-            let folders = AllowedFolders(folder: first, roots: Array(settings.roots.dropFirst()))
-            configuration.roots = { folders }
-        }
+        if let folders = settings.allowedFolders { configuration.roots = { folders } }
         configuration.keepsResults = Int(clamping: settings.global.number("max-download-result") ?? 1000)
         configuration.onResultsRemoved = { [console] gid in console.forgot(gid) }
         configuration.onShutdown = { _ in Task { await stopping.stop() } }

@@ -18,7 +18,12 @@ struct Aria2Settings {
     private(set) var requests: [Aria2Request] = []
     /// Warnings that are printed once the console exists.
     private(set) var warnings: [String] = []
-    private(set) var roots: [String] = []
+    private var roots: [String] = []
+
+    /// The folders in which clients of the RPC may save files; `nil` for any.
+    var allowedFolders: AllowedFolders? {
+        roots.first.map { AllowedFolders(folder: $0, roots: Array(roots.dropFirst())) }
+    }
 
     init(_ line: Aria2CommandLine, environment: [String: String]) throws(Failure) {
         roots = line.roots

@@ -15,6 +15,8 @@ struct Daemon {
     private let options: ServeOptions
     private let readJobs: ReadJobs
     private let metrics = MetricsRegistry()
+    /// The roots, those of earlier settings too.
+    private let confined = ConfinedFolders([])
 
     init(_ settings: ServeSettings, _ options: ServeOptions) {
         (self.settings, self.options) = (settings, options)
@@ -29,6 +31,7 @@ struct Daemon {
         try prepareFolders()
         try Self.check(settings.server.roots, logger)
         try settings.checkFolders()
+        confined.add(settings.server.allowedFolders.roots)
         var aria2 = settings.aria2
         let downloader = try await Downloader(try configuration(logger, &server, &aria2))
         if let salvaged = downloader.salvagedStore {
@@ -201,6 +204,7 @@ struct Daemon {
         let folder = URL(fileURLWithPath: settings.server.stateFolder).deletingLastPathComponent().path
         var configuration = Downloader.Configuration(name: "daemon", stateFolder: folder)
         configuration.storage.remembersSettings = true
+        configuration.storage.confined = confined
         configuration.storage.onStoreWait = {
             logger.warning("Another program has locked the store \($0). Waiting for it.")
         }
@@ -253,6 +257,7 @@ struct Daemon {
             let new = try await ServeSettings.read(options)
             try Self.check(new.server.roots, logger)
             try new.checkFolders()
+            confined.add(new.server.allowedFolders.roots)
             let jobs = new.jobs
             if jobs != readJobs.value {
                 try await downloader.update { $0.queue.maxConcurrentDownloads = jobs }

@@ -77,7 +77,7 @@ struct ServeSettings {
     /// - Throws: ``Complaint`` that names the first rule or group whose folder is not allowed.
     func checkFolders() throws {
         do throws(Problem) {
-            try server.placement.check(AllowedFolders(folder: server.folder, roots: server.roots))
+            try server.placement.check(server.allowedFolders)
         } catch {
             throw Complaint([error.detail, error.suggestion].compactMap(\.self).joined(separator: " "), .usage)
         }

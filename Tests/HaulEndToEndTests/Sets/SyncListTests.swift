@@ -210,59 +210,6 @@ struct SyncListTests: ListedSiteTests {
         }
     }
 
-    @Test func deletesWhatASyncBroughtAndKeepsWhatWasChanged() async throws {
-        let third = TestContent(seed: 84, count: 10_000)
-        try await withSite(Self.list + third.line("c.bin")) { site in
-            site.put("/pub/c.bin", third)
-            #expect(try await sync(site.url("/pub/SHA256SUMS"), "-d", "m").status == 0)
-            try Data("changed".utf8).write(to: URL(fileURLWithPath: folder("m/sub/b c.bin")))
-            try Data("mine".utf8).write(to: URL(fileURLWithPath: folder("m/mine.txt")))
-            site.put("/pub/SHA256SUMS", Self.first.line("a.bin").utf8)
-            let kept = try await sync(site.url("/pub/SHA256SUMS"), "-d", "m")
-            #expect(kept.status == 0 && exists("m/c.bin"), "\(kept.errors)")
-            let result = try await sync(site.url("/pub/SHA256SUMS"), "-d", "m", "--delete")
-            #expect(result.status == 0, "\(result.errors)")
-            #expect(names() == ["a.bin", "mine.txt", "sub/b c.bin"])
-            #expect(result.errors.contains("Kept") && result.errors.contains("sub/b c.bin"), "\(result.errors)")
-        }
-    }
-
-    /// A list with one wrong character still names the file.
-    @Test(arguments: [[], ["--select", "*.bin"]])
-    func aDamagedLineMakesTheSetIncompleteAndDeletesNothing(_ options: [String]) async throws {
-        try await withSite { site in
-            #expect(try await sync(site.url("/pub/SHA256SUMS"), "-d", "m").status == 0)
-            let damaged = "S" + Self.first.line("a.bin").dropFirst() + Self.second.line("sub/b c.bin")
-            site.put("/pub/SHA256SUMS", damaged.utf8)
-            let arguments = ["sync", site.url("/pub/SHA256SUMS"), "-d", "m", "--delete"] + options
-            let result = try await haul.start(arguments).result()
-            #expect(result.status == 2 && result.errors.contains("A line has a digest"), "\(result.errors)")
-            try expectWhole()
-            #expect(try await sync(site.url("/pub/SHA256SUMS"), "-d", "m", "--check").status == 2)
-        }
-    }
-
-    /// A set with fewer selected names is the same set.
-    @Test func deletesNoFileThatWasOnlyNotSelected() async throws {
-        try await withSite { site in
-            #expect(try await sync(site.url("/pub/SHA256SUMS"), "-d", "m").status == 0)
-            let result = try await sync(site.url("/pub/SHA256SUMS"), "-d", "m", "--select", "a.bin", "--delete")
-            #expect(result.status == 0, "\(result.errors)")
-            try expectWhole()
-        }
-    }
-
-    /// The list still has the name, although nothing proves it any more.
-    @Test func deletesNoFileWhoseNameIsRefused() async throws {
-        try await withSite { site in
-            #expect(try await sync(site.url("/pub/SHA256SUMS"), "-d", "m").status == 0)
-            site.put("/pub/SHA256SUMS", (Self.list + Self.first.line("sub/b c.bin")).utf8, type: "text/plain")
-            let result = try await sync(site.url("/pub/SHA256SUMS"), "-d", "m", "--select", "a.bin", "--delete")
-            #expect(result.status == 0, "\(result.errors)")
-            try expectWhole()
-        }
-    }
-
     @Test func sendsHeaderFieldsToTheOriginOfTheListAlone() async throws {
         try await withSite { site in
             try await SetSite.with { front in

@@ -1,0 +1,54 @@
+// Removal of files that earlier syncs of a folder brought and that the set no longer has.
+
+extension SetRecords {
+    /// The records of files that earlier syncs brought and that the set no longer has, by name.
+    func others(than set: FileSet) -> [SetRecord] {
+        let names = Set(set.files.map(\.name))
+        return byName.values
+            .filter { $0.isBrought && !names.contains($0.name) && !set.isUnread($0.name) }
+            .sorted { $0.name < $1.name }
+    }
+
+    /// Those of ``others(than:)`` in whose place the set has a folder, or in whose folder's place the set has a file.
+    func obstacles(to set: FileSet) -> [SetRecord] {
+        let others = others(than: set)
+        guard !others.isEmpty else { return [] }
+        let names = Set(set.files.map(\.name))
+        let folders = Set(names.flatMap(Self.folders))
+        return others.filter { other in
+            folders.contains(other.name) || Self.folders(above: other.name).contains(where: names.contains)
+        }
+    }
+
+    /// Returns the names of the folders of a name: `a` and `a/b` for `a/b/c`.
+    private static func folders(above name: String) -> [String] {
+        name.indices.filter { name[$0] == "/" }.map { String(name[..<$0]) }
+    }
+}
+
+extension SetFolder {
+    /// Removes files that are as a sync left them, and their records. Keeps changed files and reports them.
+    func remove(
+        _ others: [SetRecord],
+        _ records: inout SetRecords,
+        _ report: inout SetReport,
+        _ disk: any Disk
+    ) async throws(DownloadError) {
+        let statuses = try await statuses(of: others.map(\.name), disk)
+        for (record, status) in zip(others, statuses) {
+            records.byName[record.name] = nil
+            guard let status else { continue }
+            guard status.isUnchanged(since: record.file) else {
+                report.kept.append(record.name)
+                continue
+            }
+            do throws(DownloadError) {
+                try await remove(record.name, disk)
+                report.removed.append(record.name)
+            } catch {
+                records.byName[record.name] = record
+                report.faults.append(SetReport.Fault(name: record.name, error: error))
+            }
+        }
+    }
+}
