@@ -46,7 +46,7 @@ struct ManyConnectionsTests {
             let before = server.requests.count
             let arguments = ["get", "--quiet", "--timeout", "9000"] + option + [server.url("/file\(number).bin")]
             let running = try haul.start(arguments)
-            try await until { server.requests.count == before + 4 }
+            try await until { server.requests.count >= before + 4 }
             running.send(SIGINT)
             #expect(await running.result().status == 130)
         }
