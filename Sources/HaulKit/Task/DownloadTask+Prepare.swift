@@ -36,7 +36,10 @@ extension DownloadTask {
                 do throws(DiskError) { try await part.startOver() } catch { throw DownloadError(error) }
             }
             // Refuses before hours of fetching, not after them.
-            if preparation.resource.stream == .log { try await checkFilmPath(of: part.path) }
+            if preparation.resource.stream == .log {
+                try await checkFilmPath(of: part.path)
+                part.allocateAhead()
+            }
             if let refusal = try await environment.space.preallocate(preparation.resource.total, part, self) {
                 return refusal
             }

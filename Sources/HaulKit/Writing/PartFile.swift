@@ -28,6 +28,8 @@ final class PartFile: Sendable {
         var written: Int64 = 0
         var milestone: Int64 = 0
         var waiters = WriteWaiters()
+        /// Space ahead of the end; `nil` if the whole space is allocated, or no more can be.
+        var ahead: AheadAllocation?
     }
     private let state: Mutex<State>
     /// Called after the first write since the file was opened, and after each further `milestoneDistance` bytes. The
@@ -121,6 +123,7 @@ final class PartFile: Sendable {
         do throws(DiskError) {
             if let failure = state.withLock({ $0.syncFailure }) { throw failure }
             try checkLength(here)
+            allocateAhead(of: offset + length)
             for (offset, batch) in fresh { try file.write(batch, at: offset) }
         } catch { return error }
         let (digest, pieces) = state.withLock { ($0.digest, $0.pieces) }
@@ -143,6 +146,15 @@ final class PartFile: Sendable {
         woken?.resume()
         if isMilestone { onMilestone() }
         return nil
+    }
+
+    /// Allocates space ahead of the end from now on, because the length of the file is unknown.
+    func allocateAhead() { state.withLock { $0.ahead = $0.ahead ?? AheadAllocation() } }
+
+    private func allocateAhead(of end: Int64) {
+        guard let length = state.withLock({ $0.ahead?.length(forGrowthTo: end) }) else { return }
+        // If nothing more can be allocated, the writes may still succeed, and they report a full disk.
+        do throws(DiskError) { try file.preallocate(length) } catch { state.withLock { $0.ahead = nil } }
     }
 
     /// Checks that no other program has cut the file. A write beyond the end of a cut file would leave a hole that
