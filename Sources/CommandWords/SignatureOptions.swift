@@ -35,6 +35,19 @@ package struct SignatureOptions: ParsableArguments {
     package var isUsed: Bool { signature != nil || keyring != nil || minisign != nil }
 
     /// - Returns: `nil` without a key.
+    /// - Throws: `ValidationError` for a source that has no list to sign, and for a signature whose URL cannot be read.
+    package func value(for source: SetSourceText, spelled text: String) throws -> SetSignature? {
+        guard let signature = try value() else { return nil }
+        switch source {
+        case .checksumList, .file: return signature
+        default:
+            throw ValidationError(
+                "--keyring and --minisign prove a list of digests, and \(SetSourceText.shown(text)) is none."
+            )
+        }
+    }
+
+    /// - Returns: `nil` without a key.
     /// - Throws: `ValidationError` for a signature whose URL cannot be read.
     package func value() throws -> SetSignature? {
         let place = try signature.map { text in

@@ -39,14 +39,7 @@ struct AddedSetOptions: ParsableArguments {
         let environment = ProcessInfo.processInfo.environment
         let access = HubAccess(environment: environment)
         let kind = try SetSourceText(text, hub: HTTPURL(access.endpoint)?.url)
-        let signed = try signature.value()
-        if signed != nil {
-            guard case .checksumList = kind else {
-                throw ValidationError(
-                    "--keyring and --minisign prove a list of digests, and \(SetSourceText.shown(text)) is none."
-                )
-            }
-        }
+        let signed = try signature.value(for: kind, spelled: text)
         let source = try kind.source(
             access: access,
             revision: selection.revision,

@@ -14,16 +14,7 @@ struct SetSourceArgument {
         do throws(DownloadError) { kind = try SetSourceText(text, hub: HTTPURL(access.endpoint)?.url) } catch {
             throw ValidationError(error.message)
         }
-        let signed = try signature.value()
-        switch kind {
-        case .checksumList, .file: break
-        default:
-            guard signed == nil else {
-                throw ValidationError(
-                    "--keyring and --minisign prove a list of digests, and \(SetSourceText.shown(text)) is none."
-                )
-            }
-        }
+        let signed = try signature.value(for: kind, spelled: text)
         if options.selection.revision != nil {
             guard case .hub = kind else { throw ValidationError("--revision is for an hf:// source.") }
         }

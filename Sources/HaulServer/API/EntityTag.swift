@@ -17,8 +17,7 @@ enum EntityTag {
     /// - Throws: ``Problem`` if the field is there and does not name the tag.
     static func check(_ tag: String, isNamedBy field: String?) throws(Problem) {
         guard let field else { return }
-        let items = field.split(separator: ",").map { $0.trimmingCharacters(in: .whitespaces) }
-        guard items.contains("*") || items.contains(tag) else {
+        guard items(field).contains(where: { ["*", tag].contains($0) }) else {
             throw Problem(
                 .preconditionFailed,
                 "preconditionFailed",
@@ -31,10 +30,11 @@ enum EntityTag {
     /// Returns whether an `If-None-Match` field names a tag (RFC 9110 §13.1.2). `nil` names none.
     static func isNamed(_ tag: String, by field: String?) -> Bool {
         guard let field else { return false }
-        // A tag of this server has no comma, so an item with a part of another server's tag is never equal to it.
-        return field.split(separator: ",").contains { item in
-            let item = item.trimmingCharacters(in: .whitespaces)
-            return item == "*" || item == tag || item == "W/" + tag
-        }
+        return items(field).contains { ["*", tag, "W/" + tag].contains($0) }
+    }
+
+    /// Splits at each comma. A tag of this server has none, so a part of another server's tag is never equal to it.
+    private static func items(_ field: String) -> [String] {
+        field.split(separator: ",").map { $0.trimmingCharacters(in: .whitespaces) }
     }
 }
