@@ -88,6 +88,7 @@ struct Haul: AsyncParsableCommand {
     /// Ends the process after its output has been written.
     private static func leave(with error: (any Error)?) -> Never {
         if !Output.finish() { Foundation.exit(ExitStatus.interrupted.rawValue) }
+        if error == nil, Output.isIncomplete { Foundation.exit(ExitStatus.disk.rawValue) }
         exit(maskingSecretsOf: error)
     }
 }

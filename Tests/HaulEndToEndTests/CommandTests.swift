@@ -61,7 +61,7 @@ struct CommandTests {
 
     @Test func keepsTheStateOnInterruptAndGoesOnWithTheSameCommand() async throws {
         let hold = BodyHold(after: 600_000)
-        let server = try await server { resource, _ in hold.apply(to: &resource) }
+        let server = try await server { hold.apply(to: &$0, for: $1) }
         let running = try haul.start(["get", "-c1", "--timeout", "9000", server.url("/file.bin")])
         try await until(folder("file.bin.haulpart"), beginsWith: 600_000, of: Self.content)
         running.send(SIGINT)
@@ -81,7 +81,7 @@ struct CommandTests {
 
     @Test func aSecondProcessOnTheSameFileExitsSevenAndSaysWhoHasIt() async throws {
         let hold = BodyHold(after: 200_000)
-        let server = try await server { resource, _ in hold.apply(to: &resource) }
+        let server = try await server { hold.apply(to: &$0, for: $1) }
         let first = try haul.start(["get", "-c1", "--timeout", "9000", server.url("/file.bin")])
         try await until(folder("file.bin.haulpart"), beginsWith: 200_000, of: Self.content)
         let second = try await haul.run("get", server.url("/file.bin"))

@@ -18,7 +18,7 @@ struct CutCableTests {
         let hold = BodyHold(after: 600_000)
         let server = try await TestServer.start(host: cable.here) { request in
             var resource = FileResource(content: Self.content, etag: "\"v1\"")
-            hold.apply(to: &resource)
+            hold.apply(to: &resource, for: request)
             return resource.reply(to: request)
         }
         let printed = folder("printed")

@@ -38,7 +38,7 @@ struct ManyConnectionsTests {
         let hold = BodyHold(after: 10_000)
         let server = try await TestServer.start { request in
             var resource = FileResource(content: content, etag: "\"v1\"")
-            hold.apply(to: &resource)
+            hold.apply(to: &resource, for: request)
             return resource.reply(to: request)
         }
         let options = [["-c4"], ["-c", "4"], ["--connections", "4"], ["--connections=4"]]

@@ -241,7 +241,7 @@ struct MetalinkCommandTests {
         let hold = BodyHold(after: 70_000)
         let server = try await TestServer.start { [content] request in
             var resource = FileResource(content: content, etag: "\"v1\"")
-            hold.apply(to: &resource)
+            hold.apply(to: &resource, for: request)
             return resource.reply(to: request)
         }
         try put(try await metalink(server).replacing("/gone/", with: "/"))

@@ -8,6 +8,8 @@ package struct Aria2Record: Sendable {
     /// The URIs; empty if the URL of the request is the only one.
     package var uris: [String]
     private var options: [String: Aria2Value]
+    /// Whether a client of aria2's or its command line added the download.
+    private(set) var isOfAria2 = true
 
     package init(gid: GID?, uris: [String], options: Aria2Options) {
         self.gid = gid
@@ -21,13 +23,13 @@ package struct Aria2Record: Sendable {
 
     /// Reads the metadata of a download. Empty without metadata, or for an application's own metadata.
     package init(_ metadata: DownloadRequest.Metadata?) {
-        (gid, uris, options) = (nil, [], [:])
+        (gid, uris, options, isOfAria2) = (nil, [], [:], false)
         guard let json = metadata?.json, json.utf8.count <= 1 << 20,
             case .structure(let members)? = Aria2JSONReader.value(of: Array(json.utf8))
         else { return }
         if case .text(let text)? = members["gid"] { gid = GID(text) }
         if case .list(let list)? = members["uris"] { uris = list.compactMap(\.optionText) }
-        if case .structure(let options)? = members["aria2"] { self.options = options }
+        if case .structure(let options)? = members["aria2"] { (self.options, isOfAria2) = (options, true) }
     }
 
     /// The record in the form of ``DownloadRequest/metadata``.

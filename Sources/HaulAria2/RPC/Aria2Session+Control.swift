@@ -49,7 +49,7 @@ extension Aria2Session {
         guard let (snapshot, gid) = try await present(text) else { throw Self.noActive(try Self.gid(text)) }
         let state = Aria2State(snapshot)
         guard [.active, .waiting, .paused].contains(state) else { throw Self.noActive(gid) }
-        let options = try await options(of: snapshot)
+        let options = try await options(of: snapshot, forClient: true)
         let downloader = downloader
         let isGone = try await engine { () throws(DownloadError) in
             try await downloader.cancel(snapshot.id)

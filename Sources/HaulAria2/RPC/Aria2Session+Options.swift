@@ -7,7 +7,10 @@ extension Aria2Session {
     // MARK: Of a download
 
     /// Returns the options of a download: those it was added with, later changes, and the header fields of its request.
-    func options(of snapshot: DownloadSnapshot) async throws(Aria2Error) -> Aria2Options {
+    ///
+    /// - Parameter forClient: whether a client reads them. It gets the header fields and the credentials only of
+    ///   downloads that came over aria2's interface: others may hold the token of a hub, or the cookies of a browser.
+    func options(of snapshot: DownloadSnapshot, forClient: Bool) async throws(Aria2Error) -> Aria2Options {
         var options = record(of: snapshot).allOptions
         if let changed = changedOptions[snapshot.id] { options.merge(changed) }
         let downloader = downloader
@@ -16,7 +19,8 @@ extension Aria2Session {
         }
         guard let request else { return options }
         do throws(Aria2OptionError) {
-            let own = request.headers.filter { !Self.isOfOption($0, options) }
+            let fields = forClient && !record(of: snapshot).isOfAria2 ? [] : request.headers
+            let own = fields.filter { !Self.isOfOption($0, options) }
             if !own.isEmpty, options["header"] == nil {
                 try options.set("header", own.map { "\($0.name): \($0.value)" })
             }
@@ -27,7 +31,7 @@ extension Aria2Session {
             if let limit = request.bytesPerSecond ?? (options["max-download-limit"] == nil ? nil : 0) {
                 try options.set("max-download-limit", String(max(0, limit)))
             }
-            if options["http-user"] == nil, let (user, password) = Self.credentials(request.headers) {
+            if options["http-user"] == nil, let (user, password) = Self.credentials(fields) {
                 try options.set("http-user", user)
                 try options.set("http-passwd", password)
             }
@@ -59,7 +63,7 @@ extension Aria2Session {
         let text = try parameters.text(0)
         let options: Aria2Options
         if let (snapshot, _) = try await present(text) {
-            options = try await self.options(of: snapshot)
+            options = try await self.options(of: snapshot, forClient: true)
         } else if case .removed(let entry) = try await find(text) {
             options = entry.options
         } else {
@@ -78,7 +82,14 @@ extension Aria2Session {
         guard let (snapshot, _) = try await present(text), !Aria2State.stoppedStates.contains(snapshot.state) else {
             throw Aria2Error(.unknown, "Cannot change option for GID#\(try await Self.shortest(text, self))")
         }
-        var options = try await options(of: snapshot)
+        let present = try await options(of: snapshot, forClient: false)
+        if let checksum = new["checksum"], checksum != present["checksum"] {
+            throw Aria2Error(
+                .unknown,
+                "The option checksum is fixed when the download is added. Remove it and add it again."
+            )
+        }
+        var options = present
         options.merge(new)
         // Validates all options before any change.
         let uris = record(of: snapshot).uris
@@ -96,8 +107,22 @@ extension Aria2Session {
         if new.values.keys.contains(where: Self.setsFields.contains) {
             try await replaceSource(of: snapshot, with: DownloadSource(snapshot.url, headers: request.headers))
         }
+        if new["dir"] != nil || new["out"] != nil { try await relocate(snapshot, to: request.destination) }
         changedOptions[snapshot.id, default: Aria2Options()].merge(new)
         return "OK"
+    }
+
+    private func relocate(_ snapshot: DownloadSnapshot, to place: DownloadRequest.Destination) async throws(Aria2Error)
+    {
+        let downloader = downloader
+        try await engine { () throws(DownloadError) in
+            switch place {
+            case .folder(let path): try await downloader.relocate(snapshot.id, toFolder: path)
+            case .file(let path):
+                let (folder, name) = (FilePaths.folder(of: path), FilePaths.name(of: path))
+                try await downloader.relocate(snapshot.id, toFolder: folder, name: name)
+            }
+        }
     }
 
     private static let setsFields: Set<String> = [

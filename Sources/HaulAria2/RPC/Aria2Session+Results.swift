@@ -74,7 +74,7 @@ extension Aria2Session {
             let row = Aria2SessionFile.Row(
                 gid: gid(of: snapshot),
                 uris: record.uris.isEmpty ? [snapshot.url.absoluteString] : record.uris,
-                options: try await options(of: snapshot),
+                options: try await options(of: snapshot, forClient: false),
                 status: .init(snapshot)
             )
             if Aria2SessionFile.isSaved(row, savesNotFound: savesNotFound) {

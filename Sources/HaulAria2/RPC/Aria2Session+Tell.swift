@@ -71,7 +71,7 @@ extension Aria2Session {
         }
         let uris = status.uris
         let servers = status.snapshot.connections.map { connection -> Aria2Value in
-            let uri = uris.first { URL(string: $0)?.host == connection.host } ?? status.snapshot.url.absoluteString
+            let uri = uris.first { URL(string: $0)?.host == connection.host } ?? uris[0]
             return [
                 "uri": .text(uri), "currentUri": .text(uri),
                 "downloadSpeed": .text(String(DownloadRow.count(connection.bytesPerSecond))),

@@ -127,7 +127,11 @@ struct Aria2Status {
         }
     }
 
-    var uris: [String] { record.uris.isEmpty ? [snapshot.url.absoluteString] : record.uris }
+    /// A URL of another interface may hold secrets, so a client gets it masked.
+    var uris: [String] {
+        if !record.uris.isEmpty { return record.uris }
+        return [record.isOfAria2 ? snapshot.url.absoluteString : snapshot.url.masked]
+    }
 
     /// The URIs. The first URI is marked as used once the download has begun.
     var shownURIs: Aria2Value {

@@ -17,6 +17,12 @@ extension Downloader {
         try await withCatalogLock { downloader throws(DownloadError) in
             guard let task = try await downloader.catalog.load(id) else { throw .notFound(id) }
             do throws(DownloadError) {
+                guard task.record.status == .completed || task.record.request.key.map(Self.isKeyOfSet) != true else {
+                    throw DownloadError(
+                        .inUse,
+                        "The file is one of a set, which gives it its name and its folder until it is complete."
+                    )
+                }
                 if let folder = wanted.folder { try await downloader.checkMove(task.record, toFolder: folder) }
                 try await task.relocate(wanted)
             } catch {

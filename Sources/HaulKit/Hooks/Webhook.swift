@@ -45,15 +45,28 @@ struct Webhook: Sendable {
             switch plan.next(after: answer) {
             case .delivered: return
             case .givenUp:
-                let text = "webhook \(Origin(url).text): \(delivery) is given up, \(answer)"
+                let text = "\(name(message, delivery)) is given up: \(answer.sentence(url))"
                 logger.debug("\(text)")
                 onFailure?(text)
                 return
             case .retry(let wait):
-                logger.debug("webhook \(Origin(url).text): \(delivery) again in \(wait), \(answer)")
+                logger.debug("\(name(message, delivery)) again in \(wait): \(answer.sentence(url))")
                 guard await deadline.wait(HookLimits.bounded(wait), time) else { return deadline.giveUp() }
             }
         }
+    }
+}
+
+extension Webhook {
+    /// Returns the name of a delivery for the log. Shows no path and no query of the receiver, which may be secrets.
+    private func name(_ message: HookMessage, _ delivery: UUID) -> String {
+        let subject =
+            switch message.subject {
+            case .download(let download): " of \(download.id)"
+            case .group(let name, _): " of the group \(VisibleText.line(name))"
+            case .all: ""
+            }
+        return "webhook \(Origin(url).text): \(delivery) (\(message.event.rawValue)\(subject))"
     }
 }
 

@@ -1,7 +1,17 @@
+internal import Foundation
+
 /// The result of one attempt to reach a webhook's receiver.
 enum WebhookAnswer: Sendable, Equatable {
     case answered(status: Int, retryAfter: Duration?)
     case failed(TransportError)
+
+    /// Says what went wrong, for the log.
+    func sentence(_ receiver: URL) -> String {
+        switch self {
+        case .answered(let status, _): "The receiver answered \(status)."
+        case .failed(let error): RetryClassifier.decision(on: error, host: receiver.host ?? "").error.message
+        }
+    }
 }
 
 /// Decides whether and when a delivery is repeated. Number and waits: ``HookLimits/webhookRetry``.

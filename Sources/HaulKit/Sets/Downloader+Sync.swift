@@ -132,7 +132,8 @@ extension Downloader {
             place,
             disk,
             deletes: options.deletes,
-            entityTag: { [weak self] id in await self?.entityTag(of: id) },
+            // Without the record, the path of the file is all that is compared.
+            finished: { [weak self] id in try? await self?.store.find(id: id.description)?.record },
             records: records,
             written: written,
             report: report
@@ -159,6 +160,9 @@ extension Downloader {
         let url = "url:" + String(StableHash.of(file.url.absoluteString.utf8), radix: 16)
         return "sync \(file.checksum?.description ?? url) \(place.path(of: file.name))"
     }
+
+    /// Whether a key is of a file of a set.
+    static func isKeyOfSet(_ key: String) -> Bool { key.hasPrefix("sync ") }
 
     /// Whether a key is of a file below the folder. Two folders may be synced in one group.
     private static func isKey(_ key: String, ofFileIn place: SetFolder) -> Bool {

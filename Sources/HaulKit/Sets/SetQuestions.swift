@@ -55,12 +55,7 @@ struct SetQuestions: Sendable {
     }
 }
 
-extension Downloader {
-    /// Returns the entity tag with which a download was fetched; `nil` without one, and if the store does not have the
-    /// download any more.
-    func entityTag(of id: DownloadID) async -> String? {
-        // Without the tag the next sync compares length and time.
-        let saved = try? await store.find(id: id.description)
-        return saved?.record.resource?.validator.entityTag.flatMap { $0.isWellFormed ? $0.text : nil }
-    }
+extension DownloadRecord {
+    /// The entity tag with which the file was fetched; `nil` without one.
+    var entityTag: String? { resource?.validator.entityTag.flatMap { $0.isWellFormed ? $0.text : nil } }
 }

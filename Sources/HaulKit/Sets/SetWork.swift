@@ -14,8 +14,8 @@ package final class SetWork: Sendable {
     private let folder: SetFolder
     private let disk: any Disk
     private let deletes: Bool
-    /// Returns the entity tag with which a download was fetched.
-    private let entityTag: @Sendable (DownloadID) async -> String?
+    /// Returns the record of a completed download; `nil` if the list does not have it any more.
+    private let finished: @Sendable (DownloadID) async -> DownloadRecord?
     /// The records as the file has them, without the lines that this sync has added.
     private let written: SetRecords
     private let state: Mutex<State>
@@ -40,14 +40,14 @@ package final class SetWork: Sendable {
         _ folder: SetFolder,
         _ disk: any Disk,
         deletes: Bool,
-        entityTag: @escaping @Sendable (DownloadID) async -> String?,
+        finished: @escaping @Sendable (DownloadID) async -> DownloadRecord?,
         records: SetRecords,
         written: SetRecords,
         report: SetReport
     ) {
         (self.requests, self.group, self.files, whole) = (requests, group, files, set)
         (self.folder, self.disk, self.deletes, self.written) = (folder, disk, deletes, written)
-        self.entityTag = entityTag
+        self.finished = finished
         state = Mutex(State(records: records, report: report, open: Set(requests.indices)))
     }
 
@@ -66,12 +66,13 @@ package final class SetWork: Sendable {
         switch outcome {
         case .completed(let download):
             let isNew = !download.alreadyExisted
-            let tag = file.checksum == nil ? await entityTag(download.id) : nil
+            let found = await finished(download.id)
             let record = await runBlocking { [self] in
-                let record = newRecord(of: file, tag)
+                let record = newRecord(of: file, at: download.path, found)
                 if let record { folder.note(record, disk) }
                 return record
             }
+            guard let record else { return failed(index, Self.gone) }
             state.withLock { state in
                 state.open.remove(index)
                 state.records.byName[file.name] = record
@@ -92,17 +93,41 @@ package final class SetWork: Sendable {
         }
     }
 
-    /// - Returns: `nil` if the file is gone again.
-    private func newRecord(of file: FileSet.File, _ tag: String?) -> SetRecord? {
-        // A file that cannot be looked at gets no record, so the next sync reads it.
-        guard let status = try? disk.status(folder.path(of: file.name)), status.kind == .file else { return nil }
+    private static let gone = DownloadError(
+        .notFound,
+        "The file was renamed, moved, replaced or removed while the set was being fetched."
+    )
+
+    /// - Parameters:
+    ///   - path: where the download says that its file is.
+    ///   - found: the record of the download.
+    /// - Returns: `nil` if the file of the download is not in its place in the folder any more.
+    private func newRecord(of file: FileSet.File, at path: String, _ found: DownloadRecord?) -> SetRecord? {
+        let place = folder.path(of: file.name)
+        guard path == place, found?.finalPath ?? place == place else { return nil }
+        // A file that cannot be looked at is not there for anybody else either.
+        guard let status = try? disk.status(place), status.kind == .file else { return nil }
+        if let finished = found?.finished, !status.isUnchanged(since: finished) { return nil }
         return SetRecord(
             name: file.name,
             checksum: file.checksum?.description,
             file: status,
             isBrought: true,
-            entityTag: tag
+            entityTag: file.checksum == nil ? found?.entityTag : nil
         )
+    }
+
+    /// Notes files that are not in their places any more: somebody may rename the complete files of a set while others
+    /// are fetched.
+    private func checkPlaces(_ records: inout SetRecords, _ report: inout SetReport) async throws(DownloadError) {
+        guard !requests.isEmpty else { return }
+        let names = report.files.map(\.name)
+        for (name, status) in zip(names, try await folder.statuses(of: names, disk)) {
+            guard let record = records.byName[name], status?.isUnchanged(since: record.file) != true else { continue }
+            records.byName[name] = nil
+            report.files.removeAll { $0.name == name }
+            report.faults.append(SetReport.Fault(name: VisibleText.line(name), error: Self.gone))
+        }
     }
 
     /// Removes what the set no longer has, if that is wanted, writes the records, and lets another sync take the folder.
@@ -115,6 +140,7 @@ package final class SetWork: Sendable {
             failed(index, DownloadError(.internalFault, "The end of its download is not known."))
         }
         var (records, report) = state.withLock { ($0.records, $0.report) }
+        try await checkPlaces(&records, &report)
         // Nothing is removed before its successors are there.
         if deletes, report.isWhole { try await folder.remove(records.others(than: whole), &records, &report, disk) }
         records.source = whole.origin

@@ -136,8 +136,9 @@ extension DownloadTask {
     private static func isSame(_ one: DownloadRecord, _ other: DownloadRecord) -> Bool {
         // The user added two separate downloads on purpose.
         if [one.request, other.request].contains(where: { $0.onDuplicate == .addAnyway }) { return false }
+        if one.file != nil, one.file == other.file { return true }
         return one.request.url == other.request.url && one.request.destination == other.request.destination
-            || one.file != nil && one.file == other.file
+            && one.request.key == other.request.key && one.request.asksTheSame(as: other.request)
     }
 
     /// Opens and locks the partial file of an earlier run. Returns `nil` if the file is gone or is another file by now.

@@ -257,6 +257,8 @@ struct Daemon {
             let new = try await ServeSettings.read(options)
             try Self.check(new.server.roots, logger)
             try new.checkFolders()
+            // Hooks apply after a new start, which wrong ones would end.
+            _ = try new.hooks.hooks()
             confined.add(new.server.allowedFolders.roots)
             let jobs = new.jobs
             if jobs != readJobs.value {

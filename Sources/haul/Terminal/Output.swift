@@ -34,6 +34,9 @@ enum Output {
         return poll(&output, 1, 0) > 0 && output.revents & Int16(POLLERR | POLLHUP) != 0
     }
 
+    /// Whether the file of standard output lacks lines that could not be written.
+    static var isIncomplete: Bool { writers.output.hasFailed(STDOUT_FILENO) }
+
     /// Waits until the readers have taken everything. After a signal, waits at most two seconds; the rest is lost.
     ///
     /// - Returns: `false` if output was lost because of a signal.

@@ -16,6 +16,8 @@ final class OutputWriter: Sendable {
         var closed: Set<Int32> = []
         /// Descriptors in `closed` that were pipes: their readers have what they wanted.
         var left: Set<Int32> = []
+        /// Descriptors of which a write failed for another reason.
+        var failed: Set<Int32> = []
         /// Descriptors with a line that was cut off by an error.
         var broken: Set<Int32> = []
         var waiting: [DispatchSemaphore] = []
@@ -58,6 +60,9 @@ final class OutputWriter: Sendable {
 
     /// Whether the reader of a pipe has ended, as `head` does.
     func isLeft(_ descriptor: Int32) -> Bool { state.withLock { $0.left.contains(descriptor) } }
+
+    /// Whether a write failed although the descriptor is open and has a reader: the disk is full, for example.
+    func hasFailed(_ descriptor: Int32) -> Bool { state.withLock { $0.failed.contains(descriptor) } }
 
     /// Waits until everything is printed or `isEnough` returns `true`. Calls `isEnough` every 20 ms.
     ///
@@ -120,8 +125,9 @@ final class OutputWriter: Sendable {
             } else if code == EPIPE || code == EBADF {
                 state.closed.insert(line.descriptor)
                 if code == EPIPE { state.left.insert(line.descriptor) }
-            } else if written > 0 {
-                state.broken.insert(line.descriptor)
+            } else {
+                state.failed.insert(line.descriptor)
+                if written > 0 { state.broken.insert(line.descriptor) }
             }
         }
         return written == count

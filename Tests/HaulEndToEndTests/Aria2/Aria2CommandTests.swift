@@ -197,7 +197,7 @@ struct Aria2CommandTests {
 
     @Test func goesOnAfterASIGKILLWithTheSameCommand() async throws {
         let hold = BodyHold(after: 1_200_000)
-        let server = try await server { resource, _ in hold.apply(to: &resource) }
+        let server = try await server { hold.apply(to: &$0, for: $1) }
         let running = try haul.start(["aria2c", "-t600", server.url("/file.bin")])
         try await until(folder("file.bin.haulpart"), beginsWith: 1_200_000, of: Self.content)
         running.send(SIGKILL)
@@ -210,7 +210,7 @@ struct Aria2CommandTests {
 
     @Test func leavesUnfinishedDownloadsWithStatus7AndSavesThem() async throws {
         let hold = BodyHold(after: 200_000)
-        let server = try await server { resource, _ in hold.apply(to: &resource) }
+        let server = try await server { hold.apply(to: &$0, for: $1) }
         let url = server.url("/file.bin")
         let running = try haul.start(["aria2c", "-t600", "--save-session=session", "--gid=0123456789abcdef", url])
         try await until(folder("file.bin.haulpart"), beginsWith: 200_000, of: Self.content)

@@ -125,7 +125,7 @@ struct DaemonProcessTests {
         let hold = BodyHold(after: 1_000_000)
         let server = try await TestServer.start { request in
             var resource = FileResource(content: content, etag: "\"v1\"")
-            hold.apply(to: &resource)
+            hold.apply(to: &resource, for: request)
             return resource.reply(to: request)
         }
         let daemon = try await rig.start()
@@ -146,7 +146,7 @@ struct DaemonProcessTests {
         let hold = BodyHold(after: 20_000_000)
         let server = try await TestServer.start { request in
             var resource = FileResource(content: content, etag: "\"v1\"")
-            hold.apply(to: &resource)
+            hold.apply(to: &resource, for: request)
             return resource.reply(to: request)
         }
         let daemon = try await rig.start()

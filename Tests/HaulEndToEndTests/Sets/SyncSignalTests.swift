@@ -40,7 +40,7 @@ struct SyncSignalTests: ListedSiteTests {
             let hold = BodyHold(after: 100_000)
             site.put("/pub/a.bin") { request in
                 var resource = FileResource(content: Self.first, etag: "\"a\"")
-                hold.apply(to: &resource)
+                hold.apply(to: &resource, for: request)
                 return resource.reply(to: request)
             }
             let running = try haul.start(["sync", url, "-d", "m", "--timeout", "3600"])
