@@ -16,7 +16,7 @@ struct UnreadOutputTests {
     private func server(_ content: TestContent, _ hold: BodyHold? = nil) async throws -> TestServer {
         try await TestServer.start { request in
             var resource = FileResource(content: content, etag: "\"v1\"")
-            hold?.apply(to: &resource)
+            hold?.apply(to: &resource, for: request)
             return resource.reply(to: request)
         }
     }

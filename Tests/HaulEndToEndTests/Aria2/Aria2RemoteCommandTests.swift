@@ -44,7 +44,7 @@ struct Aria2RemoteCommandTests {
     private func server(_ hold: BodyHold? = nil) async throws -> TestServer {
         try await TestServer.start { request in
             var resource = FileResource(content: Self.content, etag: "\"v1\"")
-            hold?.apply(to: &resource)
+            hold?.apply(to: &resource, for: request)
             return resource.reply(to: request)
         }
     }

@@ -20,7 +20,7 @@ struct DaemonCommandTests {
         try await TestServer.start { request in
             if request.path == "/none" { return .empty(404, "Not Found") }
             var resource = FileResource(content: Self.content, etag: "\"v1\"")
-            hold?.apply(to: &resource)
+            hold?.apply(to: &resource, for: request)
             return resource.reply(to: request)
         }
     }
