@@ -159,7 +159,9 @@ struct Get: AsyncParsableCommand {
         var wanted = Wanted(try texts.map(request))
         if let list { wanted.add(list, request) }
         for metalink in metalinks {
-            for var request in try options.requests(try await metalink.load(session, network)) {
+            let document = try await metalink.load(session, network, notesLeftOut: false)
+            wanted.add(leftOut: document.leftOut, of: metalink.place)
+            for var request in try options.requests(document) {
                 network.apply(to: &request, from: metalink)
                 request.stream = streams.stream(output: options.output)
                 wanted.add(request)

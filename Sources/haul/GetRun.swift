@@ -34,7 +34,7 @@ struct GetRun {
         var summary = StatusSummary()
         for line in wanted.unreadable {
             display.unreadable(line)
-            summary.note(.usage, at: line.position)
+            summary.note(line.status, at: line.position)
         }
         let names = BatchFileNames(wanted.requests)
         for shared in names.shared {

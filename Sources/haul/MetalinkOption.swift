@@ -24,9 +24,13 @@ struct MetalinkOption {
     var url: URL? { place.contains("://") ? HTTPURL(place)?.url : nil }
 
     /// Fetches the document if `place` is a URL, and reports the parts that cannot be used.
-    func load(_ session: CommandSession, _ network: NetworkOptions) async throws -> Metalink {
+    ///
+    /// - Parameter notesLeftOut: whether the files that are left out are reported too.
+    func load(_ session: CommandSession, _ network: NetworkOptions, notesLeftOut: Bool = true) async throws -> Metalink
+    {
         let metalink = try await read(session.downloader, network)
-        for remark in metalink.remarks { session.display.noted(remark) }
+        let leftOut = notesLeftOut ? [] : Set(metalink.leftOut.map(\.reason))
+        for remark in metalink.remarks where !leftOut.contains(remark) { session.display.noted(remark) }
         return metalink
     }
 

@@ -51,7 +51,10 @@ struct SetSourceArgument {
             return ChecksumListSource(file: path, base: base, signature: signature)
         }
         guard options.check else {
-            throw DownloadError(.invalidURL, "\(path) is a list on this disk: name the URL of its files with --base.")
+            throw DownloadError(
+                .invalidURL,
+                "\(SetSourceText.shown(path)) is a list on this disk: name the URL of its files with --base."
+            )
         }
         return ChecksumListSource(comparing: path, signature: signature)
     }

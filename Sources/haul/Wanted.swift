@@ -3,7 +3,7 @@ import HaulKit
 
 /// The requests of one command, and the lines of its list that are not URLs.
 struct Wanted {
-    /// A line of a list that is not a URL.
+    /// A line of a list that is not a URL, or a file of a Metalink that cannot be used.
     struct Unreadable {
         /// The index in ``requests`` that its request would have.
         let position: Int
@@ -11,6 +11,9 @@ struct Wanted {
         /// The line, without parts that may be secret.
         let text: String
         let reason: String
+        var status = ExitStatus.usage
+        /// The error code in JSON.
+        var code = DownloadError.Code.invalidURL
     }
 
     private(set) var requests: [DownloadRequest] = []
@@ -44,6 +47,20 @@ struct Wanted {
                     )
                 )
             }
+        }
+    }
+
+    /// Records the files that a Metalink describes in vain. The Metalink is not complete without them.
+    mutating func add(leftOut files: [RefusedName], of metalink: String) {
+        unreadable += files.map { file in
+            Unreadable(
+                position: requests.count,
+                place: SetSourceText.shown(metalink),
+                text: VisibleText.line(file.name),
+                reason: file.reason,
+                status: .refusedByServer,
+                code: .invalidMetalink
+            )
         }
     }
 

@@ -49,9 +49,12 @@ package struct SourceReaders: Sendable {
     private func unsupported(_ scheme: String) -> DownloadError {
         DownloadError(
             .unsupportedScheme,
-            "Haul downloads \(schemes("and")) URLs, not \(scheme.lowercased())."
+            // What stands before a colon in a text that is no URL may be a user name that is a token.
+            "Haul downloads \(schemes("and")) URLs, not \(Self.isWord(scheme) ? scheme.lowercased() : "others")."
         )
     }
+
+    private static func isWord(_ scheme: String) -> Bool { scheme.utf8.count <= 10 && scheme.allSatisfy(\.isLetter) }
 
     private func reader(ofScheme scheme: String) -> (any SourceReading)? {
         readersByScheme[scheme] ?? readersByScheme[scheme.lowercased()]

@@ -47,7 +47,7 @@ package struct ChecksumListSource: SetSource {
     /// - Throws: ``DownloadError``: ``DownloadError/Code/invalidSet`` for a text that is no list,
     ///   ``DownloadError/Code/unprovedSet`` for a wrong signature, disk codes, and the codes of a download.
     package func list(_ documents: SetDocuments) async throws(DownloadError) -> FileSet {
-        let (bytes, base, name) = try await contents(documents)
+        let (bytes, base, name, isFramed) = try await contents(documents)
         let signed = try await SignedList(bytes, at: listURL, signature, documents)
         let list = try ChecksumList(signed.bytes, name: name)
         guard list.lines.count <= FileSet.maximumNames else { throw .tooManyFiles(name) }
@@ -56,6 +56,8 @@ package struct ChecksumListSource: SetSource {
         if let remark = list.remark(named: name) { set.remarks.append(remark) }
         // The publisher's set has a file more than can be read.
         if list.damagedLines > 0 { set.damage = RefusedName(name, list.damage) }
+        // The signature is of the whole list.
+        if !isFramed, signed.signer == nil { set.noteUnknownEnd(of: name) }
         for line in list.lines {
             do throws(DownloadError) {
                 let url = try base.map { base throws(DownloadError) in try SetURL.file(line.name, besides: base) }
@@ -71,7 +73,7 @@ package struct ChecksumListSource: SetSource {
     ///
     /// - Throws: as ``list(_:)``.
     func digests(_ documents: SetDocuments) async throws(DownloadError) -> ListedChecksums {
-        let (bytes, _, name) = try await contents(documents)
+        let (bytes, _, name, _) = try await contents(documents)
         let signed = try await SignedList(bytes, at: listURL, signature, documents)
         return ListedChecksums(try ChecksumList(signed.bytes, name: name), signedBy: signed.signer)
     }
@@ -91,14 +93,15 @@ package struct ChecksumListSource: SetSource {
         }
     }
 
-    private func contents(_ documents: SetDocuments) async throws(DownloadError) -> ([UInt8], base: URL?, name: String)
-    {
+    private func contents(_ documents: SetDocuments) async throws(DownloadError) -> (
+        bytes: [UInt8], base: URL?, name: String, isFramed: Bool
+    ) {
         switch place {
         case .url(let url):
             let document = try await documents.read(url)
-            return (document.bytes, document.url, FileName.from(url: url) ?? "")
+            return (document.bytes, document.url, FileName.from(url: url) ?? "", document.isFramed)
         case .file(let path, let base):
-            return (try await SetFile.read(path), base?.asFolder, FilePaths.name(of: path))
+            return (try await SetFile.read(path), base?.asFolder, FilePaths.name(of: path), true)
         }
     }
 }

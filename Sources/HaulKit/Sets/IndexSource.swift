@@ -58,6 +58,7 @@ package struct IndexSource: SetSource {
                 RefusedName($0.prefix, "It is more than \(Self.usualDepth) folders deep: say how deep to go.")
             }
         }
+        if let page = pages.first(where: { !$0.isFramed }) { set.noteUnknownEnd(of: page.url.masked) }
         try await documents.applyLists(of: &set)
         return set
     }
@@ -73,6 +74,7 @@ package struct IndexSource: SetSource {
         var files: [FileSet.File]
         var subfolders: [Place]
         var refused: [RefusedName]
+        let isFramed: Bool
         var names: Int { files.count + subfolders.count + refused.count }
     }
 
@@ -141,7 +143,8 @@ package struct IndexSource: SetSource {
             url: document.url,
             files: page.files.map { FileSet.File(name: prefix + $0.path, url: $0.url, size: $0.size) },
             subfolders: page.folders.map { Place(url: $0.url, prefix: "\(prefix)\($0.path)/") },
-            refused: page.refused.map { RefusedName(prefix + $0.name, $0.reason) }
+            refused: page.refused.map { RefusedName(prefix + $0.name, $0.reason) },
+            isFramed: document.isFramed
         )
     }
 }

@@ -15,7 +15,8 @@ extension SetDocuments {
         var digests = digests
         var plain: [String] = []
         for file in set.files where ChecksumList.isName(FilePaths.name(of: file.name)) && !isLeftOut(file.name) {
-            let bytes = try await contents(of: file)
+            let document = try await contents(of: file)
+            let bytes = document.bytes
             // A file that has no digest at all is only called like a list, and is one of the files.
             guard ChecksumList.isMeant(by: bytes) else {
                 plain.append(file.name)
@@ -24,6 +25,7 @@ extension SetDocuments {
             let list = try readable(bytes, file.name)
             try digests.add(list, named: file.name, onlyLastParts: onlyLastParts)
             if let remark = list.remark(named: file.name) { set.remarks.append(remark) }
+            if !document.isFramed { set.noteUnknownEnd(of: file.name) }
         }
         digests.apply(to: &set)
         guard let first = plain.first else { return }
@@ -39,8 +41,8 @@ extension SetDocuments {
         return except.contains { $0.matches(path) }
     }
 
-    private func contents(of list: FileSet.File) async throws(DownloadError) -> [UInt8] {
-        do throws(DownloadError) { return try await read(list.url, headers: list.headers).bytes } catch {
+    private func contents(of list: FileSet.File) async throws(DownloadError) -> SetDocument {
+        do throws(DownloadError) { return try await read(list.url, headers: list.headers) } catch {
             let message = "The list of digests \(VisibleText.line(list.name)) could not be had. \(error.message)"
             throw DownloadError(code: error.code, message: message, cause: error.cause, status: error.status)
         }

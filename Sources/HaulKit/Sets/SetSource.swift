@@ -73,12 +73,22 @@ public struct SetDocument: Sendable {
     /// Media type in lower case without parameters, such as `application/json`; `nil` without `Content-Type`.
     public let mediaType: String?
     let headers: HeaderFields
+    /// Whether the answer says where the document ends. Else a part of it looks like the whole.
+    let isFramed: Bool
 
     init(_ bytes: [UInt8], _ head: ResponseHead) {
         self.bytes = bytes
         url = head.url
         mediaType = head.mediaType
         headers = head.headers
+        isFramed = head.isFramed
+    }
+}
+
+extension FileSet {
+    /// Notes that the end of a list may be missing, because the connection that brought it may have broken.
+    mutating func noteUnknownEnd(of list: String) {
+        damage = damage ?? RefusedName(list, "The server does not say where it ends, so files may be missing from it.")
     }
 }
 

@@ -62,7 +62,7 @@ struct JSONDisplay: Display {
     }
 
     func unreadable(_ line: Wanted.Unreadable) {
-        let error = Line.Failure(code: DownloadError.Code.invalidURL.rawValue, message: line.reason)
+        let error = Line.Failure(code: line.code.rawValue, message: line.reason)
         print(Line(event: "failed", url: line.text, place: line.place, error: error))
     }
 
