@@ -88,7 +88,10 @@ struct ConfinedFoldersTests {
             do throws(DiskError) {
                 _ = try disk.create(folder("root/real/\(number)"))
                 made += 1
-            } catch { #expect([.notFound, .isSymbolicLink].contains(error.kind), "\(error)") }
+            } catch {
+                // The link may be gone again before its kind is asked for.
+                #expect([.notFound, .isSymbolicLink, .notAFolder].contains(error.kind), "\(error)")
+            }
         }
         stop.cancel()
         await stop.value
