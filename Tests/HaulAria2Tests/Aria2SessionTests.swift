@@ -264,6 +264,45 @@ import Testing
         }
     }
 
+    @Test("a file of an unfinished download is moved and renamed, and its checksum is fixed")
+    func changesPlaces() async throws {
+        try await Aria2SessionRig.run { rig in
+            let gid = try await rig.add("a", options: ["pause": "true"])
+            let folder = rig.script.folder + "/other"
+            #expect(try await rig.call("changeOption", .text(gid), ["dir": .text(folder), "out": "b.bin"]) == "OK")
+            let wrong = "sha-256=" + String(repeating: "0", count: 64)
+            let failure = await rig.failure("changeOption", .text(gid), ["checksum": .text(wrong)])
+            #expect(failure?.contains("checksum is fixed") == true)
+            #expect(try await rig.call("getOption", .text(gid))["checksum"] == .null)
+            _ = try await rig.call("unpause", .text(gid))
+            try await rig.wait(gid, for: "active")
+            rig.script.step()
+            rig.script.step()
+            try await rig.wait(gid, for: "complete")
+            #expect(try await rig.download(gid).snapshot.path == folder + "/b.bin")
+        }
+    }
+
+    @Test("secrets of downloads from elsewhere are not shown to aria2's clients")
+    func hidesOthersSecrets() async throws {
+        try await Aria2SessionRig.run { rig in
+            var request = DownloadRequest(
+                try #require(URL(string: "https://user:SECRET@example.org/x?token=SECRET")),
+                to: .folder(path: rig.script.folder)
+            )
+            request.headers = [try #require(HeaderField("Authorization", "Bearer SECRET"))]
+            request.startsPaused = true
+            _ = try await rig.downloader.add(request)
+            let waiting = try await rig.call("tellWaiting", 0, 10)
+            let gid = waiting[0]["gid"].text
+            let told = [
+                waiting, try await rig.call("getOption", .text(gid)), try await rig.call("getUris", .text(gid)),
+                try await rig.call("getFiles", .text(gid)), try await rig.call("tellStatus", .text(gid)),
+            ]
+            for value in told { #expect(!"\(value)".contains("SECRET"), "\(value)") }
+        }
+    }
+
     @Test("a session file has what is unfinished, with its options")
     func savesSession() async throws {
         let folder = try TemporaryFolder()

@@ -62,6 +62,21 @@ struct SyncRemovalTests: ListedSiteTests {
         }
     }
 
+    /// The server closes the connection where the list is to end, as one that breaks.
+    @Test func deletesNothingByAListWithoutAKnownEnd() async throws {
+        try await withSite { site in
+            #expect(try await sync(site.url("/pub/SHA256SUMS"), "-d", "m").status == 0)
+            let line = Array(Self.first.line("a.bin").utf8)
+            site.put("/pub/SHA256SUMS") { _ in
+                TestReply([.head(status: 200, reason: "OK", headers: []), .raw(line), .close], keepsAlive: false)
+            }
+            let result = try await sync(site.url("/pub/SHA256SUMS"), "-d", "m", "--delete")
+            #expect(result.status == 2 && result.errors.contains("does not say where it ends"), "\(result.errors)")
+            try expectWhole()
+            #expect(try await sync(site.url("/pub/SHA256SUMS"), "-d", "m", "--check").status == 2)
+        }
+    }
+
     /// The new version has a folder in the place of a file, and a file in the place of a folder.
     @Test func exchangesFilesAndFolders() async throws {
         try await withSite { site in
