@@ -25,7 +25,7 @@ package struct HostCheck: Sendable {
                 "hostNotAllowed",
                 "The host \(Self.printable(authority)) is not allowed.",
                 suggestion:
-                    "Open the page by an IP address or localhost, or add the host name to allowed-hosts (haul serve --allow-host NAME)."
+                    "Open the page by an IP address or localhost, or allow the host name with allow-host (haul serve --allow-host NAME)."
             )
         }
         return host
