@@ -238,7 +238,7 @@ struct MetalinkCommandTests {
     }
 
     @Test func aKilledRepairLeavesTheFileUnderItsName() async throws {
-        let hold = BodyHold(after: 70_000)
+        let hold = BodyHold(after: Int64(2 * Self.piece) + 70_000)
         let server = try await TestServer.start { [content] request in
             var resource = FileResource(content: content, etag: "\"v1\"")
             hold.apply(to: &resource, for: request)

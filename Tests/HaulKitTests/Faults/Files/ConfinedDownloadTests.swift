@@ -10,22 +10,23 @@ import Testing
 struct ConfinedDownloadTests {
     private let content = TestContent(seed: 19, count: 30_000)
 
-    private func run(_ test: (DownloaderRig, DownloadRequest, _ outside: String) async throws -> Void) async throws {
+    private func run(
+        stalling stalls: Bool = false,
+        _ test: (DownloaderRig, DownloadRequest, _ outside: String) async throws -> Void
+    ) async throws {
         let confined = ConfinedFolders([])
         var stalling = content.resource()
         (stalling.bodyLimit, stalling.ending) = (20_000, .stall)
         let (first, whole) = (stalling, content.resource())
         try await DownloaderRig.run(
             configure: { $0.storage.confined = confined },
-            serving: { request in
-                (request.path == "/stalls" && request.requestNumber == 1 ? first : whole).reply(to: request)
-            }
+            serving: { (stalls && $0.requestNumber == 1 ? first : whole).reply(to: $0) }
         ) { rig in
             confined.add([rig.folder])
             let outside = rig.root + "/outside"
             try FileManager.default.createDirectory(atPath: outside, withIntermediateDirectories: true)
             let request = DownloadRequest(
-                try SpelledURL(rig.server.url("/stalls")),
+                try SpelledURL(rig.server.url("/f")),
                 to: .file(path: rig.folder + "/a/f")
             )
             try await test(rig, request, outside)
@@ -38,7 +39,7 @@ struct ConfinedDownloadTests {
     }
 
     @Test func aPausedDownloadDoesNotFollowTheLink() async throws {
-        try await run { rig, request, outside in
+        try await run(stalling: true) { rig, request, outside in
             let download = try await rig.paused(request, at: 20_000)
             try exchange(rig, outside)
             try await download.resume()
