@@ -44,9 +44,8 @@ int haul_is_byte_locked(int fd, int64_t offset);
 // Returns the same for all bytes together.
 int haul_is_any_byte_locked(int fd);
 // Calls fstatat(2) on `name` in the folder `fd` without following a symbolic link, or fstat(2) on `fd` if `name` is
-// null. Sets device, inode, links, mode, size, blocks and
-// modification time, and nothing else. `born` is the creation time in nanoseconds since 1970, or 0 if the file system
-// does not report it.
+// null. Sets device, inode, links, mode, size, blocks and modification time, and nothing else. `born` is the creation
+// time in nanoseconds since 1970, or 0 if the file system does not report it.
 struct stat;
 int haul_status(int fd, const char *name, struct stat *status, int64_t *born);
 // Calls openat(2), which is variadic and therefore not callable from Swift. The descriptor does not survive exec.

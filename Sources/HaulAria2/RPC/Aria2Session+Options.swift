@@ -11,7 +11,8 @@ extension Aria2Session {
     /// - Parameter forClient: whether a client reads them. It gets the header fields and the credentials only of
     ///   downloads that came over aria2's interface: others may hold the token of a hub, or the cookies of a browser.
     func options(of snapshot: DownloadSnapshot, forClient: Bool) async throws(Aria2Error) -> Aria2Options {
-        var options = record(of: snapshot).allOptions
+        let record = record(of: snapshot)
+        var options = record.allOptions
         if let changed = changedOptions[snapshot.id] { options.merge(changed) }
         let downloader = downloader
         let request = try await engine { () throws(DownloadError) in
@@ -19,7 +20,7 @@ extension Aria2Session {
         }
         guard let request else { return options }
         do throws(Aria2OptionError) {
-            let fields = forClient && !record(of: snapshot).isOfAria2 ? [] : request.headers
+            let fields = forClient && !record.isOfAria2 ? [] : request.headers
             let own = fields.filter { !Self.isOfOption($0, options) }
             if !own.isEmpty, options["header"] == nil {
                 try options.set("header", own.map { "\($0.name): \($0.value)" })

@@ -49,7 +49,7 @@ package struct SourceReaders: Sendable {
     private func unsupported(_ scheme: String) -> DownloadError {
         DownloadError(
             .unsupportedScheme,
-            // What stands before a colon in a text that is no URL may be a user name that is a token.
+            // The scheme of a text that is no URL may be a user name, and some servers take a token as user name.
             "Haul downloads \(schemes("and")) URLs, not \(Self.isWord(scheme) ? scheme.lowercased() : "others")."
         )
     }

@@ -122,12 +122,14 @@ package final class SetWork: Sendable {
     private func checkPlaces(_ records: inout SetRecords, _ report: inout SetReport) async throws(DownloadError) {
         guard !requests.isEmpty else { return }
         let names = report.files.map(\.name)
+        var gone: Set<String> = []
         for (name, status) in zip(names, try await folder.statuses(of: names, disk)) {
             guard let record = records.byName[name], status?.isUnchanged(since: record.file) != true else { continue }
             records.byName[name] = nil
-            report.files.removeAll { $0.name == name }
+            gone.insert(name)
             report.faults.append(SetReport.Fault(name: VisibleText.line(name), error: Self.gone))
         }
+        report.files.removeAll { gone.contains($0.name) }
     }
 
     /// Removes what the set no longer has, if that is wanted, writes the records, and lets another sync take the folder.

@@ -1,4 +1,4 @@
-/// Space that is allocated ahead of the end of a growing file whose length nobody knows.
+/// Decides how much space is allocated ahead of the end of a file that grows to an unknown length.
 ///
 /// Writes into allocated space are faster. The space ahead grows with the file, so that a small file takes little
 /// that it may never need.

@@ -5,7 +5,7 @@ import Testing
 @testable import HaulCore
 @testable import HaulKit
 
-/// Space ahead of the end of a file whose length nobody knows.
+/// Space that is allocated ahead of the end of a file that grows to an unknown length.
 struct AheadAllocationTests {
     private static let mebibyte: Int64 = 1 << 20
 

@@ -27,7 +27,7 @@ struct RefusedConnectionTests {
 
     /// Downloads from a server that answers `refusal` where `refuses` is true. Returns the number of refusals.
     ///
-    /// - Parameter least: number of refusals before which no body goes on.
+    /// - Parameter least: number of refusals after which the bodies go on.
     private func refusals(
         _ refusal: TestReply,
         atLeast least: Int = 0,

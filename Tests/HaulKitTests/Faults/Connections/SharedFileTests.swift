@@ -13,7 +13,7 @@ struct SharedFileTests {
 
     /// Downloads from `resource` and returns the requests that the server got.
     ///
-    /// - Parameter least: number of requests before which no body goes on.
+    /// - Parameter least: number of requests after which the bodies go on.
     private func requests(
         to resource: FileResource,
         atLeast least: Int = 1,
