@@ -42,7 +42,12 @@ struct FoundFileTests {
 
     @Test func aFileCutShortWhoseRepairWasInterruptedIsNotComplete() async throws {
         let (big, piece) = (TestContent(seed: 1, count: 1_000_000), Self.piece)
-        try await DownloaderRig.run(serving: big.resource().silent(after: 10_000), configure: { $0.share() }) { rig in
+        let (whole, part) = (big.resource(), big.resource().silent(after: 10_000))
+        let shutDowns = CallCounter()
+        try await DownloaderRig.run(
+            configure: { $0.share() },
+            serving: { (shutDowns.value == 0 ? part : whole).reply(to: $0) }
+        ) { rig in
             let half = big.bytes(0..<8 * piece)
             try Data(half).write(to: URL(fileURLWithPath: rig.path))
             let request = try rig.request { request in
@@ -53,6 +58,7 @@ struct FoundFileTests {
                 return
             }
             await rig.downloader.shutDown()
+            shutDowns.next()
             #expect(try rig.names() == ["file.bin", "file.bin.haulpart"])
             // The user truncates the file again, so that it is no longer the file to repair.
             let quarter = Array(half.prefix(half.count / 2))
