@@ -112,7 +112,7 @@ enum ReadSource: Sendable {
     /// A partial file that the download has open, or had open until it was complete.
     case part(PartFile, version: Int)
     /// A file that no download has open, and its reliable bytes.
-    case file(PosixFile, ByteSet, BlockingExecutor)
+    case file(any DiskFile, ByteSet, BlockingExecutor)
 
     /// Reads up to `count` bytes of a file of length `total`; `nil` if the first byte is missing.
     func read(at offset: Int64, count: Int, of total: Int64) async throws(DownloadError) -> [UInt8]? {
@@ -207,9 +207,9 @@ extension Downloader {
             guard let version = ReadVersion(record.resource, isFinished: true), version.total == finished.size else {
                 return nil
             }
-            let file = try await services.onDisk { () throws(DiskError) -> PosixFile? in
+            let file = try await services.onDisk { () throws(DiskError) -> (any DiskFile)? in
                 guard try disk.status(path) != nil else { return nil }
-                let file = try PosixFile.reading(path)
+                let file = try disk.openForReading(path)
                 return try file.status().isUnchanged(since: finished) ? file : nil
             }
             guard let file else { throw Self.otherFile(path) }
@@ -220,9 +220,9 @@ extension Downloader {
             let version = ReadVersion(record.resource)
         else { return nil }
         let bytes = progress.persisted(bootID: disk.bootID).written
-        let file = try await services.onDisk { () throws(DiskError) -> PosixFile? in
+        let file = try await services.onDisk { () throws(DiskError) -> (any DiskFile)? in
             guard try disk.status(path) != nil else { return nil }
-            let file = try PosixFile.reading(path)
+            let file = try disk.openForReading(path)
             return try file.status().isSameFile(as: part) ? file : nil
         }
         guard let file else { throw Self.otherFile(path) }

@@ -92,7 +92,7 @@ extension Downloader {
             let disk = services.disk
             let bytes = try await services.onDisk { () throws(DiskError) -> [UInt8]? in
                 guard try disk.status(path) != nil else { return nil }
-                let file = try PosixFile.reading(path)
+                let file = try disk.openForReading(path)
                 let status = try file.status()
                 let isSame = isFinished ? status.isUnchanged(since: expected) : status.isSameFile(as: expected)
                 return isSame ? try file.read(at: start, count: count) : nil

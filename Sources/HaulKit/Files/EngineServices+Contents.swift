@@ -33,7 +33,10 @@ extension EngineServices {
         until flag: CancelFlag,
         isolation: isolated (any Actor)? = #isolation
     ) async throws(DownloadError) -> Bool {
-        let right = try await onDisk { () throws(DiskError) -> Bool? in try pieces.match(path, until: flag) }
+        let disk = disk
+        let right = try await onDisk { () throws(DiskError) -> Bool? in
+            try pieces.match(try disk.openForReading(path), until: flag)
+        }
         guard let right else { throw .isShutDown }
         return right
     }
@@ -78,8 +81,7 @@ extension PieceHashes {
     /// Whether a file consists of exactly these pieces. May block for long.
     ///
     /// - Returns: `nil` when the flag was set before the last piece.
-    fileprivate func match(_ path: String, until flag: CancelFlag) throws(DiskError) -> Bool? {
-        let file = try PosixFile.reading(path)
+    fileprivate func match(_ file: any DiskFile, until flag: CancelFlag) throws(DiskError) -> Bool? {
         let size = try file.size()
         guard covers(size) else { return false }
         let digests = PieceDigests(self, total: size)

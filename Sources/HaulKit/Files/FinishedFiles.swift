@@ -103,9 +103,12 @@ extension EngineServices {
     )
         async throws(DownloadError) -> DownloadRequest.Checksum
     {
-        do throws(DownloadError) {
-            return try await DownloadRequest.Checksum.of(algorithm, file: path, until: flag)
-        } catch { throw flag.isSet ? .isShutDown : error }
+        let disk = disk
+        let checksum = try await DownloadRequest.Checksum.of(algorithm, on: executor, until: flag) {
+            () throws(DiskError) in try disk.openForReading(path)
+        }
+        if let checksum { return checksum }
+        throw flag.isSet ? .isShutDown : DownloadError(.cancelled, "The digest of \(path) was not computed to its end.")
     }
 
     /// Finds out which of two names a finished file has after an interrupted rename, and makes the name durable. A file

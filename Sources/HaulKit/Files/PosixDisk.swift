@@ -24,6 +24,14 @@ struct PosixDisk: Disk {
         try file(path, O_RDWR | O_NOFOLLOW | O_NONBLOCK)
     }
 
+    func openForReading(_ path: String) throws(DiskError) -> any DiskFile {
+        let descriptor = try confined.within(path, call: "open") { (folder, name) throws(SystemCalls.Errno) in
+            let isConfined = folder != SystemCalls.workingFolder
+            return try SystemCalls.open(name, in: folder, PosixFile.readingFlags | (isConfined ? O_NOFOLLOW : 0))
+        }
+        return try PosixFile(path, descriptor: descriptor).onlyIfRegular()
+    }
+
     private func file(_ path: String, _ flags: Int32, mode: mode_t = 0) throws(DiskError) -> PosixFile {
         let descriptor = try confined.within(path, call: "open") { (folder, name) throws(SystemCalls.Errno) in
             try SystemCalls.open(name, in: folder, flags, mode: mode)

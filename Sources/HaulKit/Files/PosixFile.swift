@@ -36,10 +36,15 @@ final class PosixFile: DiskFile {
 
     /// Opens a regular file for reading only. Follows a symbolic link.
     static func reading(_ path: String) throws(DiskError) -> PosixFile {
-        // `O_NONBLOCK`, because the open of a pipe would wait for a writer.
-        let file = try PosixFile(path, flags: O_RDONLY | O_NONBLOCK)
-        guard try file.status().kind == .file else { throw DiskError(.notAFile, call: "read", path: path) }
-        return file
+        try PosixFile(path, flags: readingFlags).onlyIfRegular()
+    }
+
+    /// `O_NONBLOCK`, because the open of a pipe would wait for a writer.
+    static let readingFlags = O_RDONLY | O_NONBLOCK
+
+    func onlyIfRegular() throws(DiskError) -> PosixFile {
+        guard try status().kind == .file else { throw DiskError(.notAFile, call: "read", path: path) }
+        return self
     }
 
     deinit { SystemCalls.close(descriptor) }

@@ -8,38 +8,41 @@ extension DownloadRequest.Checksum {
     public static func of(_ algorithm: Algorithm, file path: String) async throws(DownloadError)
         -> DownloadRequest.Checksum
     {
-        try await of(algorithm, file: path, until: CancelFlag())
-    }
-
-    /// Computes the digest of a file. Ends early if the task is cancelled or `flag` is set.
-    static func of(
-        _ algorithm: Algorithm,
-        file path: String,
-        until flag: CancelFlag
-    ) async throws(DownloadError) -> DownloadRequest.Checksum {
-        let isCancelled = CancelFlag()
-        let result: Result<DownloadRequest.Checksum?, DownloadError> = await withTaskCancellationHandler {
-            await runBlocking {
-                Result { () throws(DownloadError) in
-                    do throws(DiskError) {
-                        return try read(algorithm, path) { flag.isSet || isCancelled.isSet }
-                    } catch { throw DownloadError(error) }
-                }
-            }
-        } onCancel: {
-            isCancelled.set()
+        let checksum = try await of(algorithm, on: .system, until: CancelFlag()) { () throws(DiskError) in
+            try PosixFile.reading(path)
         }
-        guard let checksum = try result.get() else {
+        guard let checksum else {
             throw DownloadError(.cancelled, "The digest of \(path) was not computed to its end.")
         }
         return checksum
     }
 
-    /// - Returns: `nil` if the computation was cancelled.
-    private static func read(_ algorithm: Algorithm, _ path: String, isCancelled: () -> Bool) throws(DiskError)
+    /// Computes the digest of the file that `open` returns.
+    ///
+    /// - Returns: `nil` if the task was cancelled or `flag` was set before the end of the file.
+    static func of(
+        _ algorithm: Algorithm,
+        on executor: BlockingExecutor,
+        until flag: CancelFlag,
+        isolation: isolated (any Actor)? = #isolation,
+        open: @escaping @Sendable () throws(DiskError) -> any DiskFile
+    ) async throws(DownloadError) -> DownloadRequest.Checksum? {
+        let isCancelled = CancelFlag()
+        let result: Result<DownloadRequest.Checksum?, DiskError> = await withTaskCancellationHandler {
+            await executor.run {
+                Result { () throws(DiskError) in
+                    try read(algorithm, try open()) { flag.isSet || isCancelled.isSet }
+                }
+            }
+        } onCancel: {
+            isCancelled.set()
+        }
+        do { return try result.get() } catch { throw DownloadError(error) }
+    }
+
+    private static func read(_ algorithm: Algorithm, _ file: any DiskFile, isCancelled: () -> Bool) throws(DiskError)
         -> DownloadRequest.Checksum?
     {
-        let file = try PosixFile.reading(path)
         let size = algorithm.needsSize ? try file.size() : 0
         var digest = RunningDigest(algorithm, size: size)
         // Reads to the end of the file, because the system reports a length of 0 for some files.

@@ -141,8 +141,13 @@ extension Downloader {
     }
 
     private func comparison(of place: SetFolder, readsAll: Bool) -> SetComparison {
-        let isStopping = engine.environment.isStopping
-        return SetComparison(folder: place, disk: disk, readsAll: readsAll, isStopping: isStopping)
+        SetComparison(
+            folder: place,
+            disk: disk,
+            executor: services.executor,
+            readsAll: readsAll,
+            isStopping: engine.environment.isStopping
+        )
     }
 
     // MARK: Requests

@@ -17,6 +17,7 @@ struct SetComparison: Sendable {
 
     let folder: SetFolder
     let disk: any Disk
+    let executor: BlockingExecutor
     /// Reads every file, also one that is as its record says.
     let readsAll: Bool
     /// Set when the downloader shuts down, which ends the reading.
@@ -81,17 +82,18 @@ struct SetComparison: Sendable {
     private func finding(reading file: FileSet.File, _ status: FileStatus?) async throws(DownloadError) -> Finding {
         guard let checksum = file.checksum, let status else { return .missing }
         let path = folder.path(of: file.name)
-        let isRight: Bool
-        do throws(DownloadError) {
-            isRight =
-                try await DownloadRequest.Checksum.of(checksum.algorithm, file: path, until: isStopping) == checksum
-        } catch {
-            guard error.code == .cancelled else { return .blocked(error) }
-            throw isStopping.isSet ? DownloadError.isShutDown : error
-        }
-        guard isRight else { return .different }
-        // The file may have been changed while it was read.
         let (disk, folder) = (disk, folder)
+        let actual: DownloadRequest.Checksum?
+        do throws(DownloadError) {
+            actual = try await DownloadRequest.Checksum.of(checksum.algorithm, on: executor, until: isStopping) {
+                () throws(DiskError) in try disk.openForReading(path)
+            }
+        } catch { return .blocked(error) }
+        guard let actual else {
+            throw isStopping.isSet ? .isShutDown : DownloadError(.cancelled, "\(path) was not compared to its end.")
+        }
+        guard actual == checksum else { return .different }
+        // The file may have been changed while it was read.
         let now = try await folder.statuses(of: [file.name], disk).first ?? nil
         guard let now, now.isUnchanged(since: status) else { return .different }
         return .right(now, isRecorded: false)

@@ -187,9 +187,9 @@ extension DownloadTask {
     private func checkContents(of path: String, isolation: isolated (any Actor)? = #isolation)
         async throws(DownloadError)
     {
-        let (request, flag) = (record.request, environment.isStopping)
+        let (request, flag, disk) = (record.request, environment.isStopping, services.disk)
         if let expected = request.size {
-            let size = try await services.onDisk { () throws(DiskError) in try PosixFile.reading(path).size() }
+            let size = try await services.onDisk { () throws(DiskError) in try disk.openForReading(path).size() }
             guard size == expected else {
                 throw DownloadError(
                     .checksumMismatch,

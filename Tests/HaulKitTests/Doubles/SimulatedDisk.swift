@@ -193,6 +193,8 @@ final class SimulatedDisk: Disk {
         return File(self, number, path)
     }
 
+    func openForReading(_ path: String) throws(DiskError) -> any DiskFile { try open(path) }
+
     func status(_ path: String) throws(DiskError) -> FileStatus? {
         try look(path) { state throws(DiskError) in state.names[path].flatMap { Self.status($0, state) } }
     }

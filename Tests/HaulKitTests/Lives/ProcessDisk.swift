@@ -67,6 +67,11 @@ final class ProcessDisk: Disk, @unchecked Sendable {
         return keep(try disk.open(path))
     }
 
+    func openForReading(_ path: String) throws(DiskError) -> any DiskFile {
+        try look(path)
+        return keep(try disk.openForReading(path))
+    }
+
     private func keep(_ file: any DiskFile) -> any DiskFile {
         let file = File(self, file)
         files = files.filter { $0.value.file != nil }
