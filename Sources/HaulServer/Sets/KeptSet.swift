@@ -24,6 +24,12 @@ package struct KeptSet: Codable, Sendable {
         return options
     }
 
+    /// Whether a request asks for this set as it runs.
+    func asks(for other: SetRequest, _ wish: SetKeeper.Wish) -> Bool {
+        other == request && wish.verifies == verifies && wish.deletes == deletes
+            && (wish.group == nil || wish.group == row.group)
+    }
+
     /// The downloads of the set that have not ended.
     var downloads: DownloadFilter {
         var filter = DownloadFilter.group(row.group)

@@ -13,6 +13,8 @@ package actor SetKeeper {
     private let mostSets: Int
     /// The sets, the oldest first.
     private var sets: [KeptSet]
+    /// The first reading of the list of each set that is being added.
+    private var beginnings: [DownloadID: Task<SetRow, any Error>] = [:]
     /// The sets of this process that have not ended.
     private var tasks: [DownloadID: Task<Void, Never>] = [:]
     /// The sets whose downloads are being cancelled.
@@ -73,15 +75,16 @@ package actor SetKeeper {
 
     /// Begins a sync: reads the list and compares the folder before it returns.
     ///
-    /// - Returns: the set. An unfinished one is joined if it has the same folder and asks for the same.
+    /// - Returns: the set. An unfinished one is joined if it has the same folder and asks for the same, once its list has
+    ///   been read.
     func add(_ request: SetRequest, _ wish: Wish) async throws -> SetRow {
         let access = live.configuration.hub(for: wish.owner)
         let name = try await problems { () throws(DownloadError) in try request.name(access) }
         let folder = try wish.folder ?? newFolder(name, request, wish.owner)
         // A set that has ended stays beside its successor until the list of that one has been read.
         if let known = sets.first(where: { $0.row.folder == folder && !$0.row.state.isEnd }) {
-            guard known.request == request, known.owner == wish.owner else { throw Self.folderInUse(folder) }
-            return known.row
+            guard known.owner == wish.owner, known.asks(for: request, wish) else { throw Self.folderInUse(folder) }
+            return try await beginnings[known.row.id]?.value ?? known.row
         }
         guard sets.count(where: { !$0.row.state.isEnd }) < mostSets else {
             throw Problem(.serviceUnavailable, "busy", "\(mostSets) sets have not ended. Try again later.")
@@ -96,22 +99,37 @@ package actor SetKeeper {
             row: row
         )
         sets.append(set)
+        // Goes on when the client that asked for it hangs up.
+        let beginning = Task { try await begin(set) }
+        beginnings[row.id] = beginning
+        return try await beginning.value
+    }
+
+    /// Begins the first sync of a set. Forgets the set if its list cannot be read.
+    private func begin(_ set: KeptSet) async throws -> SetRow {
+        let id = set.row.id
+        defer { beginnings[id] = nil }
         let begun: BegunSync
         do throws(DownloadError) { begun = try await begin(set, isResumed: false) } catch {
             // Nothing has begun, and the answer says why.
-            sets.removeAll { $0.row.id == row.id }
-            cancelling.remove(row.id)
+            sets.removeAll { $0.row.id == id }
+            cancelling.remove(id)
             throw Problem(error)
         }
         // A folder has one set: the newest.
-        sets.removeAll { $0.row.folder == folder && $0.row.id != row.id }
-        update(row.id) { $0.begin(begun) }
-        tasks[row.id] = Task { await follow(row.id, begun.sync) }
-        return place(row.id).map { sets[$0].row } ?? row
+        sets.removeAll { $0.row.folder == set.row.folder && $0.row.id != id }
+        update(id) { $0.begin(begun) }
+        tasks[id] = Task { await follow(id, begun.sync) }
+        return place(id).map { sets[$0].row } ?? set.row
     }
 
     private static func folderInUse(_ folder: String) -> Problem {
-        Problem(.conflict, "inUse", "Another set is being fetched into \(folder).")
+        Problem(
+            .conflict,
+            "inUse",
+            "Another set, or the same with other options, is being fetched into \(folder).",
+            suggestion: "Wait for its end, or cancel it."
+        )
     }
 
     /// Chooses the folder of a set that names none: a new one, or that of an earlier request for the same source.
@@ -246,6 +264,7 @@ package actor SetKeeper {
             return true
         }
         guard cancelling.insert(id).inserted else { return true }
+        beginnings[id]?.cancel()
         tasks[id]?.cancel()
         Task { await cancel(id, set.downloads) }
         return true

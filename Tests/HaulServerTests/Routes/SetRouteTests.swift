@@ -249,6 +249,16 @@ import Testing
         }
     }
 
+    @Test func twoRequestsForAListThatCannotBeReadBothFail() async throws {
+        try await Self.withHub { _, rig, client in
+            let json = #"{"source": "hf://org/nothing", "folder": "here"}"#
+            async let first = client.call(.post, "/api/v1/sets", rig, json: json)
+            async let second = client.call(.post, "/api/v1/sets", rig, json: json)
+            for answer in try await [first, second] { #expect(answer.status.code >= 400, "\(answer.body)") }
+            #expect(try await client.call(.get, "/api/v1/sets", rig).json["items"]?.count == 0)
+        }
+    }
+
     @Test func anUnfinishedSetIsJoinedAndCancelledAndForgotten() async throws {
         // The file would take hours.
         let options = {
@@ -259,6 +269,10 @@ import Testing
             #expect(try await Self.add("", rig, client).json["id"]?.text == id)
             let other = try await Self.add(#", "select": ["*.json"], "folder": "model""#, rig, client)
             #expect(other.code == "inUse")
+            for option in [#", "delete": true"#, #", "verify": true"#, #", "group": "other""#] {
+                #expect(try await Self.add(option, rig, client).code == "inUse", "\(option)")
+            }
+            #expect(try await Self.add(#", "group": "model""#, rig, client).json["id"]?.text == id)
             let group = try await Self.add(#", "folder": "elsewhere", "group": "model""#, rig, client)
             #expect(group.code == "groupInUse")
             #expect(try await client.call(.delete, "/api/v1/sets/\(id)", rig).status == .noContent)
