@@ -27,7 +27,7 @@ struct ChecksumListOptions: ParsableArguments {
         let signed = try signature.value()
         if checksums.contains("://") { return ChecksumListSource(try GetOptions.url(checksums), signature: signed) }
         guard FileManager.default.isReadableFile(atPath: checksums) else {
-            throw Complaint("\(checksums) cannot be read.", .usage)
+            throw Complaint("\(SetSourceText.shown(checksums)) cannot be read.", .usage)
         }
         return ChecksumListSource(comparing: checksums, signature: signed)
     }

@@ -1,4 +1,5 @@
 import Foundation
+import HaulKit
 
 /// A file that an option names: a regular file, a pipe as in `<(command)`, or standard input.
 enum OptionFile {
@@ -13,7 +14,7 @@ enum OptionFile {
     ///
     /// - Throws: ``Complaint`` with status 64, also if the file or one of its lines exceeds a limit.
     static func contents(_ path: String, _ limits: Limits) throws -> Data {
-        try reading(path) { try contents(of: $0, called: path, limits) }
+        try reading(path) { try contents(of: $0, called: SetSourceText.shown(path), limits) }
     }
 
     /// Reads standard input to its end, even if another program has made it non-blocking.
@@ -43,12 +44,12 @@ enum OptionFile {
     ///   or an endless device.
     /// - Throws: ``Complaint`` with status 64.
     static func contents(_ path: String, limit: Int = .max) throws -> Data {
-        try reading(path) { try contents(of: $0, called: path, limit) }
+        try reading(path) { try contents(of: $0, called: SetSourceText.shown(path), limit) }
     }
 
     private static func reading(_ path: String, _ body: (Int32) throws -> Data) throws -> Data {
         let descriptor = open(path, O_RDONLY | O_CLOEXEC)
-        guard descriptor >= 0 else { throw complaint(path, errno) }
+        guard descriptor >= 0 else { throw complaint(SetSourceText.shown(path), errno) }
         defer { close(descriptor) }
         return try body(descriptor)
     }

@@ -160,7 +160,10 @@ extension DownloadMachine {
             transfer.startOver()
         }
         comparison.finish(at: preparation.startsOver ? nil : persisted.count)
-        joining.noteAnswer(at: persisted.count)
+        joining.noteAnswer(
+            at: persisted.count,
+            mustExceed: preparation.startsOver ? patience.furthest : persisted.count
+        )
         resource?.mirror = sources.mirror
         if preparation.startsOver, sources.mirror != nil, resource?.digest != nil { resource?.isDigestOfMirror = true }
         sources.note(preparation.resource.validator, of: sources.home)

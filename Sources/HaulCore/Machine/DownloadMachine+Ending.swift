@@ -29,7 +29,7 @@ extension DownloadMachine {
             // A server may send less than requested (RFC 9110 §15.3.7), so the rest is requested at once. The server
             // often cuts off a body when the link has expired, and then only a fresh link is missing.
             let isExpired = sources.home == 0 && link.need(at: now) != nil
-            if error == nil || isExpired, persisted.count > joining.countAtOpen { return open(at: now) }
+            if error == nil || isExpired, persisted.count > joining.countToExceed { return open(at: now) }
             let verdict = transportVerdict(error ?? TransportError(.connectionLost, "the body ended early"))
             return retry(verdict, retryAfter: error?.retryAfter, at: now)
         case .wrongPiece(let index):

@@ -71,7 +71,8 @@ extension DownloadMachine {
         case noConnectionSlot
     }
 
-    package enum Event: Sendable, Equatable, Codable {
+    /// In memory of its own, because the events pass through several values and are large.
+    package indirect enum Event: Sendable, Equatable, Codable {
         case slotGranted
         /// Knowledge before a run: what other downloads have learned about the host, and when the link expires.
         case hostKnown(KnownHost?, linkExpiresAt: Instant?)

@@ -14,14 +14,17 @@ extension DownloadMachine {
         private(set) var foundAll = false
         /// Number of bytes when the current attempt began.
         private(set) var countAtOpen: Int64 = 0
+        /// Number of bytes that the current attempt must exceed before the next one may follow without a wait. An
+        /// attempt from byte 0 must bring more than the earlier ones have brought of the version.
+        private(set) var countToExceed: Int64 = 0
 
         init(isFromReplacedSource: Bool) { self.isFromReplacedSource = isFromReplacedSource }
 
-        mutating func noteRequest(at count: Int64) { countAtOpen = count }
+        mutating func noteRequest(at count: Int64) { (countAtOpen, countToExceed) = (count, count) }
 
         /// Notes a good answer, for whose body the file is prepared.
-        mutating func noteAnswer(at count: Int64) {
-            countAtOpen = count
+        mutating func noteAnswer(at count: Int64, mustExceed least: Int64) {
+            (countAtOpen, countToExceed) = (count, least)
             (isFromReplacedSource, asksPlain, dropsBytes, foundAll) = (false, false, false, false)
         }
 

@@ -24,7 +24,7 @@ package struct RetryBudget: Sendable, Equatable {
     private var compared = 0
     /// Greatest number of received bytes of this version. Only a greater number counts as progress, so that a server
     /// without ranges that always breaks off at the same byte does not keep the run alive.
-    private var furthest: Int64 = 0
+    private(set) var furthest: Int64 = 0
     /// Whether the server has sent any answer, even a refusal. Its name and address are then right.
     private var hasBeenAnswered = false
     private var random: SplitMix64

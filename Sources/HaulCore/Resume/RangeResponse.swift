@@ -101,7 +101,8 @@ public enum RangeResponse: Sendable, Equatable {
                 ? .startOver(.noUsableRange) : .refuse(.malformed("200 with the Content-Range of a part"))
         }
         guard question.goesOn, let known = question.known else {
-            return looksLikeLoginPage(head) ? .refuse(.webPage) : .accept(resource, at: 0, compare: 0)
+            return looksLikeLoginPage(head)
+                ? .refuse(.webPage) : .accept(resource.withLength(of: earlier), at: 0, compare: 0)
         }
         let sameLength = known.total == nil || resource.total == nil || known.total == resource.total
         switch known.validator.compare(resource.validator) {
@@ -109,7 +110,7 @@ public enum RangeResponse: Sendable, Equatable {
         case .same where head.isStreamLog: return .restart(resource, nil)
         case .same where sameLength && !question.sendsRange, .maybe where sameLength && !question.sendsRange:
             // The request began at byte 0 and had no Range header field, so this answer says nothing about ranges.
-            return .restart(resource, nil)
+            return .restart(resource.withLength(of: earlier), nil)
         case .same where sameLength && question.condition != .none:
             return .askWithoutCondition
         case .same where !sameLength:

@@ -151,6 +151,18 @@ struct RangeResponseTests {
         #expect(RangeResponse.judge(rest, to: block) == .startOver(.noUsableRange))
     }
 
+    /// A version has one length, so the end of a shorter body is a broken connection.
+    @Test(arguments: [("\"a\"", 100_000 as Int64?), ("\"b\"", nil), ("W/\"a\"", nil)])
+    func keepsTheLengthThatAnEarlierAnswerOfTheVersionHadNamed(_ tag: String, _ length: Int64?) {
+        let head = ResponseHead.answer(200, ["ETag": tag])
+        let answer = RangeResponse.judge(head, to: .whole, after: known(tag: "\"a\""))
+        guard case .accept(let resource, at: 0, compare: 0) = answer else {
+            Issue.record("\(answer)")
+            return
+        }
+        #expect(resource.total == length && resource.isFramed == (length != nil))
+    }
+
     @Test func asksPlainlyForTheWholeBeforeItTakesAWholeAnswerWithoutALength() {
         let head = ResponseHead.answer(200, ["ETag": "\"a\"", "Transfer-Encoding": "chunked"])
         #expect(RangeResponse.judge(head, to: ask(known(tag: "\"a\""))) == .askWithoutCondition)

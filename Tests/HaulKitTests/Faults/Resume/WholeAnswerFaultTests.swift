@@ -80,6 +80,23 @@ struct WholeAnswerFaultTests {
         }
     }
 
+    /// A body without a length ends where the connection does. The length that an earlier answer of the same version
+    /// has named says that the file goes on.
+    @Test func takesNoCutBodyForAFileWhoseLengthIsKnown() async throws {
+        let half = first.count / 2
+        let unframed: DownloaderRig.Handler = { [first] _ in
+            let head = TestStep.head(status: 200, reason: "OK", headers: [("ETag", "\"v1\""), ("Connection", "close")])
+            return TestReply([head, .body(0..<half, of: first), .close])
+        }
+        try await DownloaderRig.run(serving: first.resource().silentFirst(then: unframed)) { rig in
+            let download = try await rig.paused(try rig.request(), at: cut)
+            try await download.resume()
+            let error = await #expect(throws: DownloadError.self) { try await download.result() }
+            #expect(error?.code == .connectionLost)
+            #expect(try rig.names() == ["file.bin.haulpart"])
+        }
+    }
+
     @Test func keepsTheOldBytesAndFailsWhenAChangeIsNotWanted() async throws {
         let other = second.resource(etag: "\"v2\"")
         try await DownloaderRig.run(serving: first.resource().silentFirst { other.reply(to: $0) }) { rig in
