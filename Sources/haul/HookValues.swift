@@ -43,7 +43,7 @@ struct HookValues: Sendable, Equatable {
             FileManager.default.isExecutableFile(atPath: absolute)
         else {
             throw Complaint(
-                "\(path) is no program that can be run. Name the path of a program; it is run without a shell.",
+                "\(SetSourceText.shown(path)) is no program that can be run. Name the path of a program; it is run without a shell.",
                 .usage
             )
         }

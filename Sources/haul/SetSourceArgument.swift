@@ -41,9 +41,16 @@ struct SetSourceArgument {
     private static func file(_ path: String, _ options: SetCommandOptions, _ signature: SetSignature?)
         throws(DownloadError) -> any SetSource
     {
+        guard FileManager.default.fileExists(atPath: path) else {
+            // The text may be a URL with credentials that was mistyped.
+            throw DownloadError(DiskError(.notFound, call: "open", path: SetSourceText.shown(path)))
+        }
         if SetReceiptSource.isReceipt(path) {
             guard options.check else {
-                throw DownloadError(.invalidURL, "\(path) is a receipt, which has no URLs: use it with --check.")
+                throw DownloadError(
+                    .invalidURL,
+                    "\(SetSourceText.shown(path)) is a receipt, which has no URLs: use it with --check."
+                )
             }
             return SetReceiptSource(path)
         }

@@ -27,6 +27,27 @@ struct NamedFileTests {
         try await haul.start(["-c", line, HaulCommand.path] + arguments, as: "/bin/bash").result()
     }
 
+    /// A URL without its scheme is taken for the name of a file. Its credentials are not for the terminal's history.
+    @Test(arguments: [
+        ["sync", "-d", "x", "URL"],
+        ["sync", "-d", "x", "--check", "URL"],
+        ["sync", "-d", "x", "--base", "http://127.0.0.1:1/", "URL"],
+        ["get", "-i", "URL"],
+        ["get", "--metalink", "URL"],
+        ["get", "--checksums", "URL", "http://127.0.0.1:1/f"],
+        ["get", "--load-cookies", "URL", "http://127.0.0.1:1/f"],
+        ["get", "--refresh-command", "URL", "http://127.0.0.1:1/f"],
+        ["repair", "f", "--metalink", "URL"],
+    ])
+    func showsNoSecretOfAMistypedURL(_ arguments: [String]) async throws {
+        for url in ["bob:HIDDEN@host/SHA256SUMS?token=HIDDEN", "//bob:HIDDEN@host/x", "http:/bob:HIDDEN@host/x"] {
+            let result = try await haul.start(arguments.map { $0 == "URL" ? url : $0 }).result()
+            #expect(result.status != 0)
+            #expect(result.errors.contains("host"), "\(result.errors)")
+            #expect(!result.errors.contains("HIDDEN") && !result.output.contains("HIDDEN"), "\(url): \(result.errors)")
+        }
+    }
+
     /// A numbered name of an earlier run is not the file that `-o` names.
     @Test func makesTheFileThatIsNamedAlsoAfterARunThatNumberedIt() async throws {
         let server = try await server()

@@ -7,6 +7,8 @@ import Synchronization
 final class PlainDisplay: Display {
     private struct State {
         var started: [DownloadID: (at: ContinuousClock.Instant, bytes: Int64)] = [:]
+        /// Received bytes before the transfer. The first snapshot of a transfer may have bytes of this run.
+        var before: [DownloadID: Int64] = [:]
     }
     let advice: ErrorAdvice
     private let state = Mutex(State())
@@ -16,17 +18,20 @@ final class PlainDisplay: Display {
     func changed(_ snapshot: DownloadSnapshot) {
         switch snapshot.state {
         case .transferring:
-            let isFirst = state.withLock { state in
-                defer { state.started[snapshot.id] = state.started[snapshot.id] ?? (.now, snapshot.receivedBytes) }
-                return state.started[snapshot.id] == nil
+            let found = state.withLock { state -> Int64? in
+                guard state.started[snapshot.id] == nil else { return nil }
+                let found = state.before.removeValue(forKey: snapshot.id) ?? snapshot.receivedBytes
+                state.started[snapshot.id] = (.now, found)
+                return found
             }
-            guard isFirst else { return }
+            guard let found else { return }
             let size = snapshot.totalBytes.map { (snapshot.stream == nil ? ", " : ", ~") + Format.bytes($0) } ?? ""
             let segments = snapshot.stream.map(Self.segments) ?? ""
-            let resumed = snapshot.receivedBytes > 0 ? ", from " + Format.bytes(snapshot.receivedBytes) : ""
+            let resumed = found > 0 ? ", from " + Format.bytes(found) : ""
             Output.note("\(snapshot.url.messageText) -> \(snapshot.path ?? "?")\(size)\(segments)\(resumed)", .passing)
         case .waiting:
             Output.note("\(snapshot.url.messageText): \(Format.waiting(snapshot))", .passing)
+        case .queued, .connecting: state.withLock { $0.before[snapshot.id] = snapshot.receivedBytes }
         case .paused:
             if let reason = Format.held(snapshot) { Output.note("\(snapshot.url.messageText): \(reason)", .passing) }
         default: break
@@ -43,6 +48,7 @@ final class PlainDisplay: Display {
     }
 
     func ended(_ snapshot: DownloadSnapshot, _ outcome: DownloadOutcome) {
+        state.withLock { $0.before[snapshot.id] = nil }
         switch outcome {
         case .completed(let completed):
             let start = state.withLock { $0.started.removeValue(forKey: snapshot.id) }
