@@ -27,7 +27,7 @@ struct Aria2GIDs {
 
     subscript(gid: GID) -> DownloadID? { ids[gid.number] }
 
-    /// Returns at most two GIDs in a range, which may be that of the first digits of a GID: see ``GID/range(ofPrefix:)``.
+    /// Returns at most two GIDs in a range, for example that of a shortened GID: see ``GID/range(ofPrefix:)``.
     func all(in range: ClosedRange<UInt64>) -> [GID] {
         if range.lowerBound == range.upperBound {
             guard ids[range.lowerBound] != nil, let gid = GID(number: range.lowerBound) else { return [] }
