@@ -10,8 +10,6 @@ struct EventRoute {
     let services: Services
     private let snapshots = SharedSnapshot()
     static let ping = Duration.seconds(15)
-    /// Time limit for one write. A client that does not read for this long is disconnected.
-    static let writeTime = Duration.seconds(10)
 
     private struct Hello: Encodable {
         var boot: String
@@ -93,23 +91,18 @@ struct EventRoute {
         return headers
     }
 
-    /// Sends events until the listener is removed, its client is gone, or a write takes longer than ``writeTime``.
+    /// Sends events until the listener is removed, its client is gone, or it reads too slowly.
     private func send(_ wakes: AsyncStream<Void>, _ position: String?, to writer: SendableWriter) async throws {
-        let output = TimedWriter(writer: writer)
+        let output = ListenerWriter(writer)
         try await withThrowingTaskGroup(of: Void.self) { group in
             group.addTask { try await stream(wakes, position, to: output) }
-            group.addTask {
-                while true {
-                    try await Task.sleep(for: .seconds(2))
-                    guard await !output.clock.isLate(Self.writeTime) else { throw CancellationError() }
-                }
-            }
+            group.addTask { try await output.throwWhenLate() }
             defer { group.cancelAll() }
             try await group.next()
         }
     }
 
-    private func stream(_ wakes: AsyncStream<Void>, _ position: String?, to output: TimedWriter) async throws {
+    private func stream(_ wakes: AsyncStream<Void>, _ position: String?, to output: ListenerWriter) async throws {
         let start = try await begin(position, output)
         try await withThrowingTaskGroup(of: Void.self) { group in
             // Merges pings and wakes into one stream for one task, so that a ping is written only between frames.
@@ -133,7 +126,7 @@ struct EventRoute {
     /// `reset` if the changes since then are no longer known.
     ///
     /// - Returns: the revision from which the client needs the changes.
-    private func begin(_ position: String?, _ output: TimedWriter) async throws -> UInt64 {
+    private func begin(_ position: String?, _ output: ListenerWriter) async throws -> UInt64 {
         let feed = services.feed
         let shared = position == nil ? try await snapshots.frames { try await snapshot() } : nil
         var seen = await feed.revision
@@ -160,7 +153,7 @@ struct EventRoute {
     }
 
     /// Sends the changes since a revision, at once and at each wake, and `bye` at the end of the stream.
-    private func follow(_ wakes: AsyncStream<Wake>, since start: UInt64, _ output: TimedWriter) async throws {
+    private func follow(_ wakes: AsyncStream<Wake>, since start: UInt64, _ output: ListenerWriter) async throws {
         let feed = services.feed
         var seen = start
         var totals: UInt64 = 0
@@ -227,25 +220,4 @@ struct EventRoute {
         }
         return .init(revision: revision, frames: frames, madeAt: .now)
     }
-}
-
-/// Writes frames and measures how long each write waits.
-private struct TimedWriter: Sendable {
-    let writer: SendableWriter
-    let clock = WriteClock()
-
-    func write(_ frame: ByteBuffer) async throws {
-        await clock.begin()
-        try await writer.write(frame)
-        await clock.end()
-    }
-}
-
-/// Measures how long a write has been waiting for its client.
-private actor WriteClock {
-    private var start: ContinuousClock.Instant?
-
-    func begin() { start = .now }
-    func end() { start = nil }
-    func isLate(_ limit: Duration) -> Bool { start.map { .now - $0 > limit } ?? false }
 }

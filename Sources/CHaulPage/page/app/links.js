@@ -2,7 +2,6 @@
 // link goes on behind them: `文件（1）.zip`.
 const LINK = /\bhttps?:\/\/(?:（[^\s（）]*）(?=[\w.%/-])|[^\s<>"\u3000-\u303f\uff00-\uff0f\uff1a-\uff20])+/gi;
 const CLOSING = { "'": "'", "`": "`", "\u2018": "\u2019", "\u201c": "\u201d" };
-// Links that only other programs can use. Those inside a web address, as in its query, belong to it.
 // A repository of a model hub: `hf://ORG/NAME@REVISION`.
 const HUB = /^hf:\/\/[^\s<>"']+$/i;
 // Names of lists of digests, and the ends of the addresses of releases.
@@ -10,6 +9,7 @@ const LIST = /^(?:(?:md5|sha(?:1|224|256|384|512))sums?(?:\.(?:txt|asc))?|.*chec
 const RELEASE = /\/releases\/(?:tag\/.+|latest|permalink\/latest)$|\/-\/releases\/[^/]+$/;
 // The page of a repository at the usual hub. Other pages there have these names in front.
 const HUB_PAGE = /^\/(?:(?:datasets|spaces)\/[^/]+|(?!(?:api|blog|chat|collections|datasets|docs|enterprise|join|learn|models|organizations|papers|posts|settings|spaces|tasks)\/)[^/]+)\/[^/]+(?:\/tree\/[^/]+)?$/;
+// Links that only other programs can use. Those inside a web address, as in its query, belong to it.
 const OTHER = /(?<![^\s<>"'(\[{])(?:(magnet|blob):|([a-z][a-z0-9+.-]{1,15}):\/\/)\S+/gi;
 // Invisible characters that chats and documents leave beside a link.
 const UNSEEN = /^[\s\u200b-\u200f\u202a-\u202e\u2060-\u2069\ufeff]+|[\s\u200b-\u200f\u202a-\u202e\u2060-\u2069\ufeff]+$/g;
