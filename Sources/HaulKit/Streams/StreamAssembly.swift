@@ -250,9 +250,9 @@ extension StreamAssembly {
             }
         }
 
-        /// Shorter ranges gather in memory, because each copy is a system call.
+        /// Least length of a copy, because each copy is a system call. Shorter ranges gather in memory.
         private static let leastCopied = 32 << 10
-        /// A copy this long ends soon after the flag is set.
+        /// Largest length of one copy, so that the work ends soon after the flag is set.
         private static let mostCopied: Int64 = 16 << 20
 
         mutating func read(_ range: Range<Int64>) -> [UInt8] {
