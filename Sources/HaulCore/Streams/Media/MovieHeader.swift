@@ -14,7 +14,7 @@ struct MovieHeader: Sendable {
     }
 
     let bytes: [UInt8]
-    /// Where the film's duration is written when it is known.
+    /// Offset of the film's duration in `bytes`. An ``OutputPatch`` replaces the 0 there once the duration is known.
     let durationPosition: Int64
 
     init(_ tracks: [Track], of movies: [FragmentedMovie], timescale: UInt32) throws(MediaError) {
@@ -129,7 +129,7 @@ extension MovieHeader.Track {
         return .fullBox("tkhd", flags: flags, content + rest)
     }
 
-    /// The edit list with durations of the film's clock.
+    /// Returns the edit list of the track, with durations in ticks of the film's clock.
     private func edits(_ timescale: UInt32) -> [UInt8] {
         var content: [UInt8] = []
         var count: UInt32 = 0
