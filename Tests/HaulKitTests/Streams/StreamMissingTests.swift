@@ -6,7 +6,8 @@ import Testing
 @testable import HaulCore
 @testable import HaulKit
 
-/// Rules 18, 19 and 25 of `docs/streams.md`: no name without all segments, and a later run asks only for what is missing.
+/// Rules 18, 19 and 25 of `docs/streams.md`: no name without all segments, and a later run asks only for what is
+/// missing.
 @Suite(.serialized, .timeLimit(.minutes(60)))
 struct StreamMissingTests {
     private let film = TestStream(8)
