@@ -26,7 +26,8 @@ package struct Backoff: Sendable, Hashable {
         self.jitter = jitter
     }
 
-    /// About 31 years. `Duration` and whole milliseconds in `Int64` hold it after every doubling.
+    /// Maximum of `base` and `cap`, about 31 years. `Int64` holds this time in milliseconds, and `Duration` still holds
+    /// it after the most doublings.
     package static let longest = Duration.seconds(1_000_000_000)
     private static let mostDoublings = 30
 

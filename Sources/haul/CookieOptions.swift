@@ -53,7 +53,7 @@ struct CookieOptions: ParsableArguments {
     private static func holdsOnlyCookies(_ path: String) -> Bool {
         var status = stat()
         guard stat(path, &status) == 0, status.st_mode & S_IFMT == S_IFREG, status.st_size > 0 else { return true }
-        // Leaves an unreadable file alone, because it may be of another kind.
+        // Keeps a file that is too large or unreadable, because it may hold something other than cookies.
         guard status.st_size <= mostBytes, let data = try? OptionFile.contents(path, limit: mostBytes) else {
             return false
         }

@@ -17,7 +17,7 @@ struct SyncRun {
     func sync(_ source: any SetSource, _ settings: SetOptions) async throws -> ExitStatus {
         let work = try await session.downloader.prepareSync(source, into: options.directory, settings)
         for remark in work.remarks { session.display.noted(remark) }
-        // Faults of downloads are shown as they end.
+        // Shows the faults found so far. The display shows the fault of a download when the download ends.
         if !isJSON { Self.show(work.faults) }
         let run = GetRun(session.downloader, session.display, active: active) { await work.ended($0, $1) }
         let status = await run.finish(Wanted(work.requests))
@@ -35,7 +35,8 @@ struct SyncRun {
         return Self.status(report)
     }
 
-    /// - Returns: the status of the first fault by name. A digest that is wrong counts before everything else.
+    /// - Returns: the status of the first fault by name. A wrong digest or a missing file counts before everything
+    ///   else.
     private static func status(_ report: SetReport) -> ExitStatus {
         if report.isWhole { return .complete }
         if report.faults.contains(where: { $0.error.code == .checksumMismatch || $0.error.code == .notFound }) {

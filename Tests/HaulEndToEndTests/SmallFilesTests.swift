@@ -17,7 +17,7 @@ struct SmallFilesTests {
         TestContent(seed: UInt64(target.utf8.reduce(0) { $0 &* 31 &+ Int($1) } & 0xFFFF), count: 10_240)
     }
 
-    /// - Parameter isServed: whether a file is served now. The answer for another file never comes.
+    /// - Parameter isServed: decides at each request whether the server sends the file or never answers.
     private static func server(_ isServed: @escaping @Sendable (String) -> Bool = { _ in true }) async throws
         -> TestServer
     {

@@ -98,7 +98,7 @@ extension Downloader.Configuration {
 }
 
 extension Aria2Options {
-    /// Returns the global values with aria2's defaults, and with the default of this user, `~/.netrc`.
+    /// Returns aria2's defaults, replaced by the global values. Without `netrc-path`, adds this user's `~/.netrc`.
     static func complete(_ global: Aria2Options) -> Aria2Options {
         var options = defaults
         options.merge(global)

@@ -8,7 +8,7 @@ package struct Aria2Record: Sendable {
     /// The URIs; empty if the URL of the request is the only one.
     package var uris: [String]
     private var options: [String: Aria2Value]
-    /// Whether a client of aria2's or its command line added the download.
+    /// Whether an aria2 client or aria2's command line added the download.
     private(set) var isOfAria2 = true
 
     package init(gid: GID?, uris: [String], options: Aria2Options) {

@@ -6,8 +6,8 @@ package enum FileName {
     /// system.
     package static let maximumBytes = 240
 
-    /// Returns the last path segment of `raw`, without anything that hides, misleads, escapes the folder, or that some
-    /// file system refuses. A second call changes nothing more.
+    /// Returns the last path segment of `raw` as a safe name: it hides nothing, does not mislead, stays in its folder,
+    /// and suits every file system. A safe name is returned unchanged.
     ///
     /// - Returns: `nil` if nothing is left.
     package static func safe(_ raw: String) -> String? {

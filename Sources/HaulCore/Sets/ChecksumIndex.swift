@@ -27,8 +27,8 @@ package struct ChecksumIndex: Sendable {
         byLastPart = Dictionary(entries.map { (FilePaths.name(of: $0.name), $0.entry) }, uniquingKeysWith: both)
     }
 
-    /// Returns the entry of the file that a URL leads to: of the longest name that the path of the URL ends in, else of
-    /// the only name with the same last part.
+    /// Returns the entry of the file at a URL. Looks first for the longest name that the path of the URL ends in, then
+    /// for a name with the same last part.
     ///
     /// - Returns: `nil` if the list does not name the file.
     package func entry(of url: URL) -> Entry? {
@@ -36,12 +36,12 @@ package struct ChecksumIndex: Sendable {
             FileName.percentDecoded(Array(part)[...]).map { String(decoding: $0, as: UTF8.self) }
                 ?? String(Substring(part))
         }
-        // A part with an encoded slash is no folder of a name.
+        // Compares only the parts after one with an encoded slash, which would count as a separator of folders.
         let start = parts.lastIndex { $0.contains("/") }.map { $0 + 1 } ?? parts.startIndex
         return entry(of: parts[start...])
     }
 
-    /// Returns the entry of a file by its path, in the same order.
+    /// Returns the entry of a file by its path. Looks in the same order as ``entry(of:)``.
     ///
     /// - Returns: `nil` if the list does not name the file.
     package func entry(ofPath path: String) -> Entry? {

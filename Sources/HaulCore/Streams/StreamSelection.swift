@@ -123,8 +123,9 @@ extension MultivariantPlaylist {
         return renditions.filter { $0.type == type }.map(\.description).filter { seen.insert($0).inserted }
     }
 
-    /// Finds a rendition by language, then by name. A wider language fits a narrower one: `en` fits `en-US`, and where
-    /// there is no `en-US`, `en` serves. Subtitles for foreign words only come last.
+    /// Finds a rendition by its exact language, else by its name, else by a narrower language (`en` finds `en-US`),
+    /// else by a wider one (`en-US` finds `en`). Of several matches, takes the default one. Without a default one,
+    /// takes forced subtitles last, because they cover foreign words only.
     private static func best(_ wanted: String, of group: [StreamRendition]) -> StreamRendition? {
         let wanted = wanted.lowercased()
         let tests: [(StreamRendition) -> Bool] = [

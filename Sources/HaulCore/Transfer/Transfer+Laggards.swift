@@ -78,9 +78,8 @@ extension Transfer {
     private static let shortestQuestion = Duration.seconds(1)
     private static let longestQuestion = Duration.seconds(5)
 
-    /// Returns the slowest connection if all together bring less than 1 % of the best speed of a single connection.
-    /// Then none of them has a fast one beside it to be compared with. `nil` if a new connection may be worse or cannot
-    /// be had.
+    /// Returns the slowest connection if all connections together bring less than 1 % of the best speed of a single
+    /// one. No fast connection is then open for a comparison. `nil` if a new connection may be worse or cannot be had.
     private func slowestOfADrip(_ plan: SegmentPlan, _ sources: SourceSelector, at now: Instant) -> ConnectionID? {
         guard replacements < Self.mostReplacements, !isSolitary, terms.limits.connections > 1,
             let best = sources.sources.compactMap(\.bytesPerSecond).max()

@@ -8,16 +8,16 @@ extension Transfer {
         private var lostBytes: Int64 = 0
         /// When a connection was last given up; `nil` before.
         private var lastMove: Instant?
-        /// Whether the last answer to a first request was a range or offered ranges. A first request in the middle of the
-        /// file could otherwise lose all bytes.
+        /// Whether the last answer to a first request was a range or offered ranges. If the server has no ranges, a
+        /// first request in the middle of the file could lose all bytes.
         private var hasOfferedRanges = false
 
         mutating func noteFirstAnswer(_ head: ResponseHead) {
             hasOfferedRanges = head.status == 206 || head.headers.first(name: "Accept-Ranges")?.lowercased() == "bytes"
         }
 
-        /// Whether the first request of an attempt may begin anywhere in the file. Only a strong tag lets it begin without
-        /// bytes before it that are compared.
+        /// Whether the first request of an attempt may begin anywhere in the file. Without a strong tag, the request
+        /// must begin with bytes that are compared.
         func letRequestsBeginAnywhere(in resource: Resource) -> Bool {
             resource.validator.strongTag != nil && hasOfferedRanges
         }
@@ -29,9 +29,9 @@ extension Transfer {
             if !positions.isEmpty { positions.removeAll { written.end(from: $0) > $0 } }
         }
 
-        /// Notes that a connection is given up, if the bytes on the way over all of them stay within 1 % of the file.
+        /// Notes that a connection is given up, unless all connections given up so far would lose over 1 % of the file.
         ///
-        /// - Returns: `false` if that is not so, or the last connection was given up less than a second ago.
+        /// - Returns: `false` if they would, or if the last connection was given up less than a second ago.
         mutating func move(losing bytes: Int64, of total: Int64, at now: Instant) -> Bool {
             guard lostBytes + bytes <= total / 100, lastMove.map({ now - $0 >= .seconds(1) }) ?? true else {
                 return false
@@ -42,8 +42,8 @@ extension Transfer {
         }
     }
 
-    /// Positions that a free connection takes before the gaps: those of the readers, then the end of a media file, which
-    /// often holds its index.
+    /// Positions that a free connection takes before the gaps: those of the readers, then the end of a media file,
+    /// which often holds its index.
     var wantedPositions: [Int64] {
         guard let total = terms.resource.total, terms.isMedia, total >= Self.leastMediaBytes,
             !readers.positions.isEmpty || terms.limits.fetchesMediaEndEarly == true

@@ -15,8 +15,8 @@ extension Transfer {
         return askingForLess(actions)
     }
 
-    /// Shortens requests that are cut short before they are sent. Their answers then end where nothing more is owed,
-    /// and their connections can be used again.
+    /// Merges each `.shorten` with the `.open` of the same connection, so that the request names the shorter end. The
+    /// answer then ends there, and the connection can be used again.
     private mutating func askingForLess(_ actions: [Action]) -> [Action] {
         var asked: [Action] = []
         var places: [ConnectionID: Int] = [:]
@@ -130,8 +130,8 @@ extension Transfer {
         return (claim, range)
     }
 
-    /// Marks the connections that owe less than they were asked for because of a claim of `id`, and shortens the one
-    /// that the claim narrows.
+    /// Marks the connections that owe less than their requests asked for, now that `id` has claimed a range. Shortens
+    /// the connection whose range the claim narrows.
     private mutating func noteShortened(by claim: SegmentPlan.Claim, of id: ConnectionID) -> [Action] {
         if claim.isHedge, let segments = plan?.segments {
             // The first connection to bring the last of these bytes makes the other one needless.

@@ -3,7 +3,7 @@ extension Transfer {
     /// The bytes that the first connection repeats. Until they have been compared with those on disk, it is unknown
     /// whether the connection brings the version on disk, and its bytes must not be joined with that version.
     struct OverlapCheck: Sendable, Equatable {
-        /// The first connection, until the bytes that it repeats have been compared.
+        /// The first connection while its repeated bytes are being compared; then `nil`.
         private(set) var connection: ConnectionID?
         /// The resource as it is known after the comparison.
         private var expected: Resource?

@@ -66,8 +66,9 @@ extension ItemDownloads {
         _ = await BlockingExecutor.system.run { StagingFolder.remove(wrong) }
     }
 
-    /// Cleans up what earlier processes left, after a registration. Keeps partial files. Removes finished files of
-    /// items without a lease: they are already published or belong to another worker now.
+    /// Cleans up the downloads of earlier processes, after a registration. Of items without a lease, removes finished
+    /// files, because they are already published or belong to another worker now. Keeps partial files, except empty
+    /// and old ones. Removes all files if the worker has another queue now.
     func keepOnlyNow(_ leases: [LeasedItem], _ isSameQueue: Bool) async {
         let held = Set(leases.map { Self.key($0.key.item) })
         await attempt { () throws(DownloadError) in

@@ -20,18 +20,18 @@ extension Download {
     }
 }
 
-/// Reads one version of a file, and waits for bytes that have not arrived yet. The download fetches the bytes next that
-/// a reader waits for, where the server can send ranges of exactly this version. The newest reader comes first.
+/// Reads one version of a file, and waits for bytes that have not arrived yet. If the server can send ranges of exactly
+/// this version, the download fetches the bytes next that a reader waits for. The newest reader comes first.
 ///
-/// Can be used from any thread. The wish of a reader ends with its ``read(at:upTo:)``, and at the latest when the reader
-/// is released. Every byte is of the same version. A digest of the file or of a piece may still prove bytes wrong that
-/// were read.
+/// Can be used from any thread. The download stops preferring these bytes when ``read(at:upTo:)`` returns, and at the
+/// latest when the reader is released. Every byte is of the same version. A digest of the file or of a piece may still
+/// prove that bytes already read are wrong.
 public final class DownloadReader: Sendable {
     /// Complete length of the file in bytes.
     public let length: Int64
     /// Names the version of the file, with quotes, for an `ETag` field (RFC 9110 §8.8.3). If the server names versions
-    /// reliably, all readers of a version have the same tag, also after the download is complete. Otherwise every reader
-    /// of an unfinished file has another tag.
+    /// reliably, all readers of a version have the same tag, also after the download is complete. Otherwise every
+    /// reader of an unfinished file has another tag.
     package let entityTag: String
     private let download: Download
     private let number: Int
@@ -61,18 +61,18 @@ public final class DownloadReader: Sendable {
 
     /// Returns bytes of the file, and waits until the first of them is written if it is missing.
     ///
-    /// A download that is queued, connects or waits for its next attempt is waited for. If it is paused, the bytes that
-    /// are there can be read.
+    /// Also waits while the download is queued, connects or waits for its next attempt. A paused download supplies only
+    /// the bytes that it already has.
     ///
     /// - Parameters:
     ///   - offset: position of the first byte.
     ///   - count: largest number of bytes; more than 16 MiB count as 16 MiB.
     /// - Returns: at least one byte; none if `offset` lies outside the file or `count` is not positive.
-    /// - Throws: ``DownloadError`` with code ``DownloadError/Code/contentChanged`` if the download has started over with
-    ///   another version or another program has changed the file; ``DownloadError/Code/waitCancelled`` if this task was
-    ///   cancelled, or the byte is missing and the download is paused; the error of a failed download;
-    ///   ``DownloadError/Code/notFound`` if the download was removed; a disk code;
-    ///   ``DownloadError/Code/storeFailed`` or ``DownloadError/Code/shutDown``.
+    /// - Throws: ``DownloadError`` with code ``DownloadError/Code/contentChanged`` if the download has started over
+    ///   with another version or another program has changed the file; ``DownloadError/Code/waitCancelled`` if this
+    ///   task was cancelled, or the byte is missing and the download is paused; the error of a failed download;
+    ///   ``DownloadError/Code/notFound`` if the download was removed; a disk code; ``DownloadError/Code/storeFailed``
+    ///   or ``DownloadError/Code/shutDown``.
     public func read(at offset: Int64, upTo count: Int) async throws(DownloadError) -> Data {
         guard offset >= 0, offset < length, count > 0 else { return Data() }
         let count = Int(min(Int64(min(count, Self.mostRead)), length - offset))
@@ -162,9 +162,9 @@ extension Downloader {
         engine.waitingReaders.leave(number, of: id, tasks[id])
     }
 
-    /// Returns the next step of a reader of `source`, where the byte at `offset` is missing.
+    /// Returns the next step of a reader that has not found the byte at `offset` in `source`.
     ///
-    /// - Throws: ``DownloadError`` if the byte will not come, or would be one of another version.
+    /// - Throws: ``DownloadError`` if the byte will not arrive, or would belong to another version.
     fileprivate func next(
         after source: ReadSource,
         _ version: ReadVersion,

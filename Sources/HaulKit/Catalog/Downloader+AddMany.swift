@@ -129,8 +129,8 @@ private struct Identity: Hashable {
     }
 }
 
-/// Checks the requests of a list, and remembers the absolute paths of their folders. The folders are few, and making a
-/// path absolute costs a call each.
+/// Checks the requests of a list. Remembers the absolute path of each folder, because many requests name the same few
+/// folders.
 private struct AbsolutePaths {
     private var folders: [String: String] = [:]
 

@@ -201,8 +201,8 @@ final class Scheduler {
         // Keeps a held download, which goes on by itself. Held downloads that wait for disk space may leave memory:
         // there may be thousands, and the wait list knows them.
         guard isAtRest(task), task.record.hold == nil || mayEvictHeld(task) else { return }
-        // Keeps a paused download whose row does not record the pause, or may belong to another process now. Without
-        // its task, nothing would resume the download, or it would go on by itself.
+        // Keeps a paused download if its row does not record the pause, or if another process may own the row now. Once
+        // evicted, the download could go on by itself, or never be resumed.
         if task.machine.state == .paused,
             !task.standing.isOwned || task.standing.isPauseUnrecorded || services.store.hasMetOthers
         {

@@ -36,7 +36,7 @@ extension Downloader {
         let host = request.url.host ?? ""
         var failures = 0
         var hasAnswered = false
-        // All waits that the server may ask for together. A caller waits for the document, and not for hours.
+        // Time that the server may still ask this call to wait. The sum has a limit, because a caller waits.
         var patience = configuration.retry.retryAfterCap
         while true {
             guard !isShuttingDown else { throw .isShutDown }

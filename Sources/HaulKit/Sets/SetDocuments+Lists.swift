@@ -4,9 +4,9 @@ extension SetDocuments {
     ///
     /// - Parameters:
     ///   - onlyLastParts: whether folders in the names of the lists do not count.
-    ///   - digests: what is known of digests already.
+    ///   - digests: digests that are known already.
     /// - Throws: ``DownloadError`` of a list that cannot be fetched; ``DownloadError/Code/unprovedSet`` for a list that
-    ///   cannot be read. Without it, files would pass that it disproves.
+    ///   cannot be read. Ignoring an unreadable list would let files pass that the list disproves.
     func applyLists(
         of set: inout FileSet,
         onlyLastParts: Bool = false,
@@ -17,7 +17,7 @@ extension SetDocuments {
         for file in set.files where ChecksumList.isName(FilePaths.name(of: file.name)) && !isLeftOut(file.name) {
             let document = try await contents(of: file)
             let bytes = document.bytes
-            // A file that has no digest at all is only called like a list, and is one of the files.
+            // A file without any digest has only the name of a list, and counts as an ordinary file of the set.
             guard ChecksumList.isMeant(by: bytes) else {
                 plain.append(file.name)
                 continue
@@ -57,7 +57,7 @@ extension SetDocuments {
         do throws(DownloadError) {
             list = try ChecksumList(ClearSigned.text(bytes) ?? bytes, name: FilePaths.name(of: name))
         } catch { throw unproved(error.message) }
-        // It may be the digest of any file.
+        // A damaged line may hold the digest of any file.
         guard list.damagedLines == 0 else { throw unproved(list.damage) }
         return list
     }

@@ -53,8 +53,9 @@ package final class SetWork: Sendable {
 
     /// Number of files that were there and right.
     package var unchanged: Int { state.withLock { $0.report.unchanged } }
-    /// Names that cannot be fetched at all, and remarks of the source.
+    /// Faults found so far: names that cannot be fetched at all, and failed downloads.
     package var faults: [SetReport.Fault] { state.withLock { $0.report.faults } }
+    /// Remarks of the source.
     package var remarks: [String] { whole.remarks }
     package var source: String { whole.origin }
 
@@ -105,7 +106,7 @@ package final class SetWork: Sendable {
     private func newRecord(of file: FileSet.File, at path: String, _ found: DownloadRecord?) -> SetRecord? {
         let place = folder.path(of: file.name)
         guard path == place, found?.finalPath ?? place == place else { return nil }
-        // A file that cannot be looked at is not there for anybody else either.
+        // A file whose status cannot be read counts as gone.
         guard let status = try? disk.status(place), status.kind == .file else { return nil }
         if let finished = found?.finished, !status.isUnchanged(since: finished) { return nil }
         return SetRecord(
@@ -132,7 +133,8 @@ package final class SetWork: Sendable {
         report.files.removeAll { gone.contains($0.name) }
     }
 
-    /// Removes what the set no longer has, if that is wanted, writes the records, and lets another sync take the folder.
+    /// Removes what the set no longer has, if that is wanted, writes the records, and lets another sync take the
+    /// folder.
     ///
     /// - Throws: ``DownloadError`` with a disk code if the records cannot be written. The files are complete then.
     package func finish() async throws(DownloadError) -> SetReport {
@@ -143,10 +145,10 @@ package final class SetWork: Sendable {
         }
         var (records, report) = state.withLock { ($0.records, $0.report) }
         try await checkPlaces(&records, &report)
-        // Nothing is removed before its successors are there.
+        // Removes old files only once all new ones are there.
         if deletes, report.isWhole { try await folder.remove(records.others(than: whole), &records, &report, disk) }
         records.source = whole.origin
-        // The file is as it should be after most syncs of a set that is complete.
+        // Most syncs of a complete set change no record.
         if records != written { try await folder.write(records, disk) }
         report.files.sort { $0.name < $1.name }
         report.faults.sort { $0.name < $1.name }

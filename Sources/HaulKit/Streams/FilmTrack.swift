@@ -1,4 +1,4 @@
-/// One track of a film during an attempt: the numbers of its initialization sections, and the plan of a live one.
+/// One track of a film during an attempt. Numbers the initialization sections, and holds the plan of a live track.
 struct FilmTrack {
     let source: StreamSource.Track
     private var sections: [InitializationSection: Int] = [:]

@@ -23,7 +23,7 @@ extension StreamAssembly.Track {
 }
 
 extension StreamLog.Segment {
-    /// Bytes of the segment with the same program tables.
+    /// The part of a segment between two changes of the program tables.
     fileprivate struct Piece {
         let ranges: [Range<Int64>]
         /// Empty if the segment has no tables, and for other media than a transport stream.
@@ -54,8 +54,8 @@ extension StreamLog.Segment {
 }
 
 extension StreamLog.Track {
-    /// Number of pictures from the first one on with which a player can begin; `nil` if it is unknown. ffmpeg leaves out
-    /// the pictures before it.
+    /// Number of pictures, counted from the first one that a player can begin with; `nil` if unknown. ffmpeg leaves out
+    /// the pictures before that one.
     var pictures: Int? {
         var (count, hasBegun) = (0, false)
         for (_, segment) in segments.sorted(by: { $0.key < $1.key }) where !segment.isGap {

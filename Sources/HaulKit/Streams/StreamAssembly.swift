@@ -12,7 +12,7 @@ struct StreamAssembly: Sendable {
         let isUnannounced: Bool
         /// The streams that the program tables of the part name; empty if they are unknown.
         var streams: [SegmentPrograms.Stream] = []
-        /// Ranges of the log: one element a segment, or the part of a segment between two changes of its tables.
+        /// Ranges of the log. Each element is a segment, or the part of a segment between two changes of its tables.
         var segments: [[Range<Int64>]] = []
         /// Duration in seconds, from the playlist.
         var seconds = 0.0
@@ -31,18 +31,18 @@ struct StreamAssembly: Sendable {
     let tracks: [Track]
     let shape: FilmShape
     let part: PartFile
-    /// Length in bytes of all that is put together: about that of the finished file.
+    /// Sum of the lengths of all segments in bytes; the finished file has about this length.
     let length: Int64
-    /// Number of pictures from the first one on with which a player can begin; `nil` if it is unknown.
+    /// Number of pictures, counted from the first one that a player can begin with; `nil` if unknown.
     let pictures: Int?
     /// Gaps of the film as ``GapLines`` has them.
     let gaps: [String]
-    /// Whether a length or the last chunk shows of each segment that it is whole.
+    /// Whether a length or a last chunk proves that every segment is whole.
     let isFramed: Bool
 
     /// - Parameters:
     ///   - part: the file of the log.
-    ///   - wanted: the container of the present request. The log states that of the request which began it.
+    ///   - wanted: the container of the present request. The log states that of its first request.
     /// - Returns: `nil` for a log without a film, and for one that does not account for each segment of the film.
     /// - Throws: ``DownloadError``: ``DownloadError/Code/incompleteStream`` for a log without a segment,
     ///   ``DownloadError/Code/invalidStream`` for a container that cannot have the tracks.
@@ -135,7 +135,7 @@ struct StreamAssembly: Sendable {
                 for range in tracks.flatMap({ $0.parts.flatMap(\.ranges) }) { writer.copy(range) }
             }
         } catch {
-            // Bytes that the disk did not give are no media either. The writer has the failure.
+            // A failed read looks like invalid media too. In this case `finish()` throws the error of the disk.
             guard writer.isOver else {
                 throw DownloadError(.invalidStream, "The segments of this stream cannot be one file. \(error.sentence)")
             }
@@ -162,7 +162,7 @@ struct StreamAssembly: Sendable {
         let segments = tracks.map { $0.parts.flatMap(\.segments) }
         var merge = try MovieMerge(renditions, fragments: segments.map(\.count).max() ?? 0)
         var positions = [Int](repeating: 0, count: tracks.count)
-        // The merge counts segments as sources. This is their number in the order of need.
+        // The ranges of each segment taken so far. The merge names a segment by its index here.
         var sources: [[Range<Int64>]] = []
         while let wanted = merge.wanted, !writer.isOver {
             guard positions[wanted] < segments[wanted].count else {
@@ -198,7 +198,8 @@ struct StreamAssembly: Sendable {
 }
 
 extension [Range<Int64>] {
-    /// Returns the ranges of the log that hold a range of the segment which these ranges are, one behind another.
+    /// Returns the ranges of the log that hold the range `wanted` of a segment. The array lists the ranges of the
+    /// segment in order.
     func parts(_ wanted: Range<Int64>) -> [Range<Int64>] {
         var (parts, start) = ([Range<Int64>](), Int64(0))
         for range in self {
@@ -212,7 +213,7 @@ extension [Range<Int64>] {
 }
 
 extension StreamAssembly {
-    /// Writes the film in blocks, and keeps the first failure: nothing is read or written after it.
+    /// Writes the film in blocks. Keeps the first failure, and reads and writes nothing more after it.
     private struct Writer {
         private let file: any DiskFile
         private let log: any DiskFile
@@ -250,9 +251,9 @@ extension StreamAssembly {
             }
         }
 
-        /// Shorter ranges gather in memory, because each copy is a system call.
+        /// Least length of a copy, because each copy is a system call. Shorter ranges gather in memory.
         private static let leastCopied = 32 << 10
-        /// A copy this long ends soon after the flag is set.
+        /// Largest length of one copy, so that the work ends soon after the flag is set.
         private static let mostCopied: Int64 = 16 << 20
 
         mutating func read(_ range: Range<Int64>) -> [UInt8] {
@@ -276,9 +277,9 @@ extension StreamAssembly {
             } catch { failure = error }
         }
 
-        /// Writes the rest.
+        /// Writes the bytes in memory and the patches.
         ///
-        /// - Returns: `false` if the work was to end early.
+        /// - Returns: `false` if the flag was set.
         mutating func finish() throws(DiskError) -> Bool {
             flush()
             for patch in patches where !isOver {

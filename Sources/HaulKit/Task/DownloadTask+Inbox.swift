@@ -3,7 +3,7 @@ extension DownloadTask {
     /// Passes an event to the machine and performs the actions that it returns.
     func send(_ event: DownloadMachine.Event) {
         environment.spawner.assertIsolated()
-        // An event that an action causes immediately is handled after the other actions.
+        // An action may send an event at once. `steps` keeps this event until the other actions are performed.
         guard steps.begin(event) else { return }
         let wasTransferring = machine.isTransferring
         var hasActed = handle(event)

@@ -110,7 +110,8 @@ extension DownloadTask {
         endWait(machine.timer)
     }
 
-    /// Gets the slot for the next attempt, because another download may have got it during the wait.
+    /// Makes sure that the download has a slot for its next attempt. Another download may have got the slot during the
+    /// wait.
     ///
     /// - Returns: `false` if no slot is free and the download was queued.
     func regainSlot() -> Bool {

@@ -1,13 +1,13 @@
 internal import Logging
 
-/// Brings bytes to the disk and then their claims to the store.
+/// Syncs bytes to the disk and then records their ranges in the store.
 extension DownloadTask {
     private var services: EngineServices { environment.services }
 
     // MARK: Notes
 
-    /// Notes the ranges in the store if they have changed since the last note. Bytes of a file in memory cannot be
-    /// claimed.
+    /// Notes the ranges in the store if they have changed since the last note. Skips a file in memory, because its
+    /// bytes end with the process.
     func note(_ part: PartFile) {
         guard !part.file.isInMemory else { return }
         let persisted = part.persisted
@@ -29,7 +29,7 @@ extension DownloadTask {
         }
     }
 
-    /// Writes the buffered bytes of a small file to the disk and claims them.
+    /// Writes the buffered bytes of a small file to the disk and notes their ranges.
     func bringToDisk() -> Work {
         .step { task, _ in
             // If the disk refuses the bytes, publishing reports the error.

@@ -110,8 +110,8 @@ struct QueueRaceTests {
             let open = try #require(try await administration.status().oldestTransaction)
             #expect(open.seconds > 0 && open.holder.contains("haul-fleet"))
             #expect(FleetStatus.OpenTransaction(seconds: 61, holder: "").isAlarming)
-            // `VACUUM` removes no rows that died since the transaction began. It removes all of them once the
-            // transaction has ended.
+            // While the transaction is open, `VACUUM` removes no rows that died since its begin. Once the transaction
+            // has ended, `VACUUM` removes all of them.
             func removable() async throws -> Int {
                 _ = try await database.connection.perform(timeout: .seconds(600)) { session throws(FleetError) in
                     try session.execute("VACUUM haul.ready")

@@ -254,7 +254,7 @@ final class SimulatedDisk: Disk {
         }
     }
 
-    /// Performs one modifying operation: counts the operation, and cuts the power if its turn has come.
+    /// Counts and performs one modifying operation. Cuts the power at the operation with the number `cutAt`.
     func change<Value>(_ call: String, _ path: String, _ body: (inout State) throws(DiskError) -> Value)
         throws(DiskError) -> Value
     {

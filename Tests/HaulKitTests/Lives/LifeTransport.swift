@@ -174,7 +174,7 @@ struct LifeAnswer: Sendable {
     var body: [UInt8] = []
     /// The offset of the body in the file.
     var offset: Int64 = 0
-    /// The segment of a film that the body is, whole; `nil` for anything else.
+    /// Place of the segment whose whole content is the body; `nil` for any other body.
     var place: LifeFilm.Place?
     /// The error that ends the body; `nil` if the client sees a complete body.
     var failure: TransportError?

@@ -28,7 +28,7 @@ struct DownloaderRig: Sendable {
     /// The `Range` of each received request; `nil` for a request without one.
     var ranges: [String?] { server.requests.map { $0["Range"] } }
 
-    /// The ranges without those of blocks that are only compared.
+    /// The `Range` of each request except those that only compare blocks, whose ranges have an end.
     var openRanges: [String?] { ranges.filter { $0?.hasSuffix("-") ?? true } }
 
     /// Returns whether the first request was for the whole file, and the last one resumed at `cut` after blocks before

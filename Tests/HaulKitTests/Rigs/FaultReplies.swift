@@ -12,8 +12,8 @@ extension FileResource {
         return resource
     }
 
-    /// Returns a handler whose first eight answers fall silent after `limit` bytes. Later ones have no body, because a
-    /// silent connection is replaced after some seconds, and a busy machine could so complete the file.
+    /// Returns a handler whose first eight answers fall silent after `limit` bytes. Later ones have no body:
+    /// silent connections are replaced after some seconds, so on a busy machine their bodies could complete the file.
     func neverComplete(after limit: Int64) -> DownloaderRig.Handler {
         let (part, empty) = (silent(after: limit), silent(after: 0))
         return { ($0.requestNumber <= 8 ? part : empty).reply(to: $0) }

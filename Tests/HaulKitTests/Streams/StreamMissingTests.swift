@@ -6,7 +6,8 @@ import Testing
 @testable import HaulCore
 @testable import HaulKit
 
-/// Rules 18, 19 and 25 of `docs/streams.md`: no name without all segments, and a later run asks only for what is missing.
+/// Rules 18, 19 and 25 of `docs/streams.md`: no name without all segments, and a later run asks only for what is
+/// missing.
 @Suite(.serialized, .timeLimit(.minutes(60)))
 struct StreamMissingTests {
     private let film = TestStream(8)
@@ -259,7 +260,7 @@ struct StreamMissingTests {
         }
     }
 
-    /// A 203 and an empty body of a segment are no empty file.
+    /// An empty answer to a segment must not count as an empty file.
     @Test(arguments: [203, 204, 206]) func takesNoAnswerToASegmentForTheFile(_ status: Int) async throws {
         let site = StreamSite(film)
         site.answer("/talk/0.ts") { _ in .empty(status, "Odd", headers: [("Content-Range", "bytes 0-0/1")]) }
@@ -269,7 +270,7 @@ struct StreamMissingTests {
         }
     }
 
-    /// These answers say something of the segment's versions and ranges, and nothing of the film's.
+    /// These statuses concern a version or a range of the segment, not of the film.
     @Test(arguments: [412, 416]) func keepsWhatIsThereIfASegmentHasNoRange(_ status: Int) async throws {
         let site = StreamSite(film)
         site.answer("/talk/3.ts") { _ in .empty(status, "Odd", headers: [("Content-Range", "bytes */100")]) }

@@ -99,7 +99,7 @@ struct StreamProgramTests {
         }
     }
 
-    /// No argument of the program has a part of the path, whatever characters it has.
+    /// No argument of the program contains a part of the file's path, whatever characters the path has.
     @Test func namesNoPathToTheProgram() async throws {
         try await scripted("printf '%s' \"$*\" > \"$target\"") { rig, downloader in
             _ = try await downloader.add(try request(rig)).result()

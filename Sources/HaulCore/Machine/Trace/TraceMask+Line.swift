@@ -85,7 +85,7 @@ extension TraceMask {
         }
     }
 
-    // MARK: What they hold
+    // MARK: Values in events and actions
 
     private mutating func masked(_ settings: Machine.Settings) -> Machine.Settings {
         var settings = settings

@@ -1,8 +1,9 @@
 /// Fragments of several renditions that become one fragment of the film: one `moof` with all their samples, and one
 /// `mdat`. A player that goes to the fragment finds the picture and its sound in one place.
 struct FragmentGroup: Sendable {
-    /// The most `traf` boxes and bytes of media data of a group. Both are far more than two segments have.
+    /// Maximum number of `traf` boxes in a group, far more than two segments have.
     static let maximumTracks = 512
+    /// Maximum number of bytes of media data in a group, far more than two segments have.
     static let maximumData: Int64 = 1 << 30
 
     /// A fragment with those of its tracks that are in the film.

@@ -7,14 +7,14 @@ struct MovieHeader: Sendable {
         /// Position of the rendition that the track comes from, and ticks per second of its movie.
         let movie: Int
         let sourceTimescale: UInt32
-        /// BCP 47 tag, or `nil`: as the init section says.
+        /// BCP 47 tag; `nil` to keep the language that the init section names.
         let language: String?
         /// Ticks of the film that are taken from the empty edit.
         var emptyCut: Int64 = 0
     }
 
     let bytes: [UInt8]
-    /// Where the film's duration is written when it is known.
+    /// Offset of the film's duration in `bytes`. An ``OutputPatch`` replaces the 0 there once the duration is known.
     let durationPosition: Int64
 
     init(_ tracks: [Track], of movies: [FragmentedMovie], timescale: UInt32) throws(MediaError) {
@@ -28,7 +28,8 @@ struct MovieHeader: Sendable {
             }
             moov += try track.box(timescale: timescale, role: role, siblings: tracks)
         }
-        // Names and pictures of the first rendition. `iods` and `pssh` speak of things that are not there any more.
+        // Keeps names and pictures of the first rendition. Leaves out `iods` and `pssh`, which describe parts that the
+        // film does not have.
         for box in movies.first?.boxes ?? [] where box.type == "udta" || box.type == "meta" { moov += box.bytes }
 
         var extends: [UInt8] = .fullBox("mehd", version: 1, [UInt8](repeating: 0, count: 8))
@@ -38,8 +39,8 @@ struct MovieHeader: Sendable {
         durationPosition = Int64(bytes.count - mvex.count + 8 + 12)
     }
 
-    /// The brands of a file that counts offsets from `moof` and has edit lists. Brands of a single segment or of a
-    /// single track (CMAF) do not hold for the film; those of codecs do.
+    /// The brands of a file that counts offsets from `moof` and has edit lists. Keeps the brands of codecs, but not
+    /// those of a single segment or a single track (CMAF), which do not hold for the film.
     private static func brands(_ movies: [FragmentedMovie]) -> [UInt8] {
         var brands: [BoxType] = ["iso6", "iso5", "isom", "mp41"]
         let kept: Set<BoxType> = ["mp42", "avc1", "hvc1", "dby1", "av01", "iso8", "iso9"]
@@ -53,7 +54,7 @@ struct MovieHeader: Sendable {
         return bytes
     }
 
-    /// `mvhd` of the first movie, with the film's clock. Its duration is that of samples outside of fragments: none.
+    /// `mvhd` of the first movie, with the film's clock. The duration is 0, because all samples are in fragments.
     private static func movieHeader(
         _ movies: [FragmentedMovie],
         timescale: UInt32,
@@ -129,7 +130,7 @@ extension MovieHeader.Track {
         return .fullBox("tkhd", flags: flags, content + rest)
     }
 
-    /// The edit list with durations of the film's clock.
+    /// Returns the edit list of the track, with durations in ticks of the film's clock.
     private func edits(_ timescale: UInt32) -> [UInt8] {
         var content: [UInt8] = []
         var count: UInt32 = 0

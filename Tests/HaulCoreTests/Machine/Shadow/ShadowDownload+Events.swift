@@ -66,7 +66,7 @@ extension ShadowDownload {
         return Origin(source == 0 ? ShadowServer.url : ShadowServer.url(ofMirror: source))
     }
 
-    /// Sends one event that is due; the world is hostile or kind according to `isBenevolent`.
+    /// Lets time pass and performs one thing that is due. Servers and disks cause no faults if `isBenevolent` is set.
     mutating func proceed() {
         passTime()
         act()

@@ -33,7 +33,7 @@ struct ShadowDownload {
     var server: ShadowServer
     var random: SplitMix64
     var now = Instant.start
-    /// Whether the world is kind from now on.
+    /// Whether servers and disks cause no more faults from now on.
     var isBenevolent = false
 
     var file = ShadowFile()

@@ -15,8 +15,8 @@ struct PieceTests {
         content.resource(etag: tag).paced(pace)
     }
 
-    /// Returns a handler that sends one wrong byte in each piece. It falls silent after at least one whole piece, so
-    /// that no more comes while a busy machine is late to check it.
+    /// Returns a handler that sends one wrong byte in each piece. Each answer falls silent after the length of two
+    /// pieces, so that a busy machine has time to check the first whole one.
     private func corrupt(_ tag: String = "\"v1\"") -> DownloaderRig.Handler {
         let wrong = stride(from: Self.piece / 2, to: content.count, by: Int(Self.piece)).map { $0..<$0 + 1 }
         let resource = resource(tag).silent(after: 2 * Self.piece)
@@ -58,7 +58,7 @@ struct PieceTests {
         }
     }
 
-    /// Each bad server brings the same piece wrong in turn. This says nothing about the next server.
+    /// All bad servers send wrong bytes in the same pieces. The failure of one must not count against the next.
     @Test(arguments: [1, 4])
     func findsTheOneGoodServerAmongBadOnes(connections: Int) async throws {
         let good = resource("\"other\"")
