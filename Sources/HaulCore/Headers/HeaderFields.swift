@@ -61,7 +61,13 @@ package struct HeaderFields: Sendable, Hashable {
     private static func isBlank(_ byte: UInt8) -> Bool { byte == 0x20 || byte == 0x09 }
 
     private static func isSame(_ one: String, _ other: String) -> Bool {
-        one.utf8.count == other.utf8.count
-            && zip(one.utf8, other.utf8).allSatisfy { $0.asciiLowercased == $1.asciiLowercased }
+        guard one.utf8.count == other.utf8.count else { return false }
+        // Without a copy: a native string has its bytes in one place.
+        var (one, other) = (one, other)
+        return one.withUTF8 { one in
+            other.withUTF8 { other in
+                one.indices.allSatisfy { one[$0].asciiLowercased == other[$0].asciiLowercased }
+            }
+        }
     }
 }

@@ -2,7 +2,7 @@ internal import Foundation
 
 /// Entry point of the machine: passes each event to its handler.
 extension DownloadMachine {
-    /// - Parameter surroundings: required if ``needsSurroundings``; `nil` keeps the previous value.
+    /// - Parameter surroundings: required if the event may open additional connections; `nil` keeps the previous value.
     package mutating func handle(_ event: Event, at now: Instant, in surroundings: Surroundings? = nil) -> [Action] {
         if let surroundings {
             transfer.slots.replace(surroundings.connectionSlots)

@@ -1,26 +1,8 @@
 /// Properties for other types, besides ``state``, ``hold``, ``settings``, ``resource``, ``persisted`` and ``sources``.
 /// Only the machine changes their values.
 extension DownloadMachine {
-    package var isTransferring: Bool {
-        if case .transferring = state { return true }
-        return false
-    }
-
     /// Whether all bytes have arrived and only work on the disk remains.
     package var isComplete: Bool { state == .verifying || state == .publishing }
-
-    /// Whether the next event may open additional connections. If so, the caller passes ``Surroundings`` with it.
-    package var needsSurroundings: Bool {
-        switch state {
-        case .preparing(_, let preparation, _):
-            settings.pieces != nil || preparation.resource.total ?? .max > settings.limits.smallestPiece
-        case .transferring: true
-        default: false
-        }
-    }
-
-    /// Whether an additional connection found no free connection slot.
-    package var wantsConnectionSlot: Bool { transfer.slots.isWanted }
 
     /// Whether several connections share the file.
     package var isShared: Bool { transfer.isShared }

@@ -74,11 +74,11 @@ extension Transfer {
     }
 
     /// Free connection slots of the hosts.
-    struct Slots: Sendable, Equatable {
+    package struct Slots: Sendable, Equatable {
         /// Number of free slots of each host; `nil` while they are not counted.
         private var free: [Origin: Int]?
         /// Whether another connection would be opened if a host had a free slot.
-        private(set) var isWanted = false
+        package private(set) var isWanted = false
         /// Whether a connection was given up for another download or found no slot. No connection is opened before the
         /// next tick then.
         private(set) var hasGivenUp = false

@@ -66,7 +66,7 @@ package struct Transfer: Sendable, Equatable {
     /// Number of times that an additional connection said that the version had changed.
     var doubts = 0
     var stumbles = Stumbles()
-    var slots = Slots()
+    package internal(set) var slots = Slots()
     var answers = AnswerTimes()
     var readers = Readers()
     /// Whether a speed limit slows the download.

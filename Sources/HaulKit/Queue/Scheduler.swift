@@ -69,7 +69,7 @@ final class Scheduler {
         if grantsSinceReading >= Self.readAhead / 2 { readAhead() }
         wake(at: queue.nextGrant(after: now), now)
         environment.metrics.lines(
-            running: queue.running.count,
+            running: queue.runningCount,
             waiting: queue.waitingCount,
             backingOff: queue.allBackingOff.count
         )
