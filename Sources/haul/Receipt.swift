@@ -10,10 +10,14 @@ struct Receipt {
 
     /// Writes the receipt in the place of an earlier file, whose permissions it gets. Writes into a device or a pipe.
     ///
-    /// - Throws: ``Complaint`` for a file of the set or of its state, and for a path that cannot be written.
+    /// - Throws: ``Complaint`` for a file in the folder of the set that is no receipt, and for a path that cannot be
+    ///   written.
     func write(to path: String) throws {
         guard !isOfSet(path) else {
-            throw Complaint("The receipt is not written: \(path) is a file of the set or of its state.", .usage)
+            throw Complaint(
+                "The receipt is not written: \(path) is a file of the set or of its state, or another file in its folder.",
+                .usage
+            )
         }
         let encoder = JSONEncoder()
         encoder.outputFormatting = [.prettyPrinted, .sortedKeys, .withoutEscapingSlashes]
@@ -36,6 +40,13 @@ struct Receipt {
         }
     }
 
+    /// - Returns: `false` also for a file that cannot be read.
+    private func isReceipt(_ path: String) -> Bool {
+        guard let data = FileManager.default.contents(atPath: path) else { return false }
+        do { _ = try JSONDecoder().decode(SetReport.self, from: data) } catch { return false }
+        return true
+    }
+
     private func isOfSet(_ path: String) -> Bool {
         func real(_ path: String) -> String {
             let url = URL(fileURLWithPath: path)
@@ -46,6 +57,8 @@ struct Receipt {
         let (root, path) = (URL(fileURLWithPath: folder).resolvingSymlinksInPath().path + "/", real(path))
         guard path.hasPrefix(root) else { return false }
         let name = String(path.dropFirst(root.count))
+        // The set may have a file that this sync was not asked for, and the folder files of the user's own.
+        if FileManager.default.fileExists(atPath: path), !isReceipt(path) { return true }
         return !PlacedSet.isPath(name) || report.files.contains { $0.name == name }
             || report.faults.contains { $0.name == name }
     }

@@ -74,6 +74,7 @@ struct Sync: AsyncParsableCommand {
     private func configuration() throws -> Downloader.Configuration {
         var configuration = try network.configuration()
         disk.apply(to: &configuration)
+        configuration.storage.confined = ConfinedFolders([try FilePaths.absolute(options.directory)])
         configuration.queue.maxConcurrentDownloads = queue.jobs
         configuration.connections.maxPerHost = max(configuration.connections.maxPerHost, queue.jobs)
         return configuration

@@ -18,7 +18,10 @@ extension Downloader {
         // start.
         try await store.endAllHolds()
         if !configuration.storage.resumesAtStart { try await store.pauseAllQueued() }
-        try await scheduler.fill(.all)
+        var wanted = StoreCondition.all
+        let later = try await store.waitingOfSets(in: configuration.storage.groupsOfLaterSets)
+        if !later.isEmpty { wanted.add(besides: later) }
+        try await scheduler.fill(wanted)
     }
 
     /// Returns the task that continues a stored download for a request, in state queued or complete, or `nil` if the

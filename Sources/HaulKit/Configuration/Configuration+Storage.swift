@@ -76,6 +76,9 @@ extension Downloader.Configuration {
         package var makesFolders = true
         /// Folders that no symbolic link leads a download out of. Default: none.
         package var confined = ConfinedFolders([])
+        /// Groups whose sets go on later. With ``Restoration/everything`` their waiting downloads are not queued before
+        /// their sync adds them again. Default: none.
+        package var groupsOfLaterSets: Set<String> = []
         /// Largest number of bytes written with one call.
         var batchBytes = 512 << 10
 

@@ -121,9 +121,11 @@ extension Downloader {
             }
         }
         let requests = missing.map { requestOfSet($0, place, group, origin, options) }
-        if !requests.isEmpty {
-            try await dropStale(group, place, wanted: requests, all: Set(set.files.map { Self.key($0, place) }))
-        }
+        // The files that are right need no download. One that an earlier list has begun would replace them.
+        let needed = Set(requests.compactMap(\.key))
+        let settled = Set(wanted.map { Self.key($0, place) }).subtracting(needed)
+        let others = Set(set.files.map { Self.key($0, place) }).subtracting(settled)
+        try await dropStale(group, place, needed: needed, wanted: others)
         return SetWork(
             set,
             requests,
@@ -203,10 +205,9 @@ extension Downloader {
 
     /// Removes records of earlier syncs that would answer for a file that is not there, and cancels downloads of other
     /// versions, whose partial files have the names that are needed now.
-    private func dropStale(_ group: String, _ place: SetFolder, wanted: [DownloadRequest], all: Set<String>)
+    private func dropStale(_ group: String, _ place: SetFolder, needed: Set<String>, wanted: Set<String>)
         async throws(DownloadError)
     {
-        let needed = Set(wanted.compactMap(\.key))
         var filter = DownloadFilter.group(group)
         var (finished, stale): ([DownloadID], [DownloadID]) = ([], [])
         filter.limit = 1000
@@ -217,7 +218,7 @@ extension Downloader {
                 guard let key = snapshot.key else { continue }
                 if snapshot.state == .completed {
                     if needed.contains(key) { finished.append(snapshot.id) }
-                } else if !all.contains(key), Self.isKey(key, ofFileIn: place) {
+                } else if !wanted.contains(key), Self.isKey(key, ofFileIn: place) {
                     stale.append(snapshot.id)
                 }
             }

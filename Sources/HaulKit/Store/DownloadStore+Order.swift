@@ -148,6 +148,17 @@ extension DownloadStore {
         try await read(Self.waiting(condition), "").items
     }
 
+    /// Returns the waiting downloads of these groups that a sync has added.
+    func waitingOfSets(in groups: Set<String>) async throws(DownloadError) -> [DownloadID] {
+        var found: [DownloadID] = []
+        for group in groups {
+            var condition = StoreCondition(.group(group), live: [:])
+            condition.add("key >= 'sync ' AND key < 'sync!'")
+            found += try await queueItems(condition).map(\.id)
+        }
+        return found
+    }
+
     /// Returns the first matching waiting downloads in the order of the queue.
     func firstWaiting(_ condition: StoreCondition, limit: Int) async throws(DownloadError) -> [DownloadQueue.Item] {
         var waiting = condition

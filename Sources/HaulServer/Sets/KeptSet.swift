@@ -6,6 +6,8 @@ package struct KeptSet: Codable, Sendable {
     package var request: SetRequest
     package var verifies = false
     package var deletes = false
+    /// Whether the user has cancelled the set. Its downloads are then cancelled, also by the next process.
+    package var isCancelled: Bool?
     /// The owner of the key that added the set; `nil` without a key.
     package var owner: String?
     package var row: SetRow

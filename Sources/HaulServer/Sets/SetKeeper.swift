@@ -41,6 +41,14 @@ package actor SetKeeper {
         }
     }
 
+    /// Groups of the kept sets that have not ended, for a downloader that opens before their keeper; none if the sets
+    /// cannot be read.
+    package static func groupsUnderWay(stateFolder: String) -> Set<String> {
+        // The keeper reads the same file next, and reports what is wrong with it.
+        let sets = (try? SetsFile(stateFolder: stateFolder).read()) ?? []
+        return Set(sets.filter { !$0.row.state.isEnd }.map(\.row.group))
+    }
+
     // MARK: Rows
 
     /// Returns the sets of an owner, the newest first; all sets if `owner` is `nil`.
@@ -188,6 +196,7 @@ package actor SetKeeper {
     func resume() {
         for set in sets where !set.row.state.isEnd && tasks[set.row.id] == nil {
             let id = set.row.id
+            if set.isCancelled == true { cancelling.insert(id) }
             update(id, keeps: false) { $0.state = .listing }
             tasks[id] = Task { await again(id) }
         }
@@ -204,6 +213,7 @@ package actor SetKeeper {
         while let set = place(id).map({ sets[$0] }) {
             do throws(DownloadError) {
                 guard !cancelling.contains(id) else {
+                    await stop(set) { downloads throws(DownloadError) in _ = try await downloader.cancel(downloads) }
                     throw DownloadError(code: .cancelled, message: "The set was cancelled.")
                 }
                 let begun = try await begin(set, isResumed: true)
@@ -211,7 +221,11 @@ package actor SetKeeper {
                 return await follow(id, begun.sync)
             } catch {
                 guard error.code != .shutDown else { return }
-                guard error.mayPass, !cancelling.contains(id) else { return end(id) { $0.fail(error) } }
+                guard error.mayPass, !cancelling.contains(id) else {
+                    // The downloads of an earlier list may not be what the set has now. What they have received stays.
+                    await stop(set) { downloads throws(DownloadError) in _ = try await downloader.pause(downloads) }
+                    return end(id) { $0.fail(error) }
+                }
                 failures += 1
                 update(id, keeps: false) { $0.error = DownloadRow.Failure(error) }
                 logger.info("The list of the set \(set.row.name) is asked for again later: \(error.message)")
@@ -251,32 +265,42 @@ package actor SetKeeper {
 
     // MARK: Removing
 
-    /// Forgets a set that has ended. Of one that has not, cancels the downloads; it then ends as incomplete. Files
-    /// stay.
+    /// Forgets a set that has ended, and cancels the downloads that it left unfinished. Of one that has not ended, cancels
+    /// the downloads; it then ends as incomplete. Files stay.
     ///
     /// - Returns: `false` if there is no such set, or another owner has it.
-    func remove(_ id: DownloadID, of owner: String?) -> Bool {
+    func remove(_ id: DownloadID, of owner: String?) async -> Bool {
         guard let place = place(id), isVisible(sets[place], owner) else { return false }
         let set = sets[place]
         guard !set.row.state.isEnd else {
             sets.remove(at: place)
             save()
+            if set.row.state != .whole {
+                await stop(set) { downloads throws(DownloadError) in _ = try await downloader.cancel(downloads) }
+            }
             return true
         }
         guard cancelling.insert(id).inserted else { return true }
+        // The next process goes on with the cancellation.
+        sets[place].isCancelled = true
+        save()
         beginnings[id]?.cancel()
         tasks[id]?.cancel()
-        Task { await cancel(id, set.downloads) }
+        Task { await cancel(set) }
         return true
     }
 
     /// Cancels the downloads of a set until none is added any more.
-    private func cancel(_ id: DownloadID, _ downloads: DownloadFilter) async {
-        while cancelling.contains(id) {
-            do throws(DownloadError) { try await downloader.cancel(downloads) } catch {
-                return logger.warning("The downloads of a set cannot be cancelled: \(error.message)")
-            }
+    private func cancel(_ set: KeptSet) async {
+        while cancelling.contains(set.row.id) {
+            await stop(set) { downloads throws(DownloadError) in _ = try await downloader.cancel(downloads) }
             do { try await Task.sleep(for: .milliseconds(100)) } catch { return }
+        }
+    }
+
+    private func stop(_ set: KeptSet, _ call: (DownloadFilter) async throws(DownloadError) -> Void) async {
+        do throws(DownloadError) { try await call(set.downloads) } catch {
+            logger.warning("The downloads of the set \(set.row.name) cannot be stopped: \(error.message)")
         }
     }
 

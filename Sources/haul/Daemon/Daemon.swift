@@ -205,6 +205,7 @@ struct Daemon {
         var configuration = Downloader.Configuration(name: "daemon", stateFolder: folder)
         configuration.storage.remembersSettings = true
         configuration.storage.confined = confined
+        configuration.storage.groupsOfLaterSets = SetKeeper.groupsUnderWay(stateFolder: settings.server.stateFolder)
         configuration.storage.onStoreWait = {
             logger.warning("Another program has locked the store \($0). Waiting for it.")
         }

@@ -20,7 +20,9 @@ import Testing
             for path in [state, downloads] {
                 try FileManager.default.createDirectory(atPath: path, withIntermediateDirectories: true)
             }
-            downloader = try await Downloader(.init(name: "test", stateFolder: state))
+            var settings = Downloader.Configuration(name: "test", stateFolder: state)
+            settings.storage.groupsOfLaterSets = SetKeeper.groupsUnderWay(stateFolder: state)
+            downloader = try await Downloader(settings)
             var configuration = ServerConfiguration(stateFolder: state, folder: downloads)
             configuration.hub = HubAccess(endpoint: hub.url)
             let feed = ChangeFeed(downloader, folder: { downloads }, logger: ServerRig.silent)
@@ -77,6 +79,73 @@ import Testing
             let third = try await Process(folder, hub)
             #expect(await third.keeper.row(row.id, of: nil) == ended)
             await third.downloader.shutDown()
+        }
+    }
+
+    /// Begins a set of one large file in a process that ends in the middle, and calls `test` before the next process.
+    private func interrupted(
+        _ leave: (Process, SetRow) async throws -> Void = { _, _ in },
+        _ test: (HubServer, TemporaryFolder, SetRow) async throws -> Void
+    ) async throws {
+        var options = HubServer.Options()
+        // The file would take hours.
+        options.bytesPerSecond = 100
+        try await withHub(options) { hub, folder in
+            let process = try await Process(folder, hub)
+            let row = try await process.keeper.add(SetRequest(source: "hf://org/model"), SetKeeper.Wish())
+            let part = row.folder + "/model.bin.haulpart"
+            while !FileManager.default.fileExists(atPath: part) { try await Task.sleep(for: .milliseconds(10)) }
+            try await leave(process, row)
+            await process.downloader.shutDown()
+            await process.keeper.settled()
+            hub.options.bytesPerSecond = nil
+            try await test(hub, folder, row)
+        }
+    }
+
+    private func write(_ text: String, _ path: String) throws {
+        try Data(text.utf8).write(to: URL(fileURLWithPath: path))
+    }
+
+    @Test func aFileThatTheListDroppedMeanwhileIsNotFetched() async throws {
+        try await interrupted { hub, folder, row in
+            hub.commit([HubFile("other.bin", TestContent(seed: 4, count: 1000), isLarge: true)], to: "org/model")
+            try write("mine", row.folder + "/model.bin")
+            let process = try await Process(folder, hub)
+            // Its turn comes when the list has been read.
+            #expect(try await process.downloader.list(.all).map(\.state) == [.queued])
+            await process.keeper.resume()
+            #expect(try await process.ended(row.id).state == .whole)
+            #expect(try await process.downloader.list(.all).map(\.state) == [.completed])
+            #expect(try String(contentsOfFile: row.folder + "/model.bin", encoding: .utf8) == "mine")
+            #expect(!FileManager.default.fileExists(atPath: row.folder + "/model.bin.haulpart"))
+            await process.downloader.shutDown()
+        }
+    }
+
+    @Test func aSetWhoseListIsRefusedPausesItsDownloadsAndCancelsThemWhenItIsRemoved() async throws {
+        try await interrupted { hub, folder, row in
+            hub.restrict("org/model", to: .private)
+            let process = try await Process(folder, hub)
+            await process.keeper.resume()
+            #expect(try await process.ended(row.id).state == .failed)
+            #expect(try await process.downloader.list(.all).map(\.state) == [.paused])
+            #expect(await process.keeper.remove(row.id, of: nil))
+            #expect(try await process.downloader.list(.all).isEmpty)
+            await process.downloader.shutDown()
+        }
+    }
+
+    @Test func aCancelledSetStaysCancelledInTheNextProcess() async throws {
+        try await interrupted { process, row in
+            #expect(await process.keeper.remove(row.id, of: nil))
+        } _: { hub, folder, row in
+            let process = try await Process(folder, hub)
+            await process.keeper.resume()
+            _ = try await process.ended(row.id)
+            #expect(try await process.downloader.list(.all).isEmpty)
+            #expect(!FileManager.default.fileExists(atPath: row.folder + "/model.bin"))
+            await process.downloader.shutDown()
         }
     }
 
