@@ -289,6 +289,19 @@ struct SyncHubTests {
         }
     }
 
+    @Test func aReceiptReplacesNothingInTheFolderButAReceipt() async throws {
+        try await withHub { hub in
+            func write(_ receipt: String) async throws -> ChildProcess.Result {
+                try await sync(hub, "hf://org/model", "-d", "m", "--except", "config.json", "--receipt", receipt)
+            }
+            #expect(try await sync(hub, "hf://org/model", "-d", "m").status == 0)
+            let result = try await write("m/config.json")
+            #expect(result.status == 64, "\(result.errors)")
+            expectWhole()
+            for _ in 0..<2 { #expect(try await write("m/receipt.json").status == 0) }
+        }
+    }
+
     @Test func aSecondSyncOfTheFolderWaitsForNobody() async throws {
         var options = HubServer.Options()
         options.bytesPerSecond = 1000

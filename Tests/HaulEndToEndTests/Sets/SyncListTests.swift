@@ -32,6 +32,31 @@ struct SyncListTests: ListedSiteTests {
         }
     }
 
+    @Test func aStateFolderThatBecomesALinkDuringTheSyncIsNotFollowed() async throws {
+        let hold = BodyHold(after: 1000)
+        let server = try await TestServer.start { request in
+            guard request.path == "/a.bin" else {
+                return FileResource("\(Self.first.sha256)  a.bin\n".utf8).reply(to: request)
+            }
+            var resource = FileResource(content: Self.first)
+            hold.apply(to: &resource, for: request)
+            return resource.reply(to: request)
+        }
+        let files = FileManager.default
+        let run = try haul.start(["sync", server.url("/SHA256SUMS"), "-d", "m", "--timeout", "2"])
+        try await until { files.fileExists(atPath: folder("m/a.bin.haulpart")) }
+        try files.createDirectory(atPath: folder("mine"), withIntermediateDirectories: true)
+        try "mine".write(toFile: folder("mine/set.jsonl"), atomically: true, encoding: .utf8)
+        try files.moveItem(atPath: folder("m/.haul"), toPath: folder("moved"))
+        try files.createSymbolicLink(atPath: folder("m/.haul"), withDestinationPath: folder("mine"))
+        hold.release()
+        let result = try await run.result()
+        #expect(result.status != 0, "\(result.errors)")
+        #expect(try files.contentsOfDirectory(atPath: folder("mine")) == ["set.jsonl"])
+        #expect(try String(contentsOfFile: folder("mine/set.jsonl"), encoding: .utf8) == "mine")
+        await server.stop()
+    }
+
     @Test func aNameWithALineBreakIsOneFileWithASafeName() async throws {
         try await withSite("\\\(Self.first.sha256)  new\\nline.bin\n") { site in
             site.put("/pub/new%0Aline.bin", Self.first)

@@ -66,6 +66,17 @@ struct SalvageTests {
 
     // MARK: What is kept
 
+    @Test func makesAStoreAnewWhoseMakerWasKilledBeforeItsFirstTable() async throws {
+        try folder.makeFolder("state")
+        var configuration = GRDB.Configuration()
+        configuration.journalMode = .wal
+        try DatabaseQueue(path: path, configuration: configuration).close()
+        #expect(try bytes().count == 4096)
+        let store = try store()
+        #expect(store.setAside == nil && store.salvage == nil)
+        await store.close()
+    }
+
     @Test func losesNoMoreThanTheRowsOfThePageThatIsDamaged() async throws {
         let records = try await fill()
         let before = try bytes()

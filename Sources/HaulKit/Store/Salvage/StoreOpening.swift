@@ -23,6 +23,7 @@ struct StoreOpening {
     func openChecked() throws -> (DatabaseQueue, SalvagedStore?, setAside: String?) {
         try finishSalvage()
         let left = StoreHealth.mark(of: path)
+        if left == nil, try isUnmade() { try remove(path) }
         do {
             if try isLogDamaged() || isEmptied() { throw StoreDamage() }
             let check = StoreCheck(left: left, present: try mark())
@@ -63,6 +64,17 @@ struct StoreOpening {
     private func pages() throws(DiskError) -> DatabasePages {
         let hasLog = try PosixDisk().status(path + "-wal")?.kind == .file
         return try DatabasePages(path, log: hasLog ? path + "-wal" : nil)
+    }
+
+    /// Whether the process that made the store was killed before it had made a table, so that there is no download to
+    /// lose.
+    private func isUnmade() throws(DiskError) -> Bool {
+        guard let status = try PosixDisk().status(path), status.kind == .file,
+            status.size == Int64(DatabasePages.pageSize)
+        else { return false }
+        let page = try pages().page(1)
+        // Bytes 103 and 104 are the number of rows of the schema (https://sqlite.org/fileformat2.html#b_tree_pages).
+        return page.starts(with: "SQLite format 3\0".utf8) && page.dropFirst(103).prefix(2) == [0, 0]
     }
 
     /// Whether the store's file is empty or gone, although its mark or its log shows that a store existed.
