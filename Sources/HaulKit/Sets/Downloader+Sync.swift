@@ -203,12 +203,19 @@ extension Downloader {
         return request
     }
 
-    /// Removes records of earlier syncs that would answer for a file that is not there, and cancels downloads of other
-    /// versions, whose partial files have the names that are needed now.
+    /// Removes records of earlier syncs that would answer for a file that is not there, and cancels downloads that the
+    /// set does not want: of other versions, whose partial files have the names that are needed now, of files that the
+    /// list has no more, and of files that are right.
+    ///
+    /// - Parameters:
+    ///   - needed: keys of the files that this sync fetches.
+    ///   - wanted: keys of the files that may have a download, also one of another selection.
     private func dropStale(_ group: String, _ place: SetFolder, needed: Set<String>, wanted: Set<String>)
         async throws(DownloadError)
     {
         var filter = DownloadFilter.group(group)
+        // A set that is whole has a record of every file.
+        if needed.isEmpty { filter.states = Set(DownloadSnapshot.State.allCases).subtracting([.completed]) }
         var (finished, stale): ([DownloadID], [DownloadID]) = ([], [])
         filter.limit = 1000
         filter.offset = 0
