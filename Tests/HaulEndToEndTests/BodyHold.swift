@@ -14,8 +14,8 @@ final class BodyHold: Sendable {
     /// Releases the hold. Bodies of answers that begin after this call are sent whole.
     func release() { isReleased.withLock { $0 = true } }
 
-    /// Cuts the body of each answer at the same place of the file until ``release()``. A silent connection is replaced after
-    /// some seconds, and the replacements must not complete the file.
+    /// Cuts the body of each answer at the same place of the file until ``release()``. A silent connection is replaced
+    /// after some seconds, and the replacements must not complete the file.
     func apply(to resource: inout FileResource, for request: TestRequest) {
         guard !isReleased.withLock({ $0 }) else { return }
         resource.bodyLimit = max(0, limit - (request.range?.first ?? 0))

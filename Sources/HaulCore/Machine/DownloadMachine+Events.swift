@@ -119,8 +119,8 @@ extension DownloadMachine {
         }
     }
 
-    /// Drops the bytes of a film that two runs could not put together, and fetches them again, once in a run. The server
-    /// may have other bytes by now.
+    /// Drops the bytes of a film that two runs could not put together, and fetches them again, once in a run. The
+    /// server may have other bytes by now.
     private mutating func fetchAgain(_ error: DownloadError, at now: Instant) -> [Action] {
         guard patience.refetches() else { return fail(error) }
         joining.dropBytes()

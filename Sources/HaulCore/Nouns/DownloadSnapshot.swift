@@ -215,8 +215,9 @@ public struct DownloadSnapshot: Sendable, Hashable, Identifiable {
         (bytesPerSecond, connections, receivedRanges, stream) = (0, [], [], nil)
     }
 
-    /// The file's name for display: the name in ``path``, else ``DownloadRequest/suggestedName`` made safe, else the name in the URL,
-    /// else the URL's host, else ``key`` or ``id``. While ``path`` is `nil`, the file may still get another name.
+    /// The file's name for display: the name in ``path``, else ``DownloadRequest/suggestedName`` made safe, else the
+    /// name in the URL, else the URL's host, else ``key`` or ``id``. While ``path`` is `nil`, the file may still get
+    /// another name.
     public var name: String {
         if let path, !path.isEmpty { return FilePaths.name(of: path) }
         if let name = suggestedName.flatMap(FileName.safeTitle) { return name }

@@ -19,8 +19,8 @@ public struct ResourceDescription: Sendable, Hashable {
     public let entityTag: String?
     /// The value of `Last-Modified` (RFC 9110 §8.8.2); `nil` without a valid one.
     public let lastModified: Date?
-    /// Variants and tracks of the stream, if the file is a playlist of HTTP Live Streaming; `nil` for other files, and if the request
-    /// wants the playlist itself (``DownloadRequest/Stream/keepsPlaylist``).
+    /// Variants and tracks of the stream, if the file is a playlist of HTTP Live Streaming; `nil` for other files, and
+    /// if the request wants the playlist itself (``DownloadRequest/Stream/keepsPlaylist``).
     public package(set) var stream: Stream?
 
     package init(

@@ -10,8 +10,8 @@ public import Foundation
 /// Differences from rclone:
 /// - `off` means that nothing runs. In rclone it means no limit, which is `unlimited` here. `0`, which is no limit in
 ///   rclone, is refused.
-/// - `k`, `M`, `G` and further letters are powers of 1000, or with an `i` powers of 1024: `512` is 512 bytes per second,
-///   not KiB, `512k` is 512,000, and `512Ki` is 524,288.
+/// - `k`, `M`, `G` and further letters are powers of 1000, or with an `i` powers of 1024: `512` is 512 bytes per
+///   second, not KiB, `512k` is 512,000, and `512Ki` is 524,288.
 /// - There is one rate, for downloads. A pair of an upload and a download rate, as in rclone, is refused.
 /// - Before the first entry of the week, the entry with the latest time applies; rclone uses the last entry in the
 ///   text.

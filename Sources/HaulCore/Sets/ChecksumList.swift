@@ -17,8 +17,8 @@ package struct ChecksumList: Sendable, Hashable {
     package let refused: [RefusedName]
     /// Number of lines that are neither a digest nor a remark.
     package let unreadLines: Int
-    /// Number of ``unreadLines`` that have a digest all the same: damaged, or without a name. A file of the set may be in
-    /// one of them.
+    /// Number of ``unreadLines`` that have a digest all the same: damaged, or without a name. A file of the set may be
+    /// in one of them.
     package let damagedLines: Int
 
     /// Largest length of a list, in bytes.
@@ -75,8 +75,8 @@ package struct ChecksumList: Sendable, Hashable {
         damagedLines = damaged
     }
 
-    /// Whether a text has a line with a digest, even a damaged one, or begins as a signed one or as UTF-16, which shells of Windows write.
-    /// A file that is only called like a list of digests does neither.
+    /// Whether a text has a line with a digest, even a damaged one, or begins as a signed one or as UTF-16, which
+    /// shells of Windows write. A file that is only called like a list of digests does neither.
     package static func isMeant(by bytes: [UInt8]) -> Bool {
         if ClearSigned.isOne(bytes) || bytes.starts(with: [0xFF, 0xFE]) || bytes.starts(with: [0xFE, 0xFF]) {
             return true

@@ -4,7 +4,8 @@ enum DamagedDigest {
     /// Length of the shortest digest, MD5, in hexadecimal digits.
     private static let leastLength = 32
 
-    /// Whether a line has as many letters and digits in a row as a digest, and nearly all of them are hexadecimal digits.
+    /// Whether a line has as many letters and digits in a row as a digest, and nearly all of them are hexadecimal
+    /// digits.
     static func isIn(_ line: some Sequence<UInt8>) -> Bool {
         var (length, digits) = (0, 0)
         for byte in line {

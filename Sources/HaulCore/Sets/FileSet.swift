@@ -54,8 +54,8 @@ public struct FileSet: Sendable, Hashable {
     public var signedBy: String?
     /// Names of the publisher's list that are not fetched. The set is not whole without them.
     public package(set) var refused: [RefusedName] = []
-    /// Folders of the publisher that its reader did not enter, each with a slash at its end, and paths of refused names.
-    /// The set may still have files there.
+    /// Folders of the publisher that its reader did not enter, each with a slash at its end, and paths of refused
+    /// names. The set may still have files there.
     package var unread: Set<String> = []
     /// The list itself, if it is damaged so that the names of some files are unknown. No selection leaves it out.
     package var damage: RefusedName?

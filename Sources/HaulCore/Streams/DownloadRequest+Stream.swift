@@ -34,15 +34,15 @@ extension DownloadRequest {
         public var subtitles: String?
         /// The container of the finished file. Default: ``Container/automatic``.
         public var container = Container.automatic
-        /// Whether a film with segments that are missing for good counts as complete. With `false`, the default, it ends
-        /// with ``DownloadError/Code/incompleteStream``, and everything else is kept. The same request for a finished
-        /// film with gaps asks for missing segments again, and fetches the film again if one is there by now.
+        /// Whether a film with segments that are missing for good counts as complete. With `false`, the default, it
+        /// ends with ``DownloadError/Code/incompleteStream``, and everything else is kept. The same request for a
+        /// finished film with gaps asks for missing segments again, and fetches the film again if one is there by now.
         public var allowsGaps = false
-        /// Length in seconds after which the recording of a live stream ends. A stream that stands still also ends: when
-        /// this time and one target duration of the playlist have passed. Default: `nil`, no limit.
+        /// Length in seconds after which the recording of a live stream ends. A stream that stands still also ends:
+        /// when this time and one target duration of the playlist have passed. Default: `nil`, no limit.
         public var liveSeconds: Double?
-        /// Where the recording of a live stream begins. Default: `nil`: ``LiveStart/start`` for an event, whose playlist
-        /// only grows, and ``LiveStart/now`` for all others.
+        /// Where the recording of a live stream begins. Default: `nil`: ``LiveStart/start`` for an event, whose
+        /// playlist only grows, and ``LiveStart/now`` for all others.
         public var liveStart: LiveStart?
 
         /// The defaults.

@@ -75,8 +75,8 @@ package struct LivePlan: Sendable, Hashable {
         }
     }
 
-    /// When the recording ends although segments of ``limit`` seconds have not been listed: after that time and one target
-    /// duration, in which the last segment is listed. `nil` for no limit, and before the first playlist.
+    /// When the recording ends although segments of ``limit`` seconds have not been listed: after that time and one
+    /// target duration, in which the last segment is listed. `nil` for no limit, and before the first playlist.
     package var deadline: Instant? {
         guard let limit, let began else { return nil }
         return began + .seconds(min(limit, 1e9) + min(targetDuration, 3600))
@@ -205,8 +205,8 @@ extension LivePlan {
         return .milliseconds(Int(min(max(seconds, 0.5), 300) * 1000))
     }
 
-    /// Tries again until no playlist came for a minute or ten target durations, whichever is longer. A playlist that the
-    /// server lacks for that time is the end of the stream; any other failure is none.
+    /// Tries again until no playlist came for a minute or ten target durations, whichever is longer. A playlist that
+    /// the server lacks for that time is the end of the stream; any other failure is none.
     private mutating func retry(_ status: Int?, _ instant: Instant) throws(StreamError) -> Step {
         let since = lastSuccess ?? instant
         lastSuccess = since

@@ -1,6 +1,7 @@
 extension SegmentMedia {
-    /// Checks that the bytes of a segment are media while they arrive: its first bytes by ``SegmentMedia/judge(_:length:as:)``,
-    /// then each packet of a transport stream and each box of a fragment up to the last one.
+    /// Checks that the bytes of a segment are media while they arrive: its first bytes by
+    /// ``SegmentMedia/judge(_:length:as:)``, then each packet of a transport stream and each box of a fragment up to
+    /// the last one.
     package struct Watch: Sendable {
         private var front: [UInt8] = []
         private var kind: SegmentMedia?
@@ -26,8 +27,8 @@ extension SegmentMedia {
             kind == .transportStream && front.first == 0x47 ? scan.programs : nil
         }
 
-        /// Whether the bytes so far are tables and stuffing of a transport stream, for which the playlist has time in the
-        /// film. Some packagers end a film with the tables alone, which last no time.
+        /// Whether the bytes so far are tables and stuffing of a transport stream, for which the playlist has time in
+        /// the film. Some packagers end a film with the tables alone, which last no time.
         package var isHole: Bool { programs != nil && scan.isEmpty && seconds >= Self.leastHole }
 
         private static let leastHole = 0.5

@@ -102,8 +102,8 @@ extension StreamPlaylist {
         return path.lowercased().hasSuffix(".m3u8")
     }
 
-    /// Whether a body is a list of files in the older format: it has an entry, and no tag of HLS. A list without an entry
-    /// is one that was cut off, or none.
+    /// Whether a body is a list of files in the older format: it has an entry, and no tag of HLS. A list without an
+    /// entry is one that was cut off, or none.
     package static func isPlainList(_ body: [UInt8]) -> Bool {
         guard isPlaylist(firstBytes: body) else { return false }
         // Old programs end a line with a carriage return, so a line of this format is not one of HLS.

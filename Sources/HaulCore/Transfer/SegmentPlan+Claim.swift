@@ -3,8 +3,8 @@ extension SegmentPlan {
     /// Usual time from a request to its first byte.
     static let usualRequestTime: Duration = .milliseconds(100)
 
-    /// Gives a free connection the place where a reader waits, if no connection brings that soon. Otherwise gives it the
-    /// first gap. If there is none, cuts the segment with the most time left and gives its last part.
+    /// Gives a free connection the place where a reader waits, if no connection brings that soon. Otherwise gives it
+    /// the first gap. If there is none, cuts the segment with the most time left and gives its last part.
     /// - Parameters:
     ///   - speeds: bytes per second. A connection without an entry counts with the mean of the others. This applies to
     ///     `id` too, unless the caller knows better from the mirror that it will ask.

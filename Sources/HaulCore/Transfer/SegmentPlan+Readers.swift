@@ -2,7 +2,8 @@
 extension SegmentPlan {
     /// Where the first missing byte for a reader stands.
     enum Demand: Sendable, Equatable {
-        /// In a range that is unassigned. The range begins at the byte, or at the last multiple of the alignment before.
+        /// In a range that is unassigned. The range begins at the byte, or at the last multiple of the alignment
+        /// before.
         case unassigned(Range<Int64>)
         /// In the segment of a connection, which brings `ahead` other bytes first.
         case owed(by: ConnectionID, at: Int64, ahead: Int64)

@@ -3,9 +3,9 @@ internal import Synchronization
 
 /// Folders that no symbolic link below them leads out of.
 ///
-/// A path below one of these folders is followed folder by folder, each opened in the one before. A symbolic link on the
-/// way is an error, also one that another program puts there between two calls or during a call. The folder itself may
-/// be a symbolic link, and other paths are followed as usual.
+/// A path below one of these folders is followed folder by folder, each opened in the one before. A symbolic link on
+/// the way is an error, also one that another program puts there between two calls or during a call. The folder itself
+/// may be a symbolic link, and other paths are followed as usual.
 package final class ConfinedFolders: Sendable {
     /// The longest first.
     private let paths: Mutex<[String]>
@@ -21,8 +21,8 @@ package final class ConfinedFolders: Sendable {
         paths.withLock { $0 = Set($0 + added).sorted { $0.utf8.count > $1.utf8.count } }
     }
 
-    /// Opens the folder of a path and calls `body` with its descriptor and the name of the path in it. For a path that is
-    /// not below one of the folders, calls `body` with the current folder and the path.
+    /// Opens the folder of a path and calls `body` with its descriptor and the name of the path in it. For a path that
+    /// is not below one of the folders, calls `body` with the current folder and the path.
     ///
     /// - Parameter call: names the system call in the errors.
     func within<Value>(

@@ -8,7 +8,8 @@ protocol Disk: Sendable {
     func create(_ path: String) throws(DiskError) -> any DiskFile
     /// Opens a file that must exist, for reading and writing. Never follows a symbolic link.
     func open(_ path: String) throws(DiskError) -> any DiskFile
-    /// Opens a regular file for reading only. Follows a symbolic link, but not below a folder that no link leads out of.
+    /// Opens a regular file for reading only. Follows a symbolic link, but not below a folder that no link leads out
+    /// of.
     func openForReading(_ path: String) throws(DiskError) -> any DiskFile
     /// Returns the status of `path`, without following a symbolic link; `nil` if nothing is there.
     func status(_ path: String) throws(DiskError) -> FileStatus?

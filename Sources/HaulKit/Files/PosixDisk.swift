@@ -122,7 +122,8 @@ struct PosixDisk: Disk {
         } catch { throw DiskError(errno: error.code, call: "statvfs", path: path) }
     }
 
-    /// Opens the folder from which ``walk(to:beneath:making:)`` starts. It may be a symbolic link unless it is confined.
+    /// Opens the folder from which ``walk(to:beneath:making:)`` starts. It may be a symbolic link unless it is
+    /// confined.
     func openRoot(_ path: String) throws(DiskError) -> Int32 {
         do {
             return try confined.within(path, call: "openat") { (folder, name) throws(SystemCalls.Errno) in

@@ -5,8 +5,8 @@ package struct HubAccess: Sendable {
     package var endpoint = HubSource.defaultEndpoint
     package var token: String?
 
-    /// Reads `HF_ENDPOINT`, `HF_TOKEN` and the file that a login of the hub's own program leaves behind: `HF_TOKEN_PATH`,
-    /// else `token` in `HF_HOME`, else in the folder `huggingface` of `XDG_CACHE_HOME` or `~/.cache`.
+    /// Reads `HF_ENDPOINT`, `HF_TOKEN` and the file that a login of the hub's own program leaves behind:
+    /// `HF_TOKEN_PATH`, else `token` in `HF_HOME`, else in the folder `huggingface` of `XDG_CACHE_HOME` or `~/.cache`.
     package init(environment: [String: String]) {
         func value(_ name: String) -> String? { environment[name].flatMap { $0.isEmpty ? nil : $0 } }
         if let endpoint = value("HF_ENDPOINT") { self.endpoint = endpoint }

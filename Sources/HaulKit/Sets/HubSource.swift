@@ -15,8 +15,8 @@ package struct HubSource: SetSource {
 
     /// Makes a source for a reference; see ``PublishedSet``.
     ///
-    /// - Throws: ``DownloadError`` with code ``DownloadError/Code/invalidURL`` for an endpoint or a revision that cannot
-    ///   be used, ``DownloadError/Code/invalidHeader`` for a token that no header field can hold.
+    /// - Throws: ``DownloadError`` with code ``DownloadError/Code/invalidURL`` for an endpoint or a revision that
+    ///   cannot be used, ``DownloadError/Code/invalidHeader`` for a token that no header field can hold.
     package init(
         _ reference: HubReference,
         revision: String? = nil,
@@ -47,8 +47,8 @@ package struct HubSource: SetSource {
 
     /// Asks the hub for the commit of the revision, and then for the pages of its tree.
     ///
-    /// - Throws: ``DownloadError``: ``DownloadError/Code/refusedByServer`` for a repository that is private, gated or not
-    ///   there, ``DownloadError/Code/invalidSet`` for an answer that cannot be used, and the codes of a download.
+    /// - Throws: ``DownloadError``: ``DownloadError/Code/refusedByServer`` for a repository that is private, gated or
+    ///   not there, ``DownloadError/Code/invalidSet`` for an answer that cannot be used, and the codes of a download.
     package func list(_ documents: SetDocuments) async throws(DownloadError) -> FileSet {
         let headers = try token.map { token throws(DownloadError) in [try Self.authorization(token)] } ?? []
         let (reference, hasToken) = (reference, token != nil)

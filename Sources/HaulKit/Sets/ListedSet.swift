@@ -7,8 +7,8 @@ struct ListedSet: Sendable {
 
     /// Asks a source for its list.
     ///
-    /// - Throws: ``DownloadError``: the errors of the source; ``DownloadError/Code/invalidSet`` for a set without files,
-    ///   and for patterns that cannot be used or select nothing.
+    /// - Throws: ``DownloadError``: the errors of the source; ``DownloadError/Code/invalidSet`` for a set without
+    ///   files, and for patterns that cannot be used or select nothing.
     init(_ source: any SetSource, _ options: SetOptions, _ downloader: Downloader) async throws(DownloadError) {
         let select = try Self.patterns(options.select)
         let except = try Self.patterns(options.except)

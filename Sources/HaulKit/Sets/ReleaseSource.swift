@@ -22,8 +22,8 @@ package struct ReleaseSource: SetSource {
 
     /// Asks the server for the files of the release, and fetches lists of digests among them if some have none.
     ///
-    /// - Throws: ``DownloadError``: ``DownloadError/Code/invalidSet`` for an answer that cannot be used, and the codes of
-    ///   a download.
+    /// - Throws: ``DownloadError``: ``DownloadError/Code/invalidSet`` for an answer that cannot be used, and the codes
+    ///   of a download.
     package func list(_ documents: SetDocuments) async throws(DownloadError) -> FileSet {
         let document = try await documents.read(try reference.apiURL())
         let release = try ReleaseAnswer(document.bytes, from: reference.host)

@@ -9,8 +9,8 @@ extension SetRecords {
             .sorted { $0.name < $1.name }
     }
 
-    /// Returns the records in ``others(than:)`` whose files are in the way: the set has a folder in the place of the file,
-    /// or a file in the place of its folder.
+    /// Returns the records in ``others(than:)`` whose files are in the way: the set has a folder in the place of the
+    /// file, or a file in the place of its folder.
     func obstacles(to set: FileSet) -> [SetRecord] {
         let others = others(than: set)
         guard !others.isEmpty else { return [] }

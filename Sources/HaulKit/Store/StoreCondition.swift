@@ -80,8 +80,8 @@ struct StoreCondition: Sendable {
         THEN json_extract(request, '$.suggestedName') END
         """
 
-    /// The URL without user info, query and fragment. A search in these would tell a client that may list downloads the masked
-    /// parts, one letter after the other.
+    /// The URL without user info, query and fragment. A search in these would tell a client that may list downloads the
+    /// masked parts, one letter after the other.
     private static let shownURL = {
         let front = "substr(url, 1, instr(url || '?', '?') - 1)"
         let plain = "substr(\(front), 1, instr(\(front) || '#', '#') - 1)"

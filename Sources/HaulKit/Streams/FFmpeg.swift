@@ -83,8 +83,8 @@ enum FFmpeg {
         return file
     }
 
-    /// Sets `isStuck` when the file has kept its length for longer than `patience`. Returns then, and when `flag` is set or
-    /// the task is cancelled.
+    /// Sets `isStuck` when the file has kept its length for longer than `patience`. Returns then, and when `flag` is
+    /// set or the task is cancelled.
     private static func followGrowth(
         of file: any DiskFile,
         _ patience: Duration,
@@ -104,8 +104,8 @@ enum FFmpeg {
 
     /// Returns how a film lacks what the log has, as a sentence; `nil` for a film that is whole.
     ///
-    /// Neither bytes nor seconds prove a lack alone: segments may consist of stuffing for the most part, and a clock that
-    /// starts over makes a film shorter.
+    /// Neither bytes nor seconds prove a lack alone: segments may consist of stuffing for the most part, and a clock
+    /// that starts over makes a film shorter.
     private static func findFault(of file: any DiskFile, _ assembly: StreamAssembly) throws(DiskError) -> String? {
         let size = try file.size()
         guard size > 0 else { return "ffmpeg reported no error and wrote nothing." }
@@ -122,8 +122,8 @@ enum FFmpeg {
         )
     }
 
-    /// Checks that the film has each picture of the log. ffmpeg leaves out without an error what it does not find at the
-    /// beginning of a part.
+    /// Checks that the film has each picture of the log. ffmpeg leaves out without an error what it does not find at
+    /// the beginning of a part.
     private static func checkPictures(_ output: ProgramOutput, _ assembly: StreamAssembly) throws(DownloadError) {
         let written = output.text.split(separator: "\n").last { $0.hasPrefix("frame=") }
             .flatMap { Int($0.dropFirst("frame=".count).drop { $0 == " " }) }

@@ -55,8 +55,8 @@ final class FFmpegLists: Sendable {
         openFiles = assembly.tracks.reduce(0) { $0 + ($1.parts.map(\.ranges.count).max() ?? 0) }
     }
 
-    /// How far ffmpeg looks for the first bytes of each track, in microseconds and bytes. Sound may begin long after the
-    /// pictures.
+    /// How far ffmpeg looks for the first bytes of each track, in microseconds and bytes. Sound may begin long after
+    /// the pictures.
     private static let probing = ["-analyzeduration", "60000000", "-probesize", "50000000"]
 
     /// Lists one behind another in a file.

@@ -13,8 +13,8 @@ struct MissingSegments {
     /// Attempts at one segment before the attempt at the film ends with its failure.
     private static let mostAttempts = 3
 
-    /// Longest delay that the server may ask for before the next attempt at a segment. The machine waits longer, between
-    /// attempts at the film.
+    /// Longest delay that the server may ask for before the next attempt at a segment. The machine waits longer,
+    /// between attempts at the film.
     private static let longestWait = Duration.seconds(60)
 
     mutating func add(_ gap: StreamGap, of track: Int) { gaps.append((track, gap)) }

@@ -93,8 +93,8 @@ extension StreamRun {
         if continuing { fields.append(("Content-Range", "bytes \(request.firstByte)-\(Int64.max - 1)/*")) }
         var head = answer
         head.status = continuing ? 206 : 200
-        // The list of segments tells versions apart, whichever server sent it: redirects of a playlist lead to another one
-        // each time.
+        // The list of segments tells versions apart, whichever server sent it: redirects of a playlist lead to another
+        // one each time.
         head.url = head.requested
         head.headers = HeaderFields(fields)
         head.isStreamLog = true
@@ -184,11 +184,11 @@ extension StreamRun {
 }
 
 extension StreamLog.Track {
-    /// Returns the segments between those of the log and a live playlist, which left the playlist before they were seen;
-    /// `nil` if there are none.
+    /// Returns the segments between those of the log and a live playlist, which left the playlist before they were
+    /// seen; `nil` if there are none.
     ///
-    /// - Throws: ``StreamError`` if the playlist does not go on with what the log has: another segment under a number of
-    ///   the log, or a list that lies behind it.
+    /// - Throws: ``StreamError`` if the playlist does not go on with what the log has: another segment under a number
+    ///   of the log, or a list that lies behind it.
     fileprivate func missed(before playlist: MediaPlaylist, _ track: StreamTrack) throws(StreamError) -> StreamGap? {
         guard let last = segments.keys.max(), let first = playlist.segments.first, let end = playlist.segments.last
         else {

@@ -1,7 +1,7 @@
 /// The end of a recording.
 extension StreamRun {
-    /// Whether the request asks for the end of a recording that cannot go on: gaps are allowed, the user has ended it, or
-    /// its limit is reached.
+    /// Whether the request asks for the end of a recording that cannot go on: gaps are allowed, the user has ended it,
+    /// or its limit is reached.
     ///
     /// - Parameter earlier: what earlier attempts recorded.
     func mayEnd(with earlier: StreamLog.Track?) -> Bool {
@@ -18,8 +18,8 @@ extension StreamRun {
         terms.progress.finish()
     }
 
-    /// Ends the recording of an earlier attempt whose playlist the server lacks, if the request asks for that. Otherwise
-    /// passes the answer on. Runs in place of ``run(_:_:_:)``.
+    /// Ends the recording of an earlier attempt whose playlist the server lacks, if the request asks for that.
+    /// Otherwise passes the answer on. Runs in place of ``run(_:_:_:)``.
     ///
     /// - Parameter answer: the answer to the request for the playlist, 404 or 410.
     func conclude(_ request: TransportRequest, _ answer: ResponseHead) async {
@@ -45,8 +45,8 @@ extension StreamRun {
     /// Longest wait for the next segment after the recording is to end.
     private static let lastSegments = Duration.seconds(10)
 
-    /// Returns when the recording is to end and no segment has arrived for a time: the rest is not waited for. Cancelled when
-    /// nothing is left.
+    /// Returns when the recording is to end and no segment has arrived for a time: the rest is not waited for.
+    /// Cancelled when nothing is left.
     func outlastEnd() async {
         while !Task.isCancelled, !isToEnd { await terms.pause(Self.look) }
         var (received, since) = (terms.progress.counts.receivedSegments, terms.time.now())

@@ -66,8 +66,8 @@ extension StreamRun {
             // A key that decrypts nothing, for example a page of 16 octets, says nothing about earlier segments.
             if let url = segment.key?.url { renewKept(at: url, unless: end.key) }
             let record = StreamRecord.whole(.end, track: track, number: segment.number, attempt: attempt, end.bytes)
-            // A killed process loses what is not written: of each lane one segment, unless the lane asks for the next one
-            // before this is. A receiver that stopped ends the attempt: see `next`.
+            // A killed process loses what is not written: of each lane one segment, unless the lane asks for the next
+            // one before this is. A receiver that stopped ends the attempt: see `next`.
             try? await appender.write(record).get()
             return .success(end)
         }

@@ -70,8 +70,8 @@ extension StreamRun {
         }
     }
 
-    /// Reads the playlist of a live track. Abandons the request when the recording is to end, because a server may answer
-    /// late or never.
+    /// Reads the playlist of a live track. Abandons the request when the recording is to end, because a server may
+    /// answer late or never.
     ///
     /// - Returns: `nil` for a request that was abandoned.
     private func playlist(of index: Int) async -> Result<MediaPlaylist, SegmentFailure>? {

@@ -43,8 +43,8 @@ extension DownloadRecord {
         if isAssembling { self.resource?.stream = .assembling }
     }
 
-    /// Whether the partial file is another one than that of `earlier`, also at the same path. The log of a film may still
-    /// be at the path of the film, and the claimed ranges are those of the film.
+    /// Whether the partial file is another one than that of `earlier`, also at the same path. The log of a film may
+    /// still be at the path of the film, and the claimed ranges are those of the film.
     func hasOtherPart(than earlier: DownloadRecord) -> Bool {
         guard partPath == earlier.partPath, let part, let before = earlier.part else {
             return partPath != earlier.partPath

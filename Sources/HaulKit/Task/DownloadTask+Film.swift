@@ -49,7 +49,8 @@ extension DownloadTask {
         )
     }
 
-    /// Writes the film. Removes an incomplete one after a failure, because no download would own it after the next report.
+    /// Writes the film. Removes an incomplete one after a failure, because no download would own it after the next
+    /// report.
     ///
     /// - Returns: `nil` if `flag` was set.
     private func write(

@@ -9,8 +9,8 @@ extension DownloadTask {
     /// Path of a film that is being put together, beside its log.
     static func filmPath(_ part: String) -> String { part + ".film" }
 
-    /// Refuses a film whose path has a file of another owner, unless the policy allows a partial file without an owner to
-    /// be replaced.
+    /// Refuses a film whose path has a file of another owner, unless the policy allows a partial file without an owner
+    /// to be replaced.
     ///
     /// - Parameter part: path of the partial file.
     func checkFilmPath(of part: String, isolation: isolated (any Actor)? = #isolation) async throws(DownloadError) {

@@ -7,9 +7,9 @@ extension DownloadTask {
 
     /// Returns the terms for a request; `nil` if its answer is only a file.
     ///
-    /// The answer to a first request may be a playlist, also that of a mirror. Later requests read the playlist again if
-    /// the partial file is the log of a stream, and no playlist otherwise. Another source than the one that began a log
-    /// continues it only if whole segments of both have the same bytes.
+    /// The answer to a first request may be a playlist, also that of a mirror. Later requests read the playlist again
+    /// if the partial file is the log of a stream, and no playlist otherwise. Another source than the one that began a
+    /// log continues it only if whole segments of both have the same bytes.
     func streamTerms(for request: RangeRequest, _ call: TransportRequest) -> StreamTerms? {
         let options = record.request.stream ?? DownloadRequest.Stream()
         let isLog = machine.resource?.stream?.isLog == true
@@ -44,11 +44,11 @@ extension DownloadTask {
         { (offset, count) async throws(DiskError) in try await part.read(at: offset, count: count) }
     }
 
-    /// Returns the ranges of a log with the records that a killed process wrote and did not record in the store; `nil` if
-    /// there are none.
+    /// Returns the ranges of a log with the records that a killed process wrote and did not record in the store; `nil`
+    /// if there are none.
     ///
-    /// A process writes a log in order and without gaps. Until the next start of the machine, the whole file is what was
-    /// written. The checks of the records show whether another program has changed the end of the file.
+    /// A process writes a log in order and without gaps. Until the next start of the machine, the whole file is what
+    /// was written. The checks of the records show whether another program has changed the end of the file.
     func wholeLog(
         behind claimed: PersistedRanges?,
         of stored: DownloadStore.Saved?,

@@ -31,7 +31,8 @@ final class WaitingReaders {
         if let task { tell(task) }
     }
 
-    /// Tells the machine where readers wait, newest reader first. A reader whose byte is written does not wait any more.
+    /// Tells the machine where readers wait, newest reader first. A reader whose byte is written does not wait any
+    /// more.
     private func tell(_ task: DownloadTask) {
         let written = task.part?.persisted.written ?? ByteSet()
         let waiting = (positions[task.id] ?? [:]).filter { written.end(from: $0.value) == $0.value }

@@ -337,8 +337,8 @@ final class SegmentSink: Sendable {
 
     /// Hands the batch to the write thread.
     ///
-    /// - Parameter keepsPartOfBlock: whether the bytes behind the last whole block are held back for the next batch. Set
-    ///   if more bytes are expected soon, so that the next batch begins at a block boundary of the file.
+    /// - Parameter keepsPartOfBlock: whether the bytes behind the last whole block are held back for the next batch.
+    ///   Set if more bytes are expected soon, so that the next batch begins at a block boundary of the file.
     private func submit(_ state: inout State, keepingPartOfBlock keepsPartOfBlock: Bool = false) {
         guard !state.batch.buffers.isEmpty, !state.writes.isShut else { return }
         let rest = keepsPartOfBlock ? state.batch.takePartOfBlock() : nil

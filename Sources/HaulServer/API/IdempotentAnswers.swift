@@ -73,7 +73,8 @@ actor IdempotentAnswers {
         }
     }
 
-    /// Returns the kept answer to a request with an `Idempotency-Key`, or makes one. Makes one for every request without.
+    /// Returns the kept answer to a request with an `Idempotency-Key`, or makes one. Makes one for every request
+    /// without.
     ///
     /// - Parameter owner: the owner of the key that sent the request; `nil` without a key.
     nonisolated func answer(

@@ -1,8 +1,8 @@
 internal import HTTPTypes
 internal import HaulKit
 
-/// Rights of a browser extension's key: it may add downloads and sets, list its own, give its own downloads a fresh link,
-/// and cancel or forget its own sets.
+/// Rights of a browser extension's key: it may add downloads and sets, list its own, give its own downloads a fresh
+/// link, and cancel or forget its own sets.
 ///
 /// A list of what is allowed, so that no later route is open to keys by accident.
 enum KeyScope {

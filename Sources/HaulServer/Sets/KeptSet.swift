@@ -50,7 +50,8 @@ struct SetsFile {
 
     init(stateFolder: String) { path = stateFolder + "/sets.json" }
 
-    /// - Throws: ``SecretFile/Failure`` or `DecodingError` if the file cannot be used. Without a file there are no sets.
+    /// - Throws: ``SecretFile/Failure`` or `DecodingError` if the file cannot be used. Without a file there are no
+    ///   sets.
     func read() throws -> [KeptSet] {
         let bytes: [UInt8]
         do { bytes = try SecretFile.read(path, limit: Self.mostBytes).bytes } catch let failure as SecretFile.Failure {

@@ -83,8 +83,8 @@ package actor SetKeeper {
 
     /// Begins a sync: reads the list and compares the folder before it returns.
     ///
-    /// - Returns: the set. An unfinished one is joined if it has the same folder and asks for the same, once its list has
-    ///   been read.
+    /// - Returns: the set. An unfinished one is joined if it has the same folder and asks for the same, once its list
+    ///   has been read.
     func add(_ request: SetRequest, _ wish: Wish) async throws -> SetRow {
         let access = live.configuration.hub(for: wish.owner)
         let name = try await problems { () throws(DownloadError) in try request.name(access) }
@@ -265,8 +265,8 @@ package actor SetKeeper {
 
     // MARK: Removing
 
-    /// Forgets a set that has ended, and cancels the downloads that it left unfinished. Of one that has not ended, cancels
-    /// the downloads; it then ends as incomplete. Files stay.
+    /// Forgets a set that has ended, and cancels the downloads that it left unfinished. Of one that has not ended,
+    /// cancels the downloads; it then ends as incomplete. Files stay.
     ///
     /// - Returns: `false` if there is no such set, or another owner has it.
     func remove(_ id: DownloadID, of owner: String?) async -> Bool {

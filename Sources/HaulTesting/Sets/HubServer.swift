@@ -134,7 +134,8 @@ package final class HubServer: Sendable {
         shelf.withState { $0.repositories[repository]?.access = access }
     }
 
-    /// Makes a token known, which may read these repositories beside the open ones. Replaces what was said of it before.
+    /// Makes a token known, which may read these repositories beside the open ones. Replaces what was said of it
+    /// before.
     ///
     /// The hub refuses a token that it does not know even for open repositories.
     package func allow(_ token: String, for repositories: Set<String> = []) {

@@ -120,7 +120,8 @@ struct QueueHostTests {
 
     /// Covers failure 10 of docs/fleet.md.
     ///
-    /// Queueing claimers would be a hundred waiting ones in each sample. A single one can wait: see `claim` in claim.sql.
+    /// Queueing claimers would be a hundred waiting ones in each sample. A single one can wait: see `claim` in
+    /// claim.sql.
     @Test func twoHundredClaimersKeepTheGapOfAHostAndDoNotQueueForIt() async throws {
         try await TestDatabase.with { database async throws in
             let administration = QueueAdministration(database.connection, .standard)

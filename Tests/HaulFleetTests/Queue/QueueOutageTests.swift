@@ -8,8 +8,8 @@ import Testing
 struct QueueOutageTests {
     private static let file = CompletedFile(bytes: 10, sha256: Array(repeating: 7, count: 32))
 
-    /// Makes a call again while its connection is not there yet. A queue has several connections, and each waits for its
-    /// own next attempt after an outage.
+    /// Makes a call again while its connection is not there yet. A queue has several connections, and each waits for
+    /// its own next attempt after an outage.
     private func reached<Value>(_ call: () async throws -> Value) async throws -> Value {
         while true {
             do { return try await call() } catch let error as FleetError where error.code == .databaseUnreachable {}

@@ -30,8 +30,8 @@ final class Life: @unchecked Sendable {
     }
     enum Mirrors { case ofRequest, ofServer }
 
-    /// `false` in a debug build, in which swift-nio traps when a promise is released unfulfilled. A film whose process is
-    /// killed leaves such promises.
+    /// `false` in a debug build, in which swift-nio traps when a promise is released unfulfilled. A film whose process
+    /// is killed leaves such promises.
     static let mayHaveFilms: Bool = {
         #if DEBUG
             false

@@ -3,8 +3,8 @@
     import Foundation
     import Synchronization
 
-    /// `HaulSimulation LIVES SEED JOBS FAILURES`, or `HaulSimulation --life SEED`: see `Scripts/simulate`. With `--films`,
-    /// each life has films.
+    /// `HaulSimulation LIVES SEED JOBS FAILURES`, or `HaulSimulation --life SEED`: see `Scripts/simulate`. With
+    /// `--films`, each life has films.
     ///
     /// `HaulSimulation --cuts SEED COUNT` kills a process and cuts the power at every operation of `COUNT` films.
     /// `--kill SEED OPERATION` and `--power-cut SEED OPERATION` tell of one of these lives.
@@ -43,8 +43,8 @@
             }
         }
 
-        /// Begins the program again with the same hashes in each process. The order of a set decides who goes first where
-        /// the engine goes through one, and with it the rest of the life.
+        /// Begins the program again with the same hashes in each process. The order of a set decides who goes first
+        /// where the engine goes through one, and with it the rest of the life.
         private static func fixHashes() {
             let variable = "SWIFT_DETERMINISTIC_HASHING"
             guard getenv(variable) == nil else { return }

@@ -55,8 +55,8 @@ final class LifeStore: @unchecked Sendable {
 
     /// Empties the store for the next life.
     ///
-    /// - Parameter isPageForPage: whether the pages without rows are those of a new store too. Damage may hit them, and a
-    ///   life must not depend on the one before.
+    /// - Parameter isPageForPage: whether the pages without rows are those of a new store too. Damage may hit them, and
+    ///   a life must not depend on the one before.
     func reset(keepsSnapshots: Bool, isPageForPage: Bool) throws {
         self.keepsSnapshots = keepsSnapshots
         users = []

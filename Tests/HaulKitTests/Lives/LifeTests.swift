@@ -43,8 +43,9 @@
         /// - 134: a film that a killed process had not finished was in the way after the playlist listed another film.
         ///   1772: it was left behind when the user had put a file in the place of the log.
         /// - 91: the film took the place of the user's file.
-        /// - 59, 317, 929: of two processes with the same film, one was killed. The other one did not know the file that its
-        ///   record named, left it behind, or stumbled over its unfinished film; so did one of another store in 1955.
+        /// - 59, 317, 929: of two processes with the same film, one was killed. The other one did not know the file
+        ///   that its record named, left it behind, or stumbled over its unfinished film; so did one of another store
+        ///   in 1955.
         @Test(
             .enabled(if: Life.mayHaveFilms, "needs an optimized build"),
             arguments: [59, 91, 134, 317, 929, 1169, 1412, 1772, 1955] as [UInt64]

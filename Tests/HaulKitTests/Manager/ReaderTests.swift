@@ -15,8 +15,8 @@ struct ReaderTests {
 
     /// Runs a test with a download whose first answer has fallen silent at ``cut``.
     ///
-    /// - Parameter isMeasured: whether the number of connections follows the measured speed. Otherwise only readers cause
-    ///   further requests.
+    /// - Parameter isMeasured: whether the number of connections follows the measured speed. Otherwise only readers
+    ///   cause further requests.
     private func begun(
         connections: Int = 2,
         isMeasured: Bool = false,

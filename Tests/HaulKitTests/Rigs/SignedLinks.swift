@@ -7,8 +7,8 @@ import Synchronization
 
 /// A server whose links expire, and the source provider that makes new ones.
 ///
-/// To the server, the life of a link begins with the first request for it. A busy machine may take longer than that life
-/// to send the first request.
+/// To the server, the life of a link begins with the first request for it. A busy machine may take longer than that
+/// life to send the first request.
 final class SignedLinks: Sendable {
     private struct State {
         var made = 0

@@ -50,7 +50,8 @@ struct SchemaTests {
         try queue.close()
     }
 
-    /// Returns the versions of a database, and the SQL of its tables and indexes without white space and quotation marks.
+    /// Returns the versions of a database, and the SQL of its tables and indexes without white space and quotation
+    /// marks.
     private func tables(_ queue: DatabaseQueue) throws -> [String] {
         try queue.read { database in
             let names = try String.fetchAll(database, sql: "SELECT identifier FROM grdb_migrations ORDER BY identifier")

@@ -58,8 +58,8 @@ struct FilmSource: Sendable {
         var parts = ["-i", folder("pictures.mkv")]
         for (number, sound) in sounds.enumerated() {
             inputs += ["-f", "lavfi", "-i", "sine=frequency=\(sound):sample_rate=\(rate):duration=\(seconds)"]
-            // ADTS has no place for a delay of the encoder, so that each container shows each frame. Without noise, which
-            // decoders make up, sound behind a seam is decoded as that of a film of its own.
+            // ADTS has no place for a delay of the encoder, so that each container shows each frame. Without noise,
+            // which decoders make up, sound behind a seam is decoded as that of a film of its own.
             outputs += ["-map", "\(number + 1)", "-c:a", "aac", "-aac_pns", "0", "-b:a", "32k", "-threads", "1"]
             outputs += ["-f", "adts", folder("\(number).aac")]
             parts += ["-i", folder("\(number).aac")]

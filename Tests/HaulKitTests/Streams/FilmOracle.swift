@@ -182,8 +182,9 @@ struct DecodedFilm: Sendable {
         return film
     }
 
-    /// Returns where this film, the result of a download, does not show another one: each frame once and in order, at the
-    /// same times counted from the first picture, with the same sound tracks, and with the duration that a player shows.
+    /// Returns where this film, the result of a download, does not show another one: each frame once and in order, at
+    /// the same times counted from the first picture, with the same sound tracks, and with the duration that a player
+    /// shows.
     ///
     /// - Parameter tolerance: seconds by which times may differ: rounding, and at seams the length of a frame.
     func differences(from expected: DecodedFilm, within tolerance: Double = 0.002) -> [String] {

@@ -5,8 +5,8 @@ import Testing
 @testable import HaulCore
 @testable import HaulKit
 
-/// Rules 10 and 21 of `docs/streams.md`: films whose parameters or clocks change in the middle become one film, with each
-/// frame once, times that go on, and the sound at its pictures.
+/// Rules 10 and 21 of `docs/streams.md`: films whose parameters or clocks change in the middle become one film, with
+/// each frame once, times that go on, and the sound at its pictures.
 @Suite(.serialized, .enabled(if: FilmProgram.isInstalled, FilmProgram.isNeeded), .timeLimit(.minutes(60)))
 struct StreamSeamTests {
     /// The kinds of segments.
@@ -216,7 +216,8 @@ struct StreamSeamTests {
 
     // MARK: Subtitles
 
-    /// The subtitles of two films as segments of a second. The times count from the first picture, whose time is the map.
+    /// The subtitles of two films as segments of a second. The times count from the first picture, whose time is the
+    /// map.
     private func putSubtitles(_ kind: Kind, on site: StreamSite, parts: Int) {
         let head = "WEBVTT\nX-TIMESTAMP-MAP=LOCAL:00:00:00.000,MPEGTS:\(kind == .transport ? 133_200 : 7200)\n\n"
         let texts = [

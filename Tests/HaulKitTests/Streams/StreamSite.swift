@@ -73,7 +73,8 @@ struct TestStream: Sendable {
         segments = (0..<count).map { Self.segment($0, packets: packets, seed: seed) }
     }
 
-    /// Returns a segment of transport stream packets, which begins with the tables of programs (ISO/IEC 13818-1 §2.4.4).
+    /// Returns a segment of transport stream packets, which begins with the tables of programs (ISO/IEC 13818-1
+    /// §2.4.4).
     static func segment(_ number: Int, packets: Int = 20, seed: UInt8 = 1) -> [UInt8] {
         let association: [UInt8] = [0, 0x00, 0xB0, 0x0D, 0, 1, 0xC1, 0, 0, 0, 1, 0xE1, 0x00, 0, 0, 0, 0]
         let map: [UInt8] = [

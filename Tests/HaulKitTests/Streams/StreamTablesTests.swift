@@ -5,8 +5,8 @@ import Testing
 @testable import HaulCore
 @testable import HaulKit
 
-/// Films of transport stream whose program tables change although no playlist says so (rule 21 of `docs/streams.md`), and
-/// whose segments have no tables or no media (rule 20).
+/// Films of transport stream whose program tables change although no playlist says so (rule 21 of `docs/streams.md`),
+/// and whose segments have no tables or no media (rule 20).
 @Suite(.serialized, .enabled(if: FilmProgram.isInstalled, FilmProgram.isNeeded), .timeLimit(.minutes(60)))
 struct StreamTablesTests {
     private typealias Container = DownloadRequest.Stream.Container

@@ -1,7 +1,7 @@
 /// The programs of a segment in the record of its end.
 extension SegmentPrograms {
-    /// The pictures (-1 if they are unknown) and the leading ones in 8 bytes each, then the number of the stretches. Of each
-    /// stretch its start and its association in 8 bytes each, then the number of its streams. Of each stream 1 for
+    /// The pictures (-1 if they are unknown) and the leading ones in 8 bytes each, then the number of the stretches. Of
+    /// each stretch its start and its association in 8 bytes each, then the number of its streams. Of each stream 1 for
     /// pictures or 0, the type, and two bytes of the packet number.
     var bytes: [UInt8] {
         let numbers = [Int64(pictures ?? -1), Int64(leadingPictures)].map(UInt64.init(bitPattern:))

@@ -19,8 +19,8 @@ package struct StreamLog: Sendable {
 
         package init() {}
 
-        /// Number of segments that the playlist listed and whose end is known: those that are whole, and those that could
-        /// not be had. A gap that the playlist declared has no identity.
+        /// Number of segments that the playlist listed and whose end is known: those that are whole, and those that
+        /// could not be had. A gap that the playlist declared has no identity.
         package var accounted: Int { segments.values.count { !$0.isGap || $0.end.identity != 0 } }
     }
 

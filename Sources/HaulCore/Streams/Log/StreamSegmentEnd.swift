@@ -42,9 +42,9 @@ package struct StreamSegmentEnd: Sendable, Hashable {
         return digest == 0 ? 1 : digest
     }
 
-    /// The end as bytes: section, discontinuity, duration, length and identity in 8 bytes each, then 1 and the reason of
-    /// a gap; or 0, then key and file in 8 bytes each, whether the segment was framed, and its programs. Earlier versions
-    /// ended with the 0 or before the programs, and ignore what follows.
+    /// The end as bytes: section, discontinuity, duration, length and identity in 8 bytes each, then 1 and the reason
+    /// of a gap; or 0, then key and file in 8 bytes each, whether the segment was framed, and its programs. Earlier
+    /// versions ended with the 0 or before the programs, and ignore what follows.
     package var bytes: [UInt8] {
         let numbers = [
             UInt64(bitPattern: Int64(section ?? -1)), UInt64(bitPattern: discontinuity), seconds.bitPattern,

@@ -9,8 +9,8 @@ struct ProgramTables: Sendable {
     private(set) var streams: [UInt16: TransportStream.Stream] = [:]
     /// Packet numbers of the streams, in the order of the tables.
     private(set) var order: [UInt16] = []
-    /// The streams of each program that the tables name now, by the number of the program. Sections with a wrong check sum
-    /// are left out, as ffmpeg does.
+    /// The streams of each program that the tables name now, by the number of the program. Sections with a wrong check
+    /// sum are left out, as ffmpeg does.
     private(set) var programs: [UInt16: [TransportStream.Stream]] = [:]
     private var maps: Set<UInt16> = []
     /// Sections that are not whole yet, by packet number.

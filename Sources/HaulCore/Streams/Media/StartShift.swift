@@ -1,9 +1,9 @@
 /// The time that is taken from all tracks of a film that begins late, such as one cut from a live stream.
 ///
-/// Players show the time from 0 to the end as the duration, with nothing to see before the first sample. The same time is
-/// taken from all tracks, so that sound and picture stay together. The time is rounded down to one that all clocks can
-/// express, so that no timestamp is rounded: less than one unit stays at the start (10 ms with clocks of 1,000, 44,100
-/// and 90,000 ticks). A start that stands in an edit list as an empty edit is taken from there.
+/// Players show the time from 0 to the end as the duration, with nothing to see before the first sample. The same time
+/// is taken from all tracks, so that sound and picture stay together. The time is rounded down to one that all clocks
+/// can express, so that no timestamp is rounded: less than one unit stays at the start (10 ms with clocks of 1,000,
+/// 44,100 and 90,000 ticks). A start that stands in an edit list as an empty edit is taken from there.
 struct StartShift: Sendable, Hashable {
     /// The start of one track.
     struct Start: Sendable {

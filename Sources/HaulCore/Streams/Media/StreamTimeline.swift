@@ -51,8 +51,8 @@ package struct StreamTimeline: Sendable {
         }
     }
 
-    /// An unannounced part has a clock of its own if it begins earlier before the end of the part before it, or later after
-    /// it.
+    /// An unannounced part has a clock of its own if it begins earlier before the end of the part before it, or later
+    /// after it.
     private static let mostOverlap = 1.0
     private static let mostDistance = 60.0
 

@@ -42,8 +42,8 @@ struct TwinDownloadsTests {
         }
     }
 
-    /// Calls `test` with a request that waits in the queue of a downloader, by default the first one, until `release` is
-    /// called.
+    /// Calls `test` with a request that waits in the queue of a downloader, by default the first one, until `release`
+    /// is called.
     private func queued(
         _ rig: DownloaderRig,
         on downloader: Downloader? = nil,

@@ -45,8 +45,8 @@ struct ExpiringLinkTests {
 
     @Test(arguments: [true, false], [1, 4])
     func completesOverLinksThatLiveForAMoment(_ cutsBodies: Bool, _ connections: Int) async throws {
-        // Where the server does not end the bodies, the second query comes only if the first link has not expired before
-        // the download gets it. So that link lives longer there.
+        // Where the server does not end the bodies, the second query comes only if the first link has not expired
+        // before the download gets it. So that link lives longer there.
         let (pace, life) = cutsBodies ? (600_000, Duration.milliseconds(300)) : (150_000, Duration.seconds(6))
         let links = SignedLinks(content.resource().paced(pace / connections), life: life, cutsBodies: cutsBodies)
         try await run(links, { if connections > 1 { $0.share(connections) } }) { rig, _ in
