@@ -81,10 +81,11 @@ public struct Resource: Sendable, Hashable, Codable {
         if head.isStreamLog { stream = .log }
     }
 
-    /// Returns this resource with the length that an earlier answer has named, if this one names none and nothing says
-    /// that it is of another version. A version has one length, so a shorter body is a part of the file.
+    /// Returns this resource with the length that an earlier answer has named, if the body of this one ends only with
+    /// its connection and nothing says that it is of another version. A version has one length, so a shorter body is a
+    /// part of the file.
     func withLength(of earlier: Resource?) -> Resource {
-        guard let earlier, let length = earlier.total, total == nil, stream == nil, earlier.stream == nil,
+        guard let earlier, let length = earlier.total, !isFramed, stream == nil, earlier.stream == nil,
             contentCoding == earlier.contentCoding, earlier.validator.compare(validator) != .different
         else { return self }
         var resource = self

@@ -165,6 +165,17 @@ struct RangeResponseTests {
         #expect(resource.total == length && resource.isFramed == (length != nil))
     }
 
+    /// Chunks say themselves where the body ends.
+    @Test func takesTheLengthOfChunksFromTheChunks() {
+        let head = ResponseHead.answer(200, ["ETag": "W/\"a\"", "Transfer-Encoding": "chunked"])
+        guard case .accept(let resource, at: 0, compare: 0) = RangeResponse.judge(head, to: .whole, after: known())
+        else {
+            Issue.record("it is not accepted")
+            return
+        }
+        #expect(resource.total == nil && resource.isFramed)
+    }
+
     @Test func asksPlainlyForTheWholeBeforeItTakesAWholeAnswerWithoutALength() {
         let head = ResponseHead.answer(200, ["ETag": "\"a\"", "Transfer-Encoding": "chunked"])
         #expect(RangeResponse.judge(head, to: ask(known(tag: "\"a\""))) == .askWithoutCondition)

@@ -68,9 +68,9 @@ struct SalvageTests {
 
     @Test func makesAStoreAnewWhoseMakerWasKilledBeforeItsFirstTable() async throws {
         try folder.makeFolder("state")
-        var configuration = GRDB.Configuration()
-        configuration.journalMode = .wal
-        try DatabaseQueue(path: path, configuration: configuration).close()
+        let queue = try DatabaseQueue(path: path)
+        try await queue.writeWithoutTransaction { try $0.execute(sql: "PRAGMA journal_mode = WAL") }
+        try queue.close()
         #expect(try bytes().count == 4096)
         let store = try store()
         #expect(store.setAside == nil && store.salvage == nil)
