@@ -82,11 +82,11 @@ public struct Resource: Sendable, Hashable, Codable {
     }
 
     /// Returns this resource with the length that an earlier answer has named, if the body of this one ends only with
-    /// its connection and nothing says that it is of another version. A version has one length, so a shorter body is a
-    /// part of the file.
+    /// its connection and the validators agree. A version has one length, so a shorter body is a part of the file.
+    /// Without any validator it may as well be another version.
     func withLength(of earlier: Resource?) -> Resource {
         guard let earlier, let length = earlier.total, !isFramed, stream == nil, earlier.stream == nil,
-            contentCoding == earlier.contentCoding, earlier.validator.compare(validator) != .different
+            contentCoding == earlier.contentCoding, earlier.validator.agrees(with: validator)
         else { return self }
         var resource = self
         (resource.total, resource.isFramed) = (length, true)
