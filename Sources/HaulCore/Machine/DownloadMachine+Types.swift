@@ -4,7 +4,8 @@ extension DownloadMachine {
     /// Identifies one request, so that late events of an earlier request are recognized.
     package struct ConnectionID: Sendable, Hashable, Codable { let number: Int }
 
-    package enum State: Sendable, Equatable, Codable {
+    /// In memory of its own, because some phases carry a request or an answer and are read often.
+    package indirect enum State: Sendable, Equatable, Codable {
         /// Waits for a slot.
         case queued
         /// Has a slot. The disk is being inspected.

@@ -99,6 +99,10 @@ package struct DownloadQueue: Sendable {
 
     package var waitingCount: Int { waiting.count }
     package var runningCount: Int { underWay.count }
+    /// Numbers of downloads that run, wait for a slot, and wait for their next attempt without one.
+    package var counts: (running: Int, waiting: Int, backingOff: Int) {
+        (underWay.count, waiting.count, backingOff.count)
+    }
     /// The running downloads, in no particular order.
     package var running: some Collection<DownloadID> & Sendable { underWay.all }
 

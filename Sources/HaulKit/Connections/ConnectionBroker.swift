@@ -146,7 +146,7 @@ final class ConnectionBroker {
         for id in pool.waitingForSlot {
             // Connections that were opened above may have taken all slots.
             guard hasSlot(pool) else { return }
-            guard let task = tasks[id], task.machine.wantsConnectionSlot else {
+            guard let task = tasks[id], task.wantsConnectionSlot else {
                 pool.stopWaitingForSlot(id)
                 continue
             }

@@ -153,9 +153,9 @@ final class IdleMonitor: IdleWatchDelegate {
 
     /// Whether a download waits, runs, is held or is being added.
     private var hasWork: Bool {
-        scheduler.queue.runningCount > 0 || scheduler.queue.waitingCount > 0 || !scheduler.queue.allBackingOff.isEmpty
-            || catalog.pendingAdditions > 0 || scheduler.isFilling || !environment.space.isEmpty
-            || isAnyHeldByConditions
+        let counts = scheduler.queue.counts
+        return counts.running + counts.waiting + counts.backingOff > 0 || catalog.pendingAdditions > 0
+            || scheduler.isFilling || !environment.space.isEmpty || isAnyHeldByConditions
     }
 
     /// Conditions hold downloads only while the queue is shut, so the tasks are examined only then.

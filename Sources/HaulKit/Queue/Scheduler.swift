@@ -68,11 +68,8 @@ final class Scheduler {
         grantsSinceReading += granted.count
         if grantsSinceReading >= Self.readAhead / 2 { readAhead() }
         wake(at: queue.nextGrant(after: now), now)
-        environment.metrics.lines(
-            running: queue.runningCount,
-            waiting: queue.waitingCount,
-            backingOff: queue.allBackingOff.count
-        )
+        let counts = queue.counts
+        environment.metrics.lines(running: counts.running, waiting: counts.waiting, backingOff: counts.backingOff)
         idle.changed()
     }
 

@@ -5,24 +5,24 @@ extension DownloadTask {
         environment.spawner.assertIsolated()
         // An action may send an event at once. `steps` keeps this event until the other actions are performed.
         guard steps.begin(event) else { return }
-        let wasTransferring = machine.isTransferring
+        let wasTransferring = isTransferring
         var hasActed = handle(event)
         while let next = steps.next() {
             if handle(next) { hasActed = true }
         }
-        if wasTransferring, !machine.isTransferring { run(noteAtEnd()) }
+        if wasTransferring, !isTransferring { run(noteAtEnd()) }
         if hasActed { environment.delegate?.taskDidAct(self) }
     }
 
     /// - Returns: whether the machine returned any action.
     private func handle(_ event: DownloadMachine.Event) -> Bool {
-        let surroundings = machine.needsSurroundings ? surroundings : nil
+        let surroundings = needsSurroundings ? surroundings : nil
         let now = environment.services.time.now()
         let actions = machine.handle(event, at: now, in: surroundings)
         if let trace {
             trace.record(id, .init(at: now, event: event, surroundings: surroundings, actions: actions))
         }
-        if machine.wantsConnectionSlot { environment.pool.waitForSlot(id) }
+        if wantsConnectionSlot { environment.pool.waitForSlot(id) }
         for action in actions { perform(action) }
         return !actions.isEmpty
     }

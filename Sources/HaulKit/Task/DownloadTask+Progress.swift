@@ -40,7 +40,7 @@ extension DownloadTask {
 
     private func sync(_ part: PartFile) {
         environment.spawner.start(self) { task, _ in
-            if let error = await task.makeDurable(part), task.part === part, task.machine.isTransferring {
+            if let error = await task.makeDurable(part), task.part === part, task.isTransferring {
                 task.send(.bytesLanded(part.persisted))
                 task.send(.stepFailed(error))
             }

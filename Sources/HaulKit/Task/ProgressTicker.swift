@@ -48,7 +48,7 @@ final class ProgressTicker {
         let isMark = look % Self.looksPerMark == 0
         var isAnyActive = false
         for id in scheduler.queue.running {
-            guard let task = scheduler.catalog.tasks[id], task.machine.isTransferring else { continue }
+            guard let task = scheduler.catalog.tasks[id], task.isTransferring else { continue }
             isAnyActive = true
             if isMark {
                 task.recordProgress()
