@@ -50,7 +50,7 @@ struct SyncListTests: ListedSiteTests {
         try files.moveItem(atPath: folder("m/.haul"), toPath: folder("moved"))
         try files.createSymbolicLink(atPath: folder("m/.haul"), withDestinationPath: folder("mine"))
         hold.release()
-        let result = try await run.result()
+        let result = await run.result()
         #expect(result.status != 0, "\(result.errors)")
         #expect(try files.contentsOfDirectory(atPath: folder("mine")) == ["set.jsonl"])
         #expect(try String(contentsOfFile: folder("mine/set.jsonl"), encoding: .utf8) == "mine")
