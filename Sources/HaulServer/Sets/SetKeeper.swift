@@ -17,8 +17,6 @@ package actor SetKeeper {
     private var beginnings: [DownloadID: Task<SetRow, any Error>] = [:]
     /// The sets of this process that have not ended.
     private var tasks: [DownloadID: Task<Void, Never>] = [:]
-    /// The sets whose downloads are being cancelled.
-    private var cancelling: Set<DownloadID> = []
 
     /// Reads the kept sets. ``resume()`` goes on with those that have not ended.
     ///
@@ -107,7 +105,7 @@ package actor SetKeeper {
             row: row
         )
         sets.append(set)
-        // Goes on when the client that asked for it hangs up.
+        // A client that hangs up does not cancel this task.
         let beginning = Task { try await begin(set) }
         beginnings[row.id] = beginning
         return try await beginning.value
@@ -121,7 +119,6 @@ package actor SetKeeper {
         do throws(DownloadError) { begun = try await begin(set, isResumed: false) } catch {
             // Nothing has begun, and the answer says why.
             sets.removeAll { $0.row.id == id }
-            cancelling.remove(id)
             throw Problem(error)
         }
         // A folder has one set: the newest.
@@ -196,7 +193,6 @@ package actor SetKeeper {
     func resume() {
         for set in sets where !set.row.state.isEnd && tasks[set.row.id] == nil {
             let id = set.row.id
-            if set.isCancelled == true { cancelling.insert(id) }
             update(id, keeps: false) { $0.state = .listing }
             tasks[id] = Task { await again(id) }
         }
@@ -212,8 +208,8 @@ package actor SetKeeper {
         var failures = 0
         while let set = place(id).map({ sets[$0] }) {
             do throws(DownloadError) {
-                guard !cancelling.contains(id) else {
-                    await stop(set) { downloads throws(DownloadError) in _ = try await downloader.cancel(downloads) }
+                guard !isCancelling(id) else {
+                    await cancelDownloads(of: set)
                     throw DownloadError(code: .cancelled, message: "The set was cancelled.")
                 }
                 let begun = try await begin(set, isResumed: true)
@@ -221,9 +217,9 @@ package actor SetKeeper {
                 return await follow(id, begun.sync)
             } catch {
                 guard error.code != .shutDown else { return }
-                guard error.mayPass, !cancelling.contains(id) else {
+                guard error.mayPass, !isCancelling(id) else {
                     // The downloads of an earlier list may not be what the set has now. What they have received stays.
-                    await stop(set) { downloads throws(DownloadError) in _ = try await downloader.pause(downloads) }
+                    await pauseDownloads(of: set)
                     return end(id) { $0.fail(error) }
                 }
                 failures += 1
@@ -255,7 +251,6 @@ package actor SetKeeper {
 
     private func end(_ id: DownloadID, _ change: (inout SetRow) -> Void) {
         tasks[id] = nil
-        cancelling.remove(id)
         guard let place = place(id) else { return }
         update(id, change)
         let notice = SetNotice(sets[place].row)
@@ -275,13 +270,11 @@ package actor SetKeeper {
         guard !set.row.state.isEnd else {
             sets.remove(at: place)
             save()
-            if set.row.state != .whole {
-                await stop(set) { downloads throws(DownloadError) in _ = try await downloader.cancel(downloads) }
-            }
+            if set.row.state != .whole { await cancelDownloads(of: set) }
             return true
         }
-        guard cancelling.insert(id).inserted else { return true }
-        // The next process goes on with the cancellation.
+        guard !isCancelling(id) else { return true }
+        // Recorded first: after a kill the next process cancels the downloads.
         sets[place].isCancelled = true
         save()
         beginnings[id]?.cancel()
@@ -292,15 +285,26 @@ package actor SetKeeper {
 
     /// Cancels the downloads of a set until none is added any more.
     private func cancel(_ set: KeptSet) async {
-        while cancelling.contains(set.row.id) {
-            await stop(set) { downloads throws(DownloadError) in _ = try await downloader.cancel(downloads) }
+        while isCancelling(set.row.id) {
+            await cancelDownloads(of: set)
             do { try await Task.sleep(for: .milliseconds(100)) } catch { return }
         }
     }
 
-    private func stop(_ set: KeptSet, _ call: (DownloadFilter) async throws(DownloadError) -> Void) async {
-        do throws(DownloadError) { try await call(set.downloads) } catch {
-            logger.warning("The downloads of the set \(set.row.name) cannot be stopped: \(error.message)")
+    /// Whether the user has cancelled a set that has not ended yet.
+    private func isCancelling(_ id: DownloadID) -> Bool {
+        place(id).map { sets[$0].isCancelled == true && !sets[$0].row.state.isEnd } ?? false
+    }
+
+    private func cancelDownloads(of set: KeptSet) async {
+        do throws(DownloadError) { try await downloader.cancel(set.downloads) } catch {
+            logger.warning("The downloads of the set \(set.row.name) cannot be cancelled: \(error.message)")
+        }
+    }
+
+    private func pauseDownloads(of set: KeptSet) async {
+        do throws(DownloadError) { try await downloader.pause(set.downloads) } catch {
+            logger.warning("The downloads of the set \(set.row.name) cannot be paused: \(error.message)")
         }
     }
 
