@@ -104,11 +104,11 @@ extension EngineServices {
         async throws(DownloadError) -> DownloadRequest.Checksum
     {
         let disk = disk
-        let checksum = try await DownloadRequest.Checksum.of(algorithm, on: executor, until: flag) {
-            () throws(DiskError) in try disk.openForReading(path)
-        }
-        if let checksum { return checksum }
-        throw flag.isSet ? .isShutDown : DownloadError(.cancelled, "The digest of \(path) was not computed to its end.")
+        do throws(DownloadError) {
+            return try await DownloadRequest.Checksum.of(algorithm, file: path, on: executor, until: flag) {
+                path throws(DiskError) in try disk.openForReading(path)
+            }
+        } catch { throw flag.isSet ? .isShutDown : error }
     }
 
     /// Finds out which of two names a finished file has after an interrupted rename, and makes the name durable. A file

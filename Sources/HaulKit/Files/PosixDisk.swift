@@ -25,16 +25,15 @@ struct PosixDisk: Disk {
     }
 
     func openForReading(_ path: String) throws(DiskError) -> any DiskFile {
-        let descriptor = try confined.within(path, call: "open") { (folder, name) throws(SystemCalls.Errno) in
-            let isConfined = folder != SystemCalls.workingFolder
-            return try SystemCalls.open(name, in: folder, PosixFile.readingFlags | (isConfined ? O_NOFOLLOW : 0))
-        }
-        return try PosixFile(path, descriptor: descriptor).onlyIfRegular()
+        try file(path, PosixFile.readingFlags, ifConfined: O_NOFOLLOW).onlyIfRegular()
     }
 
-    private func file(_ path: String, _ flags: Int32, mode: mode_t = 0) throws(DiskError) -> PosixFile {
+    private func file(_ path: String, _ flags: Int32, ifConfined more: Int32 = 0, mode: mode_t = 0) throws(DiskError)
+        -> PosixFile
+    {
         let descriptor = try confined.within(path, call: "open") { (folder, name) throws(SystemCalls.Errno) in
-            try SystemCalls.open(name, in: folder, flags, mode: mode)
+            let isConfined = folder != SystemCalls.workingFolder
+            return try SystemCalls.open(name, in: folder, flags | (isConfined ? more : 0), mode: mode)
         }
         return PosixFile(path, descriptor: descriptor)
     }

@@ -8,37 +8,39 @@ extension DownloadRequest.Checksum {
     public static func of(_ algorithm: Algorithm, file path: String) async throws(DownloadError)
         -> DownloadRequest.Checksum
     {
-        let checksum = try await of(algorithm, on: .system, until: CancelFlag()) { () throws(DiskError) in
+        try await of(algorithm, file: path, on: .system, until: CancelFlag()) { path throws(DiskError) in
             try PosixFile.reading(path)
         }
+    }
+
+    /// Computes the digest of the file that `open` returns. Ends early if the task is cancelled or `flag` is set.
+    static func of(
+        _ algorithm: Algorithm,
+        file path: String,
+        on executor: BlockingExecutor,
+        until flag: CancelFlag,
+        isolation: isolated (any Actor)? = #isolation,
+        open: @escaping @Sendable (_ path: String) throws(DiskError) -> any DiskFile
+    ) async throws(DownloadError) -> DownloadRequest.Checksum {
+        let isCancelled = CancelFlag()
+        let result: Result<DownloadRequest.Checksum?, DiskError> = await withTaskCancellationHandler {
+            await executor.run {
+                Result { () throws(DiskError) in
+                    try read(algorithm, try open(path)) { flag.isSet || isCancelled.isSet }
+                }
+            }
+        } onCancel: {
+            isCancelled.set()
+        }
+        let checksum: DownloadRequest.Checksum?
+        do { checksum = try result.get() } catch { throw DownloadError(error) }
         guard let checksum else {
             throw DownloadError(.cancelled, "The digest of \(path) was not computed to its end.")
         }
         return checksum
     }
 
-    /// Computes the digest of the file that `open` returns.
-    ///
-    /// - Returns: `nil` if the task was cancelled or `flag` was set before the end of the file.
-    static func of(
-        _ algorithm: Algorithm,
-        on executor: BlockingExecutor,
-        until flag: CancelFlag,
-        isolation: isolated (any Actor)? = #isolation,
-        open: @escaping @Sendable () throws(DiskError) -> any DiskFile
-    ) async throws(DownloadError) -> DownloadRequest.Checksum? {
-        let isCancelled = CancelFlag()
-        let result: Result<DownloadRequest.Checksum?, DiskError> = await withTaskCancellationHandler {
-            await executor.run {
-                Result { () throws(DiskError) in
-                    try read(algorithm, try open()) { flag.isSet || isCancelled.isSet }
-                }
-            }
-        } onCancel: {
-            isCancelled.set()
-        }
-        do { return try result.get() } catch { throw DownloadError(error) }
-    }
+    /// - Returns: `nil` if the computation was cancelled.
 
     private static func read(_ algorithm: Algorithm, _ file: any DiskFile, isCancelled: () -> Bool) throws(DiskError)
         -> DownloadRequest.Checksum?

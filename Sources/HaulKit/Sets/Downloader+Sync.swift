@@ -122,10 +122,9 @@ extension Downloader {
         }
         let requests = missing.map { requestOfSet($0, place, group, origin, options) }
         // The files that are right need no download. One that an earlier list has begun would replace them.
-        let needed = Set(requests.compactMap(\.key))
-        let settled = Set(wanted.map { Self.key($0, place) }).subtracting(needed)
-        let others = Set(set.files.map { Self.key($0, place) }).subtracting(settled)
-        try await dropStale(group, place, needed: needed, wanted: others)
+        let settled = Set(wanted.map(\.name)).subtracting(missing.map(\.name))
+        let others = set.files.filter { !settled.contains($0.name) }.map { Self.key($0, place) }
+        try await dropStale(group, place, needed: Set(requests.compactMap(\.key)), wanted: Set(others))
         return SetWork(
             set,
             requests,
@@ -145,8 +144,7 @@ extension Downloader {
     private func comparison(of place: SetFolder, readsAll: Bool) -> SetComparison {
         SetComparison(
             folder: place,
-            disk: disk,
-            executor: services.executor,
+            services: services,
             readsAll: readsAll,
             isStopping: engine.environment.isStopping
         )

@@ -16,8 +16,7 @@ struct SetComparison: Sendable {
     }
 
     let folder: SetFolder
-    let disk: any Disk
-    let executor: BlockingExecutor
+    let services: EngineServices
     /// Reads every file, also one that is as its record says.
     let readsAll: Bool
     /// Set when the downloader shuts down, which ends the reading.
@@ -25,7 +24,7 @@ struct SetComparison: Sendable {
 
     /// - Returns: a finding for each file, in order.
     func findings(_ files: [FileSet.File], _ records: [String: SetRecord]) async throws(DownloadError) -> [Finding] {
-        let statuses = try await folder.statuses(of: files.map(\.name), disk)
+        let statuses = try await folder.statuses(of: files.map(\.name), services.disk)
         var findings: [Finding] = []
         findings.reserveCapacity(files.count)
         var unread: [Int] = []
@@ -82,19 +81,15 @@ struct SetComparison: Sendable {
     private func finding(reading file: FileSet.File, _ status: FileStatus?) async throws(DownloadError) -> Finding {
         guard let checksum = file.checksum, let status else { return .missing }
         let path = folder.path(of: file.name)
-        let (disk, folder) = (disk, folder)
-        let actual: DownloadRequest.Checksum?
         do throws(DownloadError) {
-            actual = try await DownloadRequest.Checksum.of(checksum.algorithm, on: executor, until: isStopping) {
-                () throws(DiskError) in try disk.openForReading(path)
-            }
-        } catch { return .blocked(error) }
-        guard let actual else {
-            throw isStopping.isSet ? .isShutDown : DownloadError(.cancelled, "\(path) was not compared to its end.")
+            let actual = try await services.digest(checksum.algorithm, of: path, until: isStopping)
+            guard actual == checksum else { return .different }
+        } catch {
+            guard error.code == .cancelled || error.code == .shutDown else { return .blocked(error) }
+            throw error
         }
-        guard actual == checksum else { return .different }
         // The file may have been changed while it was read.
-        let now = try await folder.statuses(of: [file.name], disk).first ?? nil
+        let now = try await folder.statuses(of: [file.name], services.disk).first ?? nil
         guard let now, now.isUnchanged(since: status) else { return .different }
         return .right(now, isRecorded: false)
     }
