@@ -1,7 +1,7 @@
-/// What a task asks its machine before and after each event.
+/// Questions of a task to its machine before and after each event.
 ///
-/// Reads the stored properties of the machine in place. A computed property of the machine is called with a copy of all of
-/// it, because the call could change the task.
+/// Reads the stored properties of the machine in place. A computed property of the machine is called with a copy of
+/// the whole machine, because the call could change the task.
 extension DownloadTask {
     var isTransferring: Bool {
         if case .transferring = machine.state { return true }

@@ -80,8 +80,8 @@ struct WholeAnswerFaultTests {
         }
     }
 
-    /// A body without a length ends where the connection does. The length that an earlier answer of the same version
-    /// has named says that the file goes on.
+    /// A body without a length ends where the connection does. An earlier answer of the same version has named a
+    /// greater length, so bytes are missing.
     @Test func takesNoCutBodyForAFileWhoseLengthIsKnown() async throws {
         let half = first.count / 2
         let unframed: DownloaderRig.Handler = { [first] _ in
