@@ -17,7 +17,7 @@ final class SegmentFetch: ResponseReceiver {
     }
 
     /// Passes bytes on. The future is the back-pressure.
-    typealias Pass = @Sendable (ByteBuffer) -> EventLoopFuture<Void>
+    typealias Pass = @Sendable (WriteBatch) -> EventLoopFuture<Void>
 
     private struct State {
         var failure: SegmentFailure?
@@ -31,8 +31,7 @@ final class SegmentFetch: ResponseReceiver {
         /// Bytes that have not been decrypted.
         var encrypted = ByteBuffer()
         /// Bytes that have not been passed on.
-        var gathered = ByteBuffer()
-        var passed: Int64 = 0
+        var gathered = WriteBatch(offset: 0)
         /// Wanted bytes of the body so far.
         var received: Int64 = 0
         /// Host that the request goes to.
@@ -140,7 +139,7 @@ final class SegmentFetch: ResponseReceiver {
 
     func bodyReceived(_ bytes: ByteBuffer, on eventLoop: any EventLoop) -> EventLoopFuture<Void>? {
         var bytes = bytes
-        let (piece, isEnough): (ByteBuffer?, Bool) = state.withLock { state in
+        let (piece, isEnough): (WriteBatch?, Bool) = state.withLock { state in
             guard state.failure == nil else { return (nil, true) }
             let skipping = min(Int64(bytes.readableBytes), state.skipped)
             bytes.moveReaderIndex(forwardBy: Int(skipping))
@@ -157,7 +156,7 @@ final class SegmentFetch: ResponseReceiver {
             if state.failure == nil { take(&bytes, &state, isLast: false) }
             // A body that ends with the range leaves its connection to the next segment.
             let isEnough = state.failure != nil || state.missing == 0 && hasMore
-            guard state.gathered.readableBytes >= Self.pieceLength else { return (nil, isEnough) }
+            guard state.gathered.bytes >= Self.pieceLength else { return (nil, isEnough) }
             return (takePiece(&state), isEnough)
         }
         if isEnough, piece == nil { return eventLoop.makeFailedFuture(Enough()) }
@@ -168,8 +167,8 @@ final class SegmentFetch: ResponseReceiver {
 
     func ended(_ failure: TransportError?) {
         let continuation = exchange.ended()
-        let (last, result): (ByteBuffer?, Result<Int64, SegmentFailure>) = state.withLock { state in
-            var last: ByteBuffer?
+        let (last, result): (WriteBatch?, Result<Int64, SegmentFailure>) = state.withLock { state in
+            var last: WriteBatch?
             if state.failure == nil {
                 // An exchange that had brought all of its range was ended here.
                 let isWhole = failure == nil || state.missing == 0
@@ -188,8 +187,8 @@ final class SegmentFetch: ResponseReceiver {
                 if state.failure == nil, state.watch?.isHole == true { state.failure = Self.hole }
                 if state.failure == nil, let head = state.head { state.failure = files?.take(head) }
             }
-            if state.failure == nil, state.gathered.readableBytes > 0 { last = takePiece(&state) }
-            return (last, state.failure.map { .failure($0) } ?? .success(state.passed))
+            if state.failure == nil, state.gathered.bytes > 0 { last = takePiece(&state) }
+            return (last, state.failure.map { .failure($0) } ?? .success(state.gathered.offset))
         }
         guard let last else { return continuation?.resume(returning: result) ?? () }
         pass(last).whenComplete { _ in continuation?.resume(returning: result) }
@@ -197,10 +196,10 @@ final class SegmentFetch: ResponseReceiver {
 
     // MARK: Bytes
 
-    private func takePiece(_ state: inout State) -> ByteBuffer {
-        defer { state.gathered = ByteBuffer() }
-        state.passed += Int64(state.gathered.readableBytes)
-        return state.gathered
+    private func takePiece(_ state: inout State) -> WriteBatch {
+        let piece = state.gathered
+        state.gathered = WriteBatch(offset: piece.offset + Int64(piece.bytes))
+        return piece
     }
 
     /// Decrypts bytes, checks and gathers them.
@@ -254,11 +253,7 @@ final class SegmentFetch: ResponseReceiver {
 
     private func gather(_ bytes: ByteBuffer, _ state: inout State) {
         state.failure = state.failure ?? notMedia(state.watch?.take(bytes.readableBytesView))
-        if state.gathered.readableBytes == 0 {
-            state.gathered = bytes
-        } else {
-            state.gathered.writeImmutableBuffer(bytes)
-        }
+        state.gathered.append(bytes)
     }
 
     /// A body without an end would fill the disk.

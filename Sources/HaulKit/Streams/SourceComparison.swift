@@ -53,7 +53,9 @@ extension StreamRun {
         // An encrypted segment is longer by its padding.
         let mostBytes = own.end.length + Int64(SegmentKey.octets)
         let fetch = SegmentFetch(range: segment.range, mostBytes: mostBytes, cipher: cipher, watch: nil) { piece in
-            digest.withLock { digest in piece.withUnsafeReadableBytes { digest.update(bufferPointer: $0) } }
+            digest.withLock { digest in
+                for buffer in piece.buffers { buffer.withUnsafeReadableBytes { digest.update(bufferPointer: $0) } }
+            }
             return loop.makeSucceededVoidFuture()
         }
         let request = requests.request(segment.url, segment.range)

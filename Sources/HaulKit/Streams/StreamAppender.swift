@@ -35,13 +35,8 @@ final class StreamAppender: Sendable {
     /// Appends a record.
     ///
     /// - Returns: the back-pressure, as of ``ResponseReceiver/bodyReceived(_:on:)``.
-    func append(_ record: StreamRecord, _ payload: ByteBuffer) -> EventLoopFuture<Void> {
-        var bytes = ByteBuffer(bytes: record.head)
-        guard payload.readableBytes > Self.joined else {
-            bytes.writeImmutableBuffer(payload)
-            return append([bytes])
-        }
-        return append([bytes, payload])
+    func append(_ record: StreamRecord, _ payload: [ByteBuffer]) -> EventLoopFuture<Void> {
+        append([ByteBuffer(bytes: record.head)] + payload)
     }
 
     func append(_ whole: [UInt8]) -> EventLoopFuture<Void> { append([ByteBuffer(bytes: whole)]) }
@@ -50,9 +45,6 @@ final class StreamAppender: Sendable {
     func write(_ whole: [UInt8]) -> EventLoopFuture<Void> {
         append(whole).flatMap { self.receiver.bodyWritten(on: self.loop) }
     }
-
-    /// Payloads up to this length are copied behind their head, which costs less than another buffer.
-    private static let joined = 4096
 
     private func append(_ buffers: [ByteBuffer]) -> EventLoopFuture<Void> {
         if loop.inEventLoop { return appendOnLoop(buffers) }

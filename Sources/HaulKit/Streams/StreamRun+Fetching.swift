@@ -43,9 +43,9 @@ extension StreamRun {
                     track: track,
                     number: segment.number,
                     attempt: attempt,
-                    length: UInt32(clamping: piece.readableBytes)
+                    length: UInt32(clamping: piece.bytes)
                 ),
-                piece
+                piece.buffers
             )
         }
         switch await fetch.fetch(requests.request(segment.url, range), over: requests.readers) {

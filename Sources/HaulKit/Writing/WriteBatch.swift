@@ -1,8 +1,8 @@
 internal import NIOCore
 
-/// Bytes for the next write.
+/// Bytes that are written, or passed on, together.
 struct WriteBatch {
-    /// Offset in the file.
+    /// Offset of the first byte in the file or the segment.
     var offset: Int64
     var buffers: [ByteBuffer] = []
     var bytes = 0
