@@ -23,6 +23,9 @@ package struct PlacedSet: Sendable, Hashable {
 
     /// Folder of the state of a set, in the folder that holds the set.
     package static let stateFolder = ".haul"
+
+    /// Whether a name is that of the state folder, in any case: file systems may ignore the case.
+    package static func isStateFolder(_ name: some StringProtocol) -> Bool { name.lowercased() == stateFolder }
 }
 
 extension FileSet {
@@ -84,7 +87,7 @@ extension FileSet {
     /// Returns a sentence about a name that belongs to the files of Haul; `nil` for any other name.
     fileprivate static func reason(against name: String) -> String? {
         let first = name.utf8.prefix { $0 != UInt8(ascii: "/") }
-        if String(Substring(first)).lowercased() == PlacedSet.stateFolder {
+        if PlacedSet.isStateFolder(Substring(first)) {
             return "\(shown(name)) is in the folder \(PlacedSet.stateFolder), which keeps the state of a set."
         }
         guard FilePaths.isPart(name) else { return nil }

@@ -53,15 +53,23 @@ package struct AllowedFolders: Sendable {
     /// Returns a path, absolute and with its links resolved, of a folder or a file below a root. It need not exist.
     ///
     /// - Parameter path: absolute, or relative to the default folder.
-    /// - Throws: ``Problem`` if the path is not below a root.
+    /// - Throws: ``Problem`` if the path is not below a root, or is in the state folder of a set.
     func allowed(_ path: String) throws(Problem) -> String {
         guard !path.utf8.contains(0), path.utf8.count < 4096 else { throw refused(path) }
         let parts = path.split(separator: "/")
         // Refuses every `..`, not only those that lead out of a root: if "a" is a link, "a/.." may be another folder.
         guard !parts.contains(".."), !parts.contains("."), !path.hasPrefix("~") else { throw refused(path) }
         let absolute = path.hasPrefix("/") ? path : fallback + "/" + path
-        guard let real = Self.resolved(absolute), roots.contains(where: { Self.isInside(real, $0) }) else {
+        guard let real = Self.resolved(absolute), let root = roots.first(where: { Self.isInside(real, $0) }) else {
             throw refused(path)
+        }
+        guard !real.dropFirst(root.count).split(separator: "/").contains(where: PlacedSet.isStateFolder) else {
+            throw Problem(
+                .forbidden,
+                "forbiddenFolder",
+                "The folder \(PlacedSet.stateFolder) keeps the state of a set.",
+                suggestion: "Choose another folder."
+            )
         }
         return real
     }

@@ -44,6 +44,18 @@ import Testing
         #expect(throws: Problem.self) { try folders.folder(path) }
     }
 
+    @Test(arguments: [".haul", "films/.haul", "films/.Haul/x"]) func refusesTheStateFolderOfASet(_ path: String) throws
+    {
+        let problem = #expect(throws: Problem.self) { try folders.folder(path) }
+        #expect(problem?.code == "forbiddenFolder" && problem?.detail.contains("state of a set") == true)
+    }
+
+    @Test func aRootMayBeBelowAFolderWithTheNameOfTheState() throws {
+        let root = folder(".haul/downloads")
+        try FileManager.default.createDirectory(atPath: root, withIntermediateDirectories: true)
+        #expect(try AllowedFolders(folder: root, roots: []).folder("films") == real(".haul/downloads") + "/films")
+    }
+
     @Test(arguments: ["a.txt", "a.txt/", "a.txt/x", "films/../a.txt", "in/a.txt/x"])
     func aFileIsNoFolder(_ path: String) throws {
         for name in ["downloads/a.txt", "other/a.txt"] {
