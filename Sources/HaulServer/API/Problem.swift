@@ -44,7 +44,7 @@ package struct Problem: Error, Codable, Hashable, Sendable {
         switch code {
         case .notFound: .notFound
         case .alreadyAdded, .fileExists, .inUse, .cancelled, .waitCancelled: .conflict
-        case .diskFull: .init(code: 507, reasonPhrase: "Insufficient Storage")
+        case .diskFull: .insufficientStorage
         case .shutDown, .storeFailed: .serviceUnavailable
         case .internalFault, .diskFailed, .tooManyOpenFiles: .internalServerError
         default: .unprocessableContent
@@ -68,4 +68,9 @@ extension Problem: ResponseGenerator {
         if status == 401 { headers[.wwwAuthenticate] = "Bearer" }
         return Response(status: .init(code: status), headers: headers, body: .init(byteBuffer: JSONBody.buffer(self)))
     }
+}
+
+extension HTTPResponse.Status {
+    /// 507 of RFC 4918.
+    static var insufficientStorage: HTTPResponse.Status { .init(code: 507, reasonPhrase: "Insufficient Storage") }
 }

@@ -6,12 +6,17 @@ package enum SecretFile {
     package struct Failure: Error, CustomStringConvertible {
         package var text: String
         var isMissing = false
+        var isDiskFull = false
         package var description: String { text }
     }
 
     private static func failure() -> Failure {
         let code = errno
-        return Failure(text: String(cString: strerror(code)), isMissing: code == ENOENT)
+        return Failure(
+            text: String(cString: strerror(code)),
+            isMissing: code == ENOENT,
+            isDiskFull: [ENOSPC, EDQUOT].contains(code)
+        )
     }
 
     /// Reads a file, and removes the access of other users.

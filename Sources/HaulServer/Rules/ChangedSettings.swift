@@ -42,13 +42,18 @@ package struct ChangedSettings: Codable, Hashable, Sendable {
         let encoder = JSONEncoder()
         encoder.outputFormatting = [.prettyPrinted, .sortedKeys, .withoutEscapingSlashes]
         do { try SecretFile.replace(Self.path(stateFolder), Array(try encoder.encode(self))) } catch {
-            throw Problem(
-                .internalServerError,
-                "settingsNotSaved",
-                "The settings cannot be saved, and stay as they were.",
-                cause: "\(error)"
-            )
+            throw Self.notSaved(error)
         }
+    }
+
+    static func notSaved(_ error: any Error) -> Problem {
+        let isDiskFull = (error as? SecretFile.Failure)?.isDiskFull == true
+        return Problem(
+            isDiskFull ? .insufficientStorage : .internalServerError,
+            "settingsNotSaved",
+            "The settings cannot be saved, and stay as they were.",
+            cause: "\(error)"
+        )
     }
 
     private static func path(_ stateFolder: String) -> String { stateFolder + "/settings.json" }

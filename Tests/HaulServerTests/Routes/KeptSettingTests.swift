@@ -19,6 +19,11 @@ import Testing
         try await client.call(.patch, "/api/v1/configuration", rig, json: json)
     }
 
+    @Test(arguments: [true, false]) func aFullDiskIsToldFromOtherFailuresOfSaving(_ isDiskFull: Bool) {
+        let problem = ChangedSettings.notSaved(SecretFile.Failure(text: "failed", isDiskFull: isDiskFull))
+        #expect(problem.status == (isDiskFull ? 507 : 500) && problem.code == "settingsNotSaved")
+    }
+
     private struct Place: Equatable {
         var path: String?
         var group: String?
