@@ -98,7 +98,6 @@ package struct DownloadQueue: Sendable {
     package init(_ limits: Limits) { self.limits = limits }
 
     package var waitingCount: Int { waiting.count }
-    package var runningCount: Int { underWay.count }
     /// Numbers of downloads that run, wait for a slot, and wait for their next attempt without one.
     package var counts: (running: Int, waiting: Int, backingOff: Int) {
         (underWay.count, waiting.count, backingOff.count)

@@ -143,8 +143,8 @@ struct DownloadQueueHistoryTests {
 
         private mutating func checkLimits(_ granted: [DownloadID], _ withdrawn: [DownloadID], before: Int) {
             let limits = queue.limits
-            if queue.runningCount > max(1, limits.active, before) { complain("more run than may") }
-            if !granted.isEmpty, queue.runningCount > max(1, limits.active) { complain("granted over the limit") }
+            if queue.counts.running > max(1, limits.active, before) { complain("more run than may") }
+            if !granted.isEmpty, queue.counts.running > max(1, limits.active) { complain("granted over the limit") }
             for id in granted {
                 guard let item = items[id] else { return complain("granted \(id), which has left") }
                 let there = queue.running.filter { items[$0]?.host == item.host }.count
@@ -176,7 +176,7 @@ struct DownloadQueueHistoryTests {
 
         /// Checks that no slot stays free while a download could take it.
         private mutating func checkNothingIsIdle() {
-            guard !queue.isShut, queue.runningCount < max(1, queue.limits.active) else { return }
+            guard !queue.isShut, queue.counts.running < max(1, queue.limits.active) else { return }
             for member in model.waiting where !model.isBackedOff(member.item.host) {
                 let host = member.item.host
                 let there = queue.running.filter { items[$0]?.host == host }.count
@@ -193,7 +193,7 @@ struct DownloadQueueHistoryTests {
                 let justBefore = Instant(sinceStart: next.sinceStart - .nanoseconds(1))
                 if early.grant(at: justBefore) != ([], []) { complain("could have granted before \(next)") }
                 var (woken, wanted) = (queue, model)
-                let isFree = queue.runningCount < max(1, queue.limits.active)
+                let isFree = queue.counts.running < max(1, queue.limits.active)
                 let (granted, withdrawn) = woken.grant(at: next)
                 if granted.isEmpty, isFree { complain("asks for a timer for nothing") }
                 if (granted, withdrawn) != wanted.grant(at: next) { complain("grants others when the timer rings") }

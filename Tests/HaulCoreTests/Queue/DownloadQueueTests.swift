@@ -25,7 +25,7 @@ struct DownloadQueueTests {
         #expect(queue.grant(at: .start) == ([], []))
         queue.leave(ids[1])
         #expect(queue.grant(at: .start).granted == [ids[2]])
-        #expect(Set(queue.running) == [ids[0], ids[2]] && queue.runningCount == 2 && queue.waitingCount == 3)
+        #expect(Set(queue.running) == [ids[0], ids[2]] && queue.counts.running == 2 && queue.waitingCount == 3)
         #expect(queue.runs(ids[2]) && queue.waits(ids[3]) && !queue.waits(ids[2]))
     }
 
@@ -76,7 +76,7 @@ struct DownloadQueueTests {
         queue.limits.active = 1
         queue.urge(ids[5])
         for index in 0..<3 {
-            #expect(queue.grant(at: .start) == ([], []) && queue.runningCount == 4 - index)
+            #expect(queue.grant(at: .start) == ([], []) && queue.counts.running == 4 - index)
             queue.leave(ids[index])
         }
         #expect(queue.grant(at: .start) == ([ids[5]], [ids[3]]))
