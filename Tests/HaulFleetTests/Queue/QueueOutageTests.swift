@@ -167,53 +167,63 @@ struct QueueOutageTests {
         database.connection.close()
     }
 
+    /// Runs a test through PgBouncer. The message of an error says what PgBouncer has logged.
+    private func withBouncer(_ database: TestDatabase, _ body: (DatabaseSettings) async throws -> Void) async throws {
+        let bouncer = try await PgBouncer(database.server, poolSize: 3)
+        do { try await body(database.server.settings(database: database.name, port: bouncer.port)) } catch {
+            Issue.record("\(error)\n\(bouncer.account)")
+        }
+    }
+
     /// Covers failure 15 of docs/fleet.md.
     @Test func twentyClientsWorkThroughThreeServerConnectionsOfPgBouncer() async throws {
         try await TestDatabase.with { database async throws in
-            let bouncer = try await PgBouncer(database.server, poolSize: 3)
-            let settings = try database.server.settings(database: database.name, port: bouncer.port)
-            let loading = DatabaseConnection(settings)
-            defer { loading.close() }
-            let items = AsyncStream { continuation in
-                for number in 0..<4000 { continuation.yield(NewItem(url: "https://h\(number % 9).example/\(number)")) }
-                continuation.finish()
-            }
-            #expect(try await QueueLoader(loading, .standard, chunk: 900).add(items).added == 4000)
-            try await withThrowingTaskGroup(of: Int.self) { group in
-                for client in 0..<20 {
-                    group.addTask {
-                        let queue = PostgresQueue(settings)
-                        defer { queue.close() }
-                        let worker = try await queue.register(label: "\(client)", predecessor: nil).worker
-                        var reported = 0
-                        while true {
-                            let claim = try await queue.claim(worker, limit: 40)
-                            if claim.isDrained { break }
-                            guard !claim.leases.isEmpty else {
-                                _ = try await queue.maintain()
-                                _ = try await queue.beat(worker)
-                                try await Task.sleep(for: .milliseconds(20))
-                                continue
-                            }
-                            let keys = claim.leases.map(\.key)
-                            #expect(try await queue.gate(worker, keys) == Set(keys))
-                            reported += try await queue.report(worker, keys.map { Report($0, .completed(Self.file)) })
-                                .count
-                        }
-                        try await queue.leave(worker)
-                        return reported
-                    }
-                }
-                let reported = try await group.reduce(0, +)
-                #expect(reported == 4000)
-            }
-            let administration = QueueAdministration(loading, .standard)
-            #expect(try await administration.status().totals.completed == 4000)
-            var lines = 0
-            for try await page in QueueExport(loading, .standard, format: .jsonLines, pageSize: 1500) {
-                lines += page.bytes.count { $0 == UInt8(ascii: "\n") }
-            }
-            #expect(lines == 4000)
+            try await withBouncer(database) { try await work(through: $0) }
         }
+    }
+
+    private func work(through settings: DatabaseSettings) async throws {
+        let loading = DatabaseConnection(settings)
+        defer { loading.close() }
+        let items = AsyncStream { continuation in
+            for number in 0..<4000 { continuation.yield(NewItem(url: "https://h\(number % 9).example/\(number)")) }
+            continuation.finish()
+        }
+        #expect(try await QueueLoader(loading, .standard, chunk: 900).add(items).added == 4000)
+        try await withThrowingTaskGroup(of: Int.self) { group in
+            for client in 0..<20 {
+                group.addTask {
+                    let queue = PostgresQueue(settings)
+                    defer { queue.close() }
+                    let worker = try await queue.register(label: "\(client)", predecessor: nil).worker
+                    var reported = 0
+                    while true {
+                        let claim = try await queue.claim(worker, limit: 40)
+                        if claim.isDrained { break }
+                        guard !claim.leases.isEmpty else {
+                            _ = try await queue.maintain()
+                            _ = try await queue.beat(worker)
+                            try await Task.sleep(for: .milliseconds(20))
+                            continue
+                        }
+                        let keys = claim.leases.map(\.key)
+                        #expect(try await queue.gate(worker, keys) == Set(keys))
+                        reported += try await queue.report(worker, keys.map { Report($0, .completed(Self.file)) })
+                            .count
+                    }
+                    try await queue.leave(worker)
+                    return reported
+                }
+            }
+            let reported = try await group.reduce(0, +)
+            #expect(reported == 4000)
+        }
+        let administration = QueueAdministration(loading, .standard)
+        #expect(try await administration.status().totals.completed == 4000)
+        var lines = 0
+        for try await page in QueueExport(loading, .standard, format: .jsonLines, pageSize: 1500) {
+            lines += page.bytes.count { $0 == UInt8(ascii: "\n") }
+        }
+        #expect(lines == 4000)
     }
 }

@@ -48,6 +48,12 @@ final class PgBouncer: Sendable {
         }
     }
 
+    /// Whether the process runs, and what it has logged, for the message of a failed test.
+    var account: String {
+        let log = (try? String(contentsOfFile: folder("log"), encoding: .utf8)) ?? "no log"
+        return "PgBouncer (process \(process)) \(kill(process, 0) == 0 ? "is there" : "is gone").\n\(log)"
+    }
+
     deinit {
         kill(process, SIGKILL)
         _ = SystemCommand.end(of: process)
