@@ -15,24 +15,26 @@ final class TestProxy: Sendable {
         var remaining: Int?
         var accepted = 0
         var lost = 0
+        /// Open connections. Closed only under the lock: a closed number may be a socket of another test.
         var sockets: Set<Int32> = []
-        var isClosed = false
+        /// `nil` once the proxy is closed.
+        var listener: Int32?
     }
 
     let port: Int
-    private let listener: Int32
     private let state: Mutex<State>
 
     init(target: Int) throws {
         state = Mutex(State(target: target))
         port = try PostgresServer.freePort()
-        listener = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
+        let listener = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
         var yes: Int32 = 1
         setsockopt(listener, SOL_SOCKET, SO_REUSEADDR, &yes, socklen_t(MemoryLayout<Int32>.size))
         guard Self.withAddress(port, { bind(listener, $0, $1) }) == 0, listen(listener, 128) == 0 else {
             throw PostgresServer.Failure(description: "The proxy cannot listen.")
         }
-        Thread.detachNewThread { [self] in accept() }
+        state.withLock { $0.listener = listener }
+        Thread.detachNewThread { [self] in accept(listener) }
     }
 
     var accepted: Int { state.withLock { $0.accepted } }
@@ -43,11 +45,14 @@ final class TestProxy: Sendable {
     func setRefusing(_ value: Bool) { state.withLock { $0.isRefusing = value } }
 
     /// Ends every connection.
-    func cut() { for socket in state.withLock({ $0.sockets }) { shutdown(socket, Int32(SHUT_RDWR)) } }
+    func cut() { state.withLock { for socket in $0.sockets { shutdown(socket, Int32(SHUT_RDWR)) } } }
 
     func close() {
-        state.withLock { $0.isClosed = true }
-        shutdown(listener, Int32(SHUT_RDWR))
+        state.withLock { state in
+            // The thread that accepts closes the listener.
+            if let listener = state.listener { shutdown(listener, Int32(SHUT_RDWR)) }
+            state.listener = nil
+        }
         cut()
     }
 
@@ -63,10 +68,13 @@ final class TestProxy: Sendable {
         }
     }
 
-    private func accept() {
+    private func accept(_ listener: Int32) {
         while true {
             let client = Foundation.accept(listener, nil, nil)
-            if state.withLock({ $0.isClosed }) { break }
+            if state.withLock({ $0.listener == nil }) {
+                if client >= 0 { Foundation.close(client) }
+                break
+            }
             guard client >= 0 else { continue }
             let (target, isRefusing) = state.withLock { state in
                 state.accepted += 1
@@ -86,9 +94,11 @@ final class TestProxy: Sendable {
                     return ends == 2
                 }
                 guard isLast else { return }
-                state.withLock { $0.sockets.subtract([client, server]) }
-                Foundation.close(client)
-                Foundation.close(server)
+                state.withLock { state in
+                    state.sockets.subtract([client, server])
+                    Foundation.close(client)
+                    Foundation.close(server)
+                }
             }
             Thread.detachNewThread { [self] in
                 pump(from: client, to: server, isAnswer: false)
