@@ -214,12 +214,15 @@ final class SegmentFetch: ResponseReceiver {
         // The last block has the padding, and any block may be the last.
         let length = isLast ? count : max(0, count - 1) / 16 * 16
         guard length > 0, isLast || length >= Self.pieceLength / 4,
-            let encrypted = state.encrypted.readBytes(length: length), let cipher = state.cipher
+            let cipher = state.cipher
         else { return }
+        // The library copies every other type of bytes into `Data` first.
+        let encrypted = Data(state.encrypted.readableBytesView.prefix(length))
+        state.encrypted.moveReaderIndex(forwardBy: length)
+        state.encrypted.discardReadBytes()
         do throws(SegmentFailure) {
             let plain = try Self.plain(encrypted, cipher, isLast: isLast)
             state.cipher?.vector = Array(encrypted.suffix(16))
-            if !isLast { state.encrypted.discardReadBytes() }
             gather(ByteBuffer(bytes: plain), &state)
         } catch { state.failure = error }
     }
@@ -227,13 +230,13 @@ final class SegmentFetch: ResponseReceiver {
     /// Decrypts a whole body.
     static func decrypted(_ bytes: [UInt8], _ cipher: Cipher) throws(SegmentFailure) -> [UInt8] {
         if let failure = wrongLength(bytes.count) { throw failure }
-        return Array(try plain(bytes, cipher, isLast: true))
+        return Array(try plain(Data(bytes), cipher, isLast: true))
     }
 
     /// Decrypts whole blocks.
     ///
     /// - Parameter isLast: whether the last block has the padding.
-    private static func plain(_ bytes: [UInt8], _ cipher: Cipher, isLast: Bool) throws(SegmentFailure) -> Data {
+    private static func plain(_ bytes: Data, _ cipher: Cipher, isLast: Bool) throws(SegmentFailure) -> Data {
         do {
             let vector = try AES._CBC.IV(ivBytes: cipher.vector)
             return try AES._CBC.decrypt(bytes, using: cipher.key, iv: vector, noPadding: !isLast)
