@@ -14,7 +14,8 @@ struct MetalinkFile {
     /// The invalid statements about the file, at most 8.
     private var faults: [Fault] = []
     private var hasTwoSizes = false
-    private var checksum: DownloadRequest.Checksum?
+    /// The digest of each algorithm; `nil` for an algorithm with two different ones.
+    private var checksums: [DownloadRequest.Checksum.Algorithm: DownloadRequest.Checksum?] = [:]
     /// Every valid list of pieces. ``finished()`` selects one of them, because the size may come last.
     private var lists: [PieceHashes] = []
     /// The list of pieces that is being read. `nil` outside a list and in an ignored or invalid one.
@@ -40,7 +41,14 @@ struct MetalinkFile {
         guard let checksum = Self.checksum(algorithm, text) else {
             return faultBesidePieces("has a digest that is none")
         }
-        if algorithm.digestLength > self.checksum?.digest.count ?? 0 { self.checksum = checksum }
+        guard let present = checksums.updateValue(checksum, forKey: algorithm), present != checksum else { return }
+        checksums[algorithm] = .some(nil)
+        faultBesidePieces("has two digests of one algorithm")
+    }
+
+    /// The digest of the strongest algorithm.
+    private var checksum: DownloadRequest.Checksum? {
+        checksums.values.compactMap(\.self).max { $0.algorithm.digestLength < $1.algorithm.digestLength }
     }
 
     mutating func beginPieces(type: String?, length: String?) {

@@ -89,6 +89,22 @@ struct MetalinkRefusalTests {
         #expect(refusal(text)?.contains("the file a.iso has a size that is none") == true)
     }
 
+    @Test func refusesTwoDigestsOfOneAlgorithm() throws {
+        func hash(_ type: String, _ digit: Character, _ count: Int) -> String {
+            "<hash type=\"\(type)\">\(String(repeating: digit, count: count))</hash>"
+        }
+        for digits in ["ab", "aba", "aab"] {
+            let hashes = digits.map { hash("sha-256", $0, 64) }.joined()
+            let reason = refusal(MetalinkText.four(hashes + MetalinkText.url))
+            #expect(reason?.contains("two digests of one algorithm") == true, "\(digits)")
+        }
+        let same = hash("sha-256", "a", 64) + hash("sha-256", "A", 64)
+        #expect(try Metalink(text: MetalinkText.four(same + MetalinkText.url)).files.first?.checksum != nil)
+        let other = hash("sha-256", "a", 64) + hash("sha-256", "b", 64) + hash("sha-512", "c", 128)
+        let file = try Metalink(text: MetalinkText.four(other + MetalinkText.url)).files.first
+        #expect(file?.checksum?.algorithm == .sha512)
+    }
+
     @Test func readsTheLargestSize() throws {
         let text = MetalinkText.four("<size> 4611686018427387904\n</size>\(MetalinkText.url)")
         #expect(try Metalink(text: text).files.first?.size == 1 << 62)
