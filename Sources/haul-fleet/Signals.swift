@@ -7,8 +7,8 @@ import Synchronization
 enum Signals {
     private static let count = Mutex(0)
 
-    /// Ignores SIGPIPE and SIGXFSZ. A reader that has ended and a file beyond `ulimit -f` then fail the write and do
-    /// not end the process.
+    /// Ignores SIGPIPE and SIGXFSZ, so that a write to a closed pipe or beyond `ulimit -f` fails instead of ending the
+    /// process.
     static func ignoreThoseOfWrites() {
         signal(SIGPIPE, SIG_IGN)
         signal(SIGXFSZ, SIG_IGN)

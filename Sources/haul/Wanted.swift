@@ -50,7 +50,7 @@ struct Wanted {
         }
     }
 
-    /// Records the files that a Metalink describes in vain. The Metalink is not complete without them.
+    /// Records the files that a Metalink lists and the reader refused, so that the command reports them as failures.
     mutating func add(leftOut files: [RefusedName], of metalink: String) {
         unreadable += files.map { file in
             Unreadable(

@@ -83,8 +83,8 @@ public struct Cookies: Sendable, Hashable {
         entries[cookie.place] = list.isEmpty ? nil : list
     }
 
-    /// Returns the cookie of a file that a server's `cookie` replaces. The replacement goes to the hosts that the file
-    /// names.
+    /// Returns the cookie from a cookie file that `cookie`, set by a server, replaces; `nil` if there is none. The
+    /// caller gives the replacement the hosts that the file names.
     private func vouched(_ cookie: Cookie) -> Cookie? {
         guard case .origin(let origin) = cookie.place else { return nil }
         for case .host(let host, let withSubdomains) in places(for: origin)

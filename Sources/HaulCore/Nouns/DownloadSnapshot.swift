@@ -131,7 +131,7 @@ public struct DownloadSnapshot: Sendable, Hashable, Identifiable {
     public struct Stream: Sendable, Hashable, Codable {
         /// Number of segments that are listed. Grows while ``isLive``.
         public let segments: Int
-        /// Number of segments that are there.
+        /// Number of received segments.
         public let receivedSegments: Int
         /// Duration in seconds of what is listed.
         public let seconds: Double

@@ -35,11 +35,11 @@ public struct RangeRequest: Sendable, Equatable, Codable {
     /// Number of bytes before `offset` that are requested again and compared with those on disk.
     package var overlap: Int64
     package var condition: Condition
-    /// What earlier answers said; `nil` for the first request and if everything starts over.
+    /// Properties of the resource from earlier answers; `nil` for the first request and if everything starts over.
     package var known: Resource?
     /// The terms for joining the answer to what is on disk.
     var terms = JoinTerms()
-    /// Whether only a block on disk is requested for a comparison: `overlap` bytes, and nothing after them.
+    /// Whether the request asks only for `overlap` bytes that the disk has too, to compare both.
     var isComparison = false
     /// Whether blocks from all over the file have just been compared with this source.
     var isCompared = false

@@ -40,7 +40,7 @@ package struct LivePlan: Sendable, Hashable {
 
     package let track: StreamTrack
     package let beginning: Beginning
-    /// Most seconds of the recording; `nil` for no limit.
+    /// Maximum duration of the recording in seconds; `nil` for no limit.
     package let limit: Double?
     /// Seconds from the first segment to the last one so far, with the gaps.
     package private(set) var seconds = 0.0

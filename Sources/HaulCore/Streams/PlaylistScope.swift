@@ -122,7 +122,8 @@ struct PlaylistScope {
         return url
     }
 
-    /// Resolves a reference. The name of a file, as nearly all segments have it, takes a tenth of the time.
+    /// Resolves a reference. Appends a plain name, which nearly all segments have, to `folder`: this takes a tenth of
+    /// the time of a full resolution.
     private func resolved(_ text: String) -> HTTPURL? {
         if let folder, Self.isFileName(text), let url = HTTPURL(folder + text) { return url }
         let url = HTTPURL(text, relativeTo: base)

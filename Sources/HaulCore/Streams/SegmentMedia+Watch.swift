@@ -80,7 +80,8 @@ extension SegmentMedia {
             switch (kind, front.first) {
             case (.transportStream?, 0x47), (nil, 0x47): return followPackets(bytes, from: start)
             case (.fragmentedMP4?, _): return followBoxes(bytes, from: start)
-            // Of a segment whose kind is not known yet only boxes can matter; anything else has no box at its front.
+            // Follows boxes in case the segment is fragmented MP4. Drops the result until the kind is known, because
+            // other media do not begin with a box.
             case (nil, _):
                 _ = followBoxes(bytes, from: start)
                 return nil

@@ -33,7 +33,7 @@ package enum StreamPlaylist: Sendable, Hashable {
         }
     }
 
-    /// Reads a playlist whose URL an application made.
+    /// Reads a playlist. Converts `url` first, and throws ``StreamError`` if no HTTP request can be made for it.
     package static func parse(
         _ bytes: [UInt8],
         url: URL,

@@ -132,7 +132,8 @@ package struct SegmentPlan: Sendable, Equatable {
         // Two connections shared bytes. Without this one, none of these bytes come twice any more.
         if let (_, other) = segments.first(where: { $0.value.end == segment.end }), segment.isHedge || other.isHedge {
             let (hedge, main) = segment.isHedge ? (segment, other) : (other, segment)
-            // Counts bytes of this connection as duplicates only if the other one still has to bring them too.
+            // Subtracts the bytes that now arrive only once. The bytes that the released connection received stay
+            // counted only if `other` still has to fetch them.
             let ends = receivedRanges.firstMissing(in: other.remainingRange) == other.end
             let reached = ends ? min(hedge.position, main.position) : segment.position
             duplicateBytes -= hedge.end - max(hedge.start, reached)

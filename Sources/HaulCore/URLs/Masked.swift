@@ -128,6 +128,6 @@ extension Metalink.Source: Masked {
 }
 
 extension Cookies: Masked {
-    /// The number of cookies.
+    /// The number of cookies, without the cookies.
     package var maskedMirror: Mirror { Mirror(masked: self, ["count": count]) }
 }

@@ -3,9 +3,9 @@ internal import HaulKit
 
 /// Publishes files in a folder of this machine or of a network file system that many machines share.
 ///
-/// Files are completed in `.haul-fleet/WORKER` below the root, on the same file system. They get their final names with
-/// link(2), which never replaces anything. All file system calls run on threads that may block, with one thread change
-/// per batch.
+/// Completes files in `.haul-fleet/WORKER` below the root, on the same file system. Gives them their final names with
+/// link(2), or with a rename on a file system without hard links. Neither replaces an existing file. Runs all file
+/// system calls on threads that may block, with one thread change per batch.
 struct FolderDestination: DestinationWriting {
     let root: String
     let stagingFolder: String

@@ -19,7 +19,8 @@ extension S3Destination {
         } catch { throw error.error }
     }
 
-    /// Returns the upload that an earlier lease began and its parts, or a new upload.
+    /// Returns the upload of an earlier lease with the parts that the store has, or creates an upload. Aborts an
+    /// earlier upload of another version of the file.
     private func upload(
         _ file: StagedFile,
         _ key: String,

@@ -10,7 +10,7 @@ struct HeldItems: Sendable, Equatable {
     private var items: [LeaseKey: HeldItem] = [:]
     /// Staged files that wait for their preparation.
     private var awaitingPreparation: [LeaseKey] = []
-    /// Prepared files that wait for the gate, in the order of their arrival.
+    /// Prepared files that wait for the gate call, which confirms their leases before publication. In order of arrival.
     private var awaitingGate: [LeaseKey] = []
     /// Items that the destination is preparing or publishing.
     private var inDestination: Set<LeaseKey> = []

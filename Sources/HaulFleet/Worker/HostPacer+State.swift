@@ -10,7 +10,7 @@ extension HostPacer {
         var gap = Duration.zero
         /// Whether the queue limits the connections to the host.
         var isLimited = false
-        /// Number of leases with limits.
+        /// Number of this worker's leases at the host that have host limits. `State.free` counts the others.
         var leases = 0
         /// Unused start times, in order.
         var starts: Deque<Duration> = []

@@ -4,7 +4,7 @@ struct QueueCalls: Sendable, Equatable {
     private static let refusalLimit = 10
 
     private var paces = Array(repeating: CallPace(), count: WorkerCall.Kind.allCases.count)
-    /// Time of the queue's last answer.
+    /// Time of the last call that succeeded.
     private(set) var answeredAt = Duration.zero
 
     subscript(kind: WorkerCall.Kind) -> CallPace { paces[kind.rawValue] }
@@ -57,7 +57,7 @@ struct QueueCalls: Sendable, Equatable {
         wait(kind, until: min(self[kind].notBefore, time))
     }
 
-    /// Waits for a random delay, which grows with the number of failures in a row.
+    /// Sets the next call to a random delay from now. The delay grows with the consecutive failures, up to `limit`.
     mutating func backOff(
         _ kind: WorkerCall.Kind,
         at now: Duration,

@@ -2,7 +2,8 @@ internal import Foundation
 internal import Logging
 internal import Synchronization
 
-/// Sends messages to hooks, with a queue for each kind. The caller of ``tell(_:)`` never waits, and gets no failure.
+/// Sends messages to hooks. Programs share one queue, desktop notifications share another, and each webhook has its
+/// own. The caller of ``tell(_:)`` never waits, and gets no failure.
 final class HookRunner: Sendable {
     private struct State {
         var hooks: [Downloader.Hook]

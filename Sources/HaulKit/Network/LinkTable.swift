@@ -33,7 +33,7 @@ struct LinkTable: Sendable {
     /// Whether something has changed since the last dump of routes.
     private var areRoutesStale = false
     private var lastSequence: UInt32 = 0
-    /// Number of consecutive restarts.
+    /// Number of consecutive times that all dumps were repeated; reset by a complete sequence of dumps.
     private var failures = 0
 
     /// Whether the kernel refuses the requests, or never completes a dump.

@@ -2,7 +2,8 @@ internal import Logging
 
 /// Reports to handles and listeners about downloads that are not in memory.
 extension Scheduler {
-    /// Returns the snapshot of a stored row. Another process may run the download.
+    /// Returns the snapshot of a stored row. Adds the hold reason if the download waits in this process; otherwise
+    /// another process may run it.
     func stored(_ snapshot: DownloadSnapshot, _ host: String?) -> DownloadSnapshot {
         queue.waits(snapshot.id) ? environment.withReason(snapshot, host) : snapshot
     }

@@ -5,11 +5,11 @@ extension SetSourceText {
     ///
     /// - Parameters:
     ///   - access: address and access token of the hub.
-    ///   - revision: branch, tag or commit, for a hub alone; `nil` for that of the text.
+    ///   - revision: branch, tag or commit; only for a hub reference without a revision. `nil` to use the text's own.
     ///   - depth: how many folders below an index are entered; `nil` for the source's own limit.
     ///   - signature: signature of a list of digests; `nil` for none.
-    /// - Throws: ``DownloadError`` with code ``DownloadError/Code/invalidURL`` for a file on this machine, which has no
-    ///   URLs, and for a revision that the source cannot have.
+    /// - Throws: ``DownloadError`` with code ``DownloadError/Code/invalidURL`` for a list on this machine, because it
+    ///   does not contain the URLs of its files, and for a revision that the source does not accept.
     package func source(
         access: HubAccess,
         revision: String? = nil,

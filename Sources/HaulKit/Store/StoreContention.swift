@@ -53,7 +53,7 @@ struct LockPatience: Sendable, Equatable {
         /// Replaces `longest` for a wait that begins soon after one was given up. Otherwise many steps that each wait
         /// the full time would together wait without end.
         var afterGivingUp = Duration.seconds(1)
-        /// Replaces `longest` while the downloader closes, for all waits together.
+        /// Time after the start of the shutdown at which every wait is given up, unless another limit ends it sooner.
         var whileClosing = Duration.seconds(2)
     }
 

@@ -60,7 +60,8 @@ final class StoreOwner: Sendable {
     }
 
     private static func draw() -> Int64 {
-        // The upper half is never 0: a number that is only a process number comes from an earlier version.
+        // Draws at least 1 for the upper half of the user's number. Earlier versions stored a process number alone, so
+        // `isAlive(_:)` recognizes their numbers by an upper half of 0.
         let chance = Int64.random(in: 1...Int64(Int32.max))
         return chance << 32 | Int64(ProcessInfo.processInfo.processIdentifier)
     }

@@ -45,7 +45,7 @@ final class StreamProgress: Sendable {
         }
     }
 
-    /// - Parameter countsTime: whether the segment is of the track whose time is that of the film.
+    /// - Parameter countsTime: whether to count the segment's duration: only the first track measures the film.
     func received(_ end: StreamSegmentEnd, countsTime: Bool) {
         state.withLock { state in
             state.counts.receivedSegments += 1

@@ -70,8 +70,8 @@ extension DownloadTask {
         }
     }
 
-    /// Gives the user's file its own name again. Without a control file the whole length counts as received, so the
-    /// bytes behind the first gap are cut off.
+    /// Moves the user's file back to its own name. Without a control file, cuts off the bytes behind the first gap,
+    /// because the other program takes the whole length for received bytes.
     func giveBack(_ file: any DiskFile, as name: String, isolation: isolated (any Actor)? = #isolation)
         async throws(DownloadError)
     {

@@ -10,7 +10,7 @@ extension DownloadTask {
     /// - Parameter notesProgress: whether to note the ranges in the store.
     func look(notesProgress: Bool) {
         guard let part else { return }
-        // The note does not depend on the ranges of the machine, which may be newer than the last note.
+        // Notes the ranges even if the machine already has them: `note(_:)` compares with the last note only.
         if notesProgress { note(part) }
         if part.file.isInMemory { leavesMemoryInTime(at: time.now()) }
         guard machine.isShared else { return }

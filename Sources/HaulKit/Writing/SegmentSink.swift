@@ -171,8 +171,8 @@ final class SegmentSink: Sendable {
 
     /// Most batches handed over at once: one being written, one waiting.
     private static let mostOutstanding = 2
-    /// The first bytes are written early, so that they can be claimed early. Later bytes are written in time for the
-    /// next tick.
+    /// Delay of the first flush. Is short, so that the store soon records the first bytes as received. `laterFlush` is
+    /// the interval of ``ProgressTicker`` by default.
     private static let firstFlush = TimeAmount.milliseconds(40)
     private static let laterFlush = TimeAmount.milliseconds(50)
 

@@ -19,7 +19,8 @@ struct DaemonSetting: Sendable {
         case fixed(@Sendable (Configuration, AllowedFolders) -> JSONValue)
     }
 
-    /// Checks a value, and returns a closure that applies it; `nil` is the value of the start.
+    /// Checks a new value, and returns a closure that applies it. A `nil` value restores the value with which the
+    /// daemon was started.
     ///
     /// - Throws: ``Problem`` for a value that cannot be used.
     typealias KeptChange = @Sendable (JSONValue?, LiveConfiguration) throws -> @Sendable (inout ChangedSettings) -> Void

@@ -24,7 +24,7 @@ package struct AllowedFolders: Sendable {
     ///
     /// - Parameter folder: an absolute path.
     func preferring(_ folder: String) -> AllowedFolders? {
-        // The error says only that the folder is not allowed.
+        // Drops the error: the caller keeps the default folder, whatever the reason.
         guard folder.hasPrefix("/"), let real = try? self.folder(folder) else { return nil }
         var folders = self
         folders.fallback = real

@@ -109,8 +109,8 @@ struct AddRoutes {
         } catch { return .failure(error) }
     }
 
-    /// Gives the requests of a key to its owner. Refuses those for downloads of others, because joining one would give
-    /// the key the right to change it.
+    /// Gives each request the owner of the API key. Lets the downloader refuse a duplicate of another
+    /// owner's download, because joining that download would let the key change it.
     private func owned(
         _ wanted: [Result<DownloadRequest, Problem>],
         by owner: String

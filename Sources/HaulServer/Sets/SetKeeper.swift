@@ -87,7 +87,7 @@ package actor SetKeeper {
         let access = live.configuration.hub(for: wish.owner)
         let name = try await problems { () throws(DownloadError) in try request.name(access) }
         let folder = try wish.folder ?? newFolder(name, request, wish.owner)
-        // A set that has ended stays beside its successor until the list of that one has been read.
+        // Ignores sets that have ended. `sets` keeps such a set until the list of the folder's next set has been read.
         if let known = sets.first(where: { $0.row.folder == folder && !$0.row.state.isEnd }) {
             guard known.owner == wish.owner, known.asks(for: request, wish) else { throw Self.folderInUse(folder) }
             return try await beginnings[known.row.id]?.value ?? known.row

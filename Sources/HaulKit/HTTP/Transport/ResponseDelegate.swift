@@ -191,7 +191,8 @@ final class ResponseDelegate: HTTPClientResponseDelegate {
         return judgement
     }
 
-    /// Returns the judgement of an answer that was not for the receiver even if its body broke off.
+    /// Returns the decision about the head of an answer. If the head is not for the receiver (a redirect or a
+    /// challenge), ignores that the body broke off.
     func judgement(of result: Result<AnswerJudgement, any Error>) -> Result<AnswerJudgement, any Error> {
         result.flatMapError { error in
             if error is EnoughOfDetour { return .success(end()) }

@@ -2,9 +2,10 @@ internal import AsyncHTTPClient
 internal import Foundation
 internal import NIOHTTP1
 
-/// The request of a step as it is sent over a route, and the judge of its answer.
+/// The request of a step as it is sent over a route. Judges the head of the answer.
 ///
-/// Has no reference to its exchange, because the exchange keeps the task of the HTTP client, and the task the judge.
+/// Has no reference to its exchange, which would be a cycle: the exchange keeps the task of the HTTP client, and the
+/// task keeps this value.
 struct SentRequest: Sendable {
     let step: ExchangeStep
     let address: HTTPURL

@@ -23,7 +23,7 @@ public struct SalvagedStore: Sendable, Hashable, Codable, CustomStringConvertibl
     /// of these, and ``path``. Names are URLs without user info and query, or ids.
     public var description: String { sentence() }
 
-    /// Describes the salvage in one or two sentences, with the first `limit` names of lost downloads.
+    /// Describes the salvage for people, with the first `limit` names of lost downloads.
     ///
     /// - Parameter limit: maximum number of names. Further lost downloads are only counted.
     package func sentence(names limit: Int = 3) -> String {

@@ -100,7 +100,8 @@ final class WatchRun {
             if stream.isDue { open() }
             if stream.isSilent { try lost() }
             screen?.clearOldMessage()
-            // Ends if the reader has ended, as `head` does. For hours there may be no line to print that would show it.
+            // Ends the command when the reader of the standard output has exited (`head`, for example). A failed write
+            // may show this only hours later, with the next line.
             if ends.only == nil, Output.hasLostReader { return .complete }
             draw()
         case .redraw:
