@@ -22,3 +22,24 @@ package struct KnownHost: Sendable, Equatable, Codable {
         return max(1, min(worthwhile / 2, Self.mostAtOnce))
     }
 }
+
+/// Fact that is kept about each host.
+package enum HostFact: CaseIterable, Sendable {
+    case limit, worthwhile
+
+    package func set(_ count: Int, of host: inout KnownHost) {
+        switch self {
+        case .limit: host.limit = count
+        case .worthwhile: host.worthwhile = count
+        }
+    }
+
+    /// Age in seconds at which a fact is forgotten. The allowed connections change with the host's load, the worthwhile
+    /// ones with the load of everybody.
+    package var lifetime: Double {
+        switch self {
+        case .limit: 24 * 3600
+        case .worthwhile: 3600
+        }
+    }
+}

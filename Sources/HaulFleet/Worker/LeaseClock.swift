@@ -1,4 +1,5 @@
-/// The time until which the queue lets a worker keep its leases.
+/// The worker's own deadline for its leases. Ends before that of the queue, which takes leases away after
+/// ``QueueSettings/leaseSeconds`` without a call.
 struct LeaseClock: Sendable, Equatable {
     /// Share of the lease time after which the worker stops by itself. The rest allows for different clock rates, and
     /// for the destination's work between the decision to publish and the final name.

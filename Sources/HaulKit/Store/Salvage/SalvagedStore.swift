@@ -19,7 +19,7 @@ public struct SalvagedStore: Sendable, Hashable, Codable, CustomStringConvertibl
         (kept, lost, names) = (result.kept, result.lost, result.names)
     }
 
-    /// One or two sentences for people: how many downloads could be read, how many are lost, the names of at most three
+    /// Text for people: how many downloads could be read, how many are lost, the names of at most three
     /// of these, and ``path``. Names are URLs without user info and query, or ids.
     public var description: String { sentence() }
 

@@ -1,30 +1,12 @@
 internal import Foundation
 internal import GRDB
 
-/// Fact that the store keeps about each host. Each fact has its own table; the tables have the same columns.
-enum HostFact: CaseIterable, Sendable {
-    case limit, worthwhile
-
+extension HostFact {
+    /// Table of the fact. All of these tables have the same columns.
     fileprivate var table: String {
         switch self {
         case .limit: "host"
         case .worthwhile: "hostWorth"
-        }
-    }
-
-    func set(_ count: Int, of host: inout KnownHost) {
-        switch self {
-        case .limit: host.limit = count
-        case .worthwhile: host.worthwhile = count
-        }
-    }
-
-    /// Age in seconds at which a fact is forgotten. The allowed connections change with the host's load, the worthwhile
-    /// ones with the load of everybody.
-    var lifetime: TimeInterval {
-        switch self {
-        case .limit: 24 * 3600
-        case .worthwhile: 3600
         }
     }
 

@@ -1,0 +1,55 @@
+/// Gives finished files their names.
+extension FilePlacement {
+    /// Limit of names that are tried to find a free one.
+    static let mostCandidates = 10_000
+
+    /// The names to try for a finished file, in order.
+    func names(for path: String, policy: DownloadRequest.ConflictPolicy) -> some Sequence<String> {
+        let folder = FilePaths.folder(of: path)
+        let name = FilePaths.name(of: path)
+        let count = policy == .rename ? Self.mostCandidates : 1
+        return (0..<count).lazy.map { $0 == 0 ? path : FilePaths.join(folder, FileName.candidate(name, $0)) }
+    }
+
+    /// Renames the synced partial file and makes the new name durable.
+    ///
+    /// - Parameter length: length of the whole file. Another program may have cut the file during the sync.
+    /// - Returns: `false` if the name is taken and another one may be tried.
+    func publish(
+        _ part: any DiskFile,
+        as name: String,
+        policy: DownloadRequest.ConflictPolicy,
+        length: Int64
+    ) throws(DownloadError) -> Bool {
+        do throws(DiskError) {
+            if policy == .overwrite { try Self.refuseIrreplaceable(name, disk) }
+            try moveWhole(part, to: name, replacing: policy == .overwrite, length: length)
+            try disk.syncFolder(FilePaths.folder(of: name))
+            return true
+        } catch {
+            guard error.kind == .alreadyExists else { throw DownloadError(error) }
+            if policy == .rename { return false }
+            throw Self.exists(name)
+        }
+    }
+
+    /// Gives a file its final name if it has `length` bytes. Takes the name back if the file has been cut meanwhile.
+    ///
+    /// - Returns: the status of the file under its final name.
+    @discardableResult
+    func moveWhole(
+        _ file: any DiskFile,
+        to target: String,
+        replacing: Bool,
+        length: Int64
+    ) throws(DiskError) -> FileStatus {
+        let path = file.path
+        guard try file.size() == length else { throw DiskError(.cutShort, call: "fstat", path: path) }
+        let moved = try move(file, from: path, to: target, replacing: replacing)
+        guard moved.size == length else {
+            try move(file, from: target, to: path, replacing: false)
+            throw DiskError(.cutShort, call: "fstat", path: path)
+        }
+        return moved
+    }
+}
