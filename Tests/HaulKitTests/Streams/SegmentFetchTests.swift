@@ -15,7 +15,9 @@ struct SegmentFetchTests {
         private let state = Mutex<[[UInt8]]>([])
         var all: [[UInt8]] { state.withLock { $0 } }
         var bytes: [UInt8] { all.flatMap(\.self) }
-        func add(_ piece: WriteBatch) { state.withLock { $0.append(piece.buffers.flatMap { Array($0.readableBytesView) }) } }
+        func add(_ piece: WriteBatch) {
+            state.withLock { $0.append(piece.buffers.flatMap { Array($0.readableBytesView) }) }
+        }
     }
 
     private static let key = [UInt8](1...16)
