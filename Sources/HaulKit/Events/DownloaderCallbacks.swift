@@ -150,7 +150,7 @@ private final class DownloaderCallbackLine: Sendable {
 
     func stop() {
         isStopped.set()
-        task.withLock { $0?.cancel() }
+        task.withLock(\.self)?.cancel()
         callbacks.withLock { $0 = [] }
     }
 }

@@ -8,6 +8,9 @@ protocol EventLine: Sendable {
 }
 
 /// The events that wait for their reader, or the reader that waits for the next event.
+///
+/// Resumes no continuation under the lock: the runtime locks the reader's task for that, and a cancellation locks the
+/// task first and this object next.
 final class EventReader<Line: EventLine>: Sendable {
     private struct State {
         var line = Line()
@@ -20,35 +23,31 @@ final class EventReader<Line: EventLine>: Sendable {
     ///
     /// - Parameter isLast: whether no event follows.
     func append(isLast: Bool = false, _ change: (inout Line) -> Void) {
-        state.withLock { state in
-            guard !state.hasEnded else { return }
+        let (continuation, event) = state.withLock { state -> (CheckedContinuation<Line.Event?, Never>?, Line.Event?) in
+            guard !state.hasEnded else { return (nil, nil) }
             change(&state.line)
             if isLast { state.hasEnded = true }
             // A change may append nothing.
-            if let continuation = state.continuation, let event = state.line.popFirst() {
-                state.continuation = nil
-                continuation.resume(returning: event)
-            }
+            guard let continuation = state.continuation, let event = state.line.popFirst() else { return (nil, nil) }
+            state.continuation = nil
+            return (continuation, event)
         }
+        continuation?.resume(returning: event)
     }
 
     /// Returns the next event; `nil` after the last one, and when the task is cancelled.
     func next(onCancel: @escaping @Sendable () -> Void) async -> Line.Event? {
         await withTaskCancellationHandler {
             await withCheckedContinuation { continuation in
-                let displaced = state.withLock { state -> CheckedContinuation<Line.Event?, Never>? in
-                    if let event = state.line.popFirst() {
-                        continuation.resume(returning: event)
-                    } else if state.hasEnded || Task.isCancelled {
-                        continuation.resume(returning: nil)
-                    } else {
-                        // Two tasks that use one iterator are a mistake of the caller. The first one gets `nil`.
-                        defer { state.continuation = continuation }
-                        return state.continuation
-                    }
-                    return nil
+                let (resumed, event) = state.withLock {
+                    state -> (CheckedContinuation<Line.Event?, Never>?, Line.Event?) in
+                    if let event = state.line.popFirst() { return (continuation, event) }
+                    if state.hasEnded || Task.isCancelled { return (continuation, nil) }
+                    // Two tasks that use one iterator are a mistake of the caller. The first one gets `nil`.
+                    defer { state.continuation = continuation }
+                    return (state.continuation, nil)
                 }
-                displaced?.resume(returning: nil)
+                resumed?.resume(returning: event)
             }
         } onCancel: {
             onCancel()

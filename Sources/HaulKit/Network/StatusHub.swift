@@ -39,8 +39,10 @@ final class StatusHub: Sendable {
             continuation.finish()
             return stream
         }
+        // In a task of its own: the cancellation of a reader holds the lock of the reader's task, which `yield` needs
+        // under the lock of the hub.
         continuation.onTermination = { [weak self] _ in
-            self?.state.withLock { $0.listeners[number] = nil }
+            Task { self?.state.withLock { $0.listeners[number] = nil } }
         }
         return stream
     }

@@ -127,11 +127,12 @@ final class StreamOpening: ResponseReceiver, Exchange {
 
     private func start(on loop: any EventLoop, _ work: @escaping @Sendable (StreamRun) async -> Void) {
         let run = StreamRun(StreamRequests(request, readers), terms, receiver, on: loop)
-        state.withLock { state in
-            let task = Task { await work(run) }
+        let task = Task { await work(run) }
+        let isCancelled = state.withLock { state in
             state.stage = .running(task)
-            if state.isCancelled { task.cancel() }
+            return state.isCancelled
         }
+        if isCancelled { task.cancel() }
     }
 
     /// Passes on an answer that was kept: a list of files without a tag of HLS, which is a file.
