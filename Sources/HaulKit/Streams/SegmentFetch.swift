@@ -32,6 +32,8 @@ final class SegmentFetch: ResponseReceiver {
         var encrypted = ByteBuffer()
         /// Bytes that have not been passed on.
         var gathered = WriteBatch(offset: 0)
+        /// Back-pressure of the piece that was passed on last.
+        var pressure: EventLoopFuture<Void>?
         /// Wanted bytes of the body so far.
         var received: Int64 = 0
         /// Host that the request goes to.
@@ -162,7 +164,12 @@ final class SegmentFetch: ResponseReceiver {
         if isEnough, piece == nil { return eventLoop.makeFailedFuture(Enough()) }
         guard let piece else { return nil }
         let passed = pass(piece).hop(to: eventLoop)
-        return isEnough ? passed.flatMapThrowing { throw Enough() } : passed
+        if isEnough { return passed.flatMapThrowing { throw Enough() } }
+        // Waits for the piece before this one, so that the connection is read while the loop of the log takes a piece.
+        return state.withLock { state in
+            defer { state.pressure = passed }
+            return state.pressure
+        }
     }
 
     func ended(_ failure: TransportError?) {
