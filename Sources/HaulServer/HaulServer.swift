@@ -192,7 +192,7 @@ package final class HaulServer: Service {
         let feed = services.feed
         let ends = EndLog(services.downloader, logger: logger)
         await services.sets.resume()
-        // The other listener ends in order when one fails.
+        // The failure of one listener shuts down the other one gracefully.
         let members: [ServiceGroupConfiguration.ServiceConfiguration] = listeners.map {
             .init(service: $0, failureTerminationBehavior: .gracefullyShutdownGroup)
         }

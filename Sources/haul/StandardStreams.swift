@@ -1,7 +1,8 @@
 import CHaulSystem
 import Foundation
 
-/// Prepares the standard streams, before anything else.
+/// Prepares the standard streams before anything else: ignores SIGPIPE, gives SIGQUIT its default action unless it is
+/// ignored, and opens closed streams at `/dev/null`.
 enum StandardStreams {
     static func prepare() {
         // Downloads continue when the reader of the output has ended. A write then fails and is not repeated.

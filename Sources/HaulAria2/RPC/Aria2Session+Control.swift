@@ -55,8 +55,8 @@ extension Aria2Session {
             try await downloader.cancel(snapshot.id)
             return try await downloader.count(.ids([snapshot.id])) == 0
         }
-        // Adds no result if the download was completed meanwhile and is still there. aria2 keeps only the results of
-        // downloads that had begun.
+        // Adds a result only if the cancellation removed the record. A download that was completed meanwhile keeps its
+        // record. aria2 keeps only the results of downloads that had begun.
         if isGone, state == .active {
             removed.append(
                 .init(

@@ -45,7 +45,8 @@ package enum BodyFraming: Sendable, Equatable {
         text.utf8.allSatisfy { (48...57).contains($0) } && Int64(text) == nil
     }
 
-    /// Cuts foreign text to the length that a line of a message can hold.
+    /// Joins the members of a header field for a message. Removes control characters and keeps the first 60 Unicode
+    /// scalars, because the text is foreign and a message is one line.
     private static func quoted(_ members: [String]) -> String {
         let text = members.joined(separator: ", ").unicodeScalars.filter { $0.properties.generalCategory != .control }
         return String(String.UnicodeScalarView(text.prefix(60)))

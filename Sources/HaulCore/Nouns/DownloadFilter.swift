@@ -23,7 +23,7 @@ public struct DownloadFilter: Sendable, Hashable {
         case queue
         /// By the end of the last run; downloads without an end first.
         case ended
-        /// By path; before the path is known by folder and suggested name, or by URL if no name is suggested. ASCII
+        /// By path. Before the path is known, by folder and suggested name, or by URL if no name is suggested. ASCII
         /// letters compare without case.
         case path
         /// By complete length; unknown lengths first.

@@ -41,7 +41,7 @@ extension DownloadQueue {
     /// The line of a host, of which the first `taken` downloads have been taken.
     private struct View {
         private let line: IndexedHeap
-        /// Indices in the line's heap of the children of taken elements.
+        /// Heap indices of the next candidates in ``line``: at first the root, then the children of taken elements.
         private var places = IndexedHeap()
         private(set) var taken = 0
 

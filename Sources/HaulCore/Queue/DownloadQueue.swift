@@ -77,7 +77,7 @@ package struct DownloadQueue: Sendable {
     package var closed = IndexedHeap()
     /// Hosts that would be open if they did not rest; first the host that has rested longest.
     package var waking = IndexedHeap()
-    /// Hosts with running downloads; first the host whose download gives up its slot first.
+    /// Hosts with running downloads, in the order in which these downloads give up their slots.
     package var yielding = IndexedHeap()
     /// Resting hosts, in the order of their last starts.
     package var pausedHosts: Deque<Int> = []

@@ -23,7 +23,7 @@ package struct IndexedHeap: Sendable {
     /// The number that precedes all others.
     package var first: Int? { top < 0 ? nil : Int(top) }
 
-    /// The setter renumbers the element at `place`; its order must stay the same.
+    /// The setter gives the element at `place` another number. The new number must have the same order as the old one.
     package subscript(place: Int) -> Int {
         get { Int(place == 0 ? top : rest[place - 1]) }
         set {

@@ -49,7 +49,7 @@ extension StreamVariant {
 }
 
 extension SegmentIdentity {
-    /// Digest of all marks: differs for another segment. Finds changes, not forgeries.
+    /// Digest of all fields of the identity; different for different segments. Finds changes, not forgeries.
     package var digest: UInt64 {
         var hash = PlanHash()
         hash.add(self)

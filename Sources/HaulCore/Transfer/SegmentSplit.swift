@@ -13,7 +13,8 @@ package struct SegmentSplit: Sendable, Equatable {
         self.alignment = min(max(alignment, sane.lowerBound), sane.upperBound)
     }
 
-    /// A range of this length can be cut, if the speeds permit it.
+    /// Shortest length at which a range always has a point to cut at: every longer range can be cut too. Whether the
+    /// cut is worth it depends on the speeds.
     package var longestUncut: Int64 { 2 * smallestPiece + alignment - 1 }
 
     /// Limits of the share that a new connection gets. It gets at least half, because the head start of the other

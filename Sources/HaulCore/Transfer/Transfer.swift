@@ -73,10 +73,10 @@ package struct Transfer: Sendable, Equatable {
     package internal(set) var isHeldBack = false
     /// Number of slow connections that were closed to be replaced.
     var replacements = 0
-    /// Number of the last connection.
+    /// Number in the ``ConnectionID`` that was issued last; 0 if none was issued.
     var issued = 0
 
-    /// Whether there was ever more than one connection.
+    /// Whether any connection has been requested, including the first one.
     package var isShared: Bool { issued > 0 }
 
     mutating func issueID() -> ConnectionID {

@@ -249,8 +249,9 @@ actor ItemDownloads {
         logger.warning("\(error.message) Items go back until this is mended.")
     }
 
-    /// Whether the item is to blame for a full disk: the file is larger than the free space, or has no known length and
-    /// may never end. Such an item fails and its bytes are removed. Other items wait for space.
+    /// Whether the item is to blame for a full disk: its missing bytes exceed the free space, although at least
+    /// ``leastFree`` is free, or it has no known length and may never end. Such an item fails and its bytes are
+    /// removed. Other items wait for space.
     private func doesNotFit(_ snapshot: DownloadSnapshot, _ lease: LeasedItem) async -> Bool {
         guard let total = snapshot.totalBytes ?? lease.size else { return true }
         do throws(DownloadError) {

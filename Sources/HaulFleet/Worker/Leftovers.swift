@@ -5,7 +5,7 @@ struct Leftovers {
     struct Unwanted: Sendable {
         let item: Int64
         let id: DownloadID
-        /// Path of the complete file of which the download consists; `nil` for other downloads.
+        /// Path of the staged file of a complete download; `nil` for other downloads.
         let stagedPath: String?
     }
 

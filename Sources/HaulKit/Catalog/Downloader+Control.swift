@@ -218,7 +218,7 @@ extension Downloader {
     /// downloads.
     private func resolve(_ filter: DownloadFilter) async throws(DownloadError) -> ([DownloadTask], StoreCondition) {
         let filter = try await engine.reader.resolved(filter)
-        // After the change a download may not match the states of the filter any more, so its ids are read first.
+        // Reads the ids before the change, because a changed download may not match the states of the filter any more.
         let staysTrue = filter.isWhole && filter.states == nil
         var all = staysTrue ? engine.reader.condition(filter) : .ids(try await ids(of: filter))
         all.order = ""
@@ -256,9 +256,10 @@ extension Downloader {
 
     /// Sends an event to tasks. Returns when the tasks have handled it and the store has recorded the outcome.
     ///
-    /// - Throws: the error for which the store could not record the pause of one of them.
+    /// - Throws: the error of the store if it could not record the pause of a task.
     private func tellAll(_ event: DownloadMachine.Event, _ tasks: [DownloadTask]) async throws(DownloadError) {
-        // Keeps the tasks in memory. Otherwise a download whose pause is not recorded would be queued, as its row says.
+        // Keeps the tasks in memory until their pauses are recorded. Otherwise the row of a download without a recorded
+        // pause would put that download back in the queue.
         for task in tasks { task.steps.callBegan() }
         for task in tasks { task.send(event) }
         for task in tasks { await task.settled() }

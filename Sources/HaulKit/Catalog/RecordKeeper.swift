@@ -79,7 +79,7 @@ extension Downloader {
             // Includes `date` itself, because a row may be of this very moment.
             filter.ended = .distantPast..<max(.distantPast, date.addingTimeInterval(0.001))
             var condition = downloader.engine.reader.condition(filter)
-            // Skips downloads in memory, which may have listeners to tell and still write their rows.
+            // Skips downloads in memory. They may still have to inform listeners or to write their rows.
             condition.add(besides: downloader.tasks.keys)
             condition.order = ""
             return try await downloader.store.removeRows(condition, isListed: downloader.broadcast.isHeard)

@@ -1,7 +1,8 @@
-/// Events that any number of tasks read, one after another: ``DownloadEvents`` and ``DownloaderEvents``.
+/// A sequence of events for any number of tasks: ``DownloadEvents`` and ``DownloaderEvents``. Each iteration has a
+/// subscription of its own.
 ///
-/// An iteration ends when its task is cancelled. In a task of a `ServiceGroup` (ServiceLifecycle) it ends at the
-/// group's graceful shutdown, after the events that happened before it.
+/// An iteration ends when its task is cancelled. In a task of a `ServiceGroup` (ServiceLifecycle), an iteration ends at
+/// the group's graceful shutdown, after the events that happened before the shutdown.
 public struct EventSequence<Element: Sendable>: AsyncSequence, Sendable {
     /// The sequence does not throw.
     public typealias Failure = Never

@@ -76,7 +76,8 @@ extension Downloader {
         return progress
     }
 
-    /// Units of several downloads together. A fraction of estimated lengths is not a number of bytes.
+    /// Total of the units of a `Progress` over several downloads. The units are not bytes, because the fraction
+    /// includes estimated lengths.
     private static let wholeProgress: Int64 = 1_000_000
 }
 

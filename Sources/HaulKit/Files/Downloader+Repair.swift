@@ -114,11 +114,11 @@ extension Downloader {
         return request
     }
 
-    /// Whether the copy of an earlier repair has at least `least` correct bytes, so that the repair can continue with
-    /// that copy. Removes a copy with fewer correct bytes or of another description.
+    /// Returns whether an earlier repair left a copy that this repair can continue with: the copy belongs to the same
+    /// pieces and size, and has at least `least` correct bytes. Removes any other copy.
     ///
-    /// - Parameter file: the damaged file, which is locked. Its present status is recorded, because the repaired file
-    ///   replaces it even if it has changed since the earlier repair.
+    /// - Parameter file: the damaged file, which is locked. Records its present status, because the repaired file
+    ///   replaces the damaged one even if that one has changed since the earlier repair.
     private func earlierCopy(of file: any DiskFile, for request: DownloadRequest, atLeast least: Int64)
         async throws(DownloadError) -> Bool
     {

@@ -92,9 +92,9 @@ final class HookRunner: Sendable {
         }
     }
 
-    /// Waits for the running and the waiting deliveries without a limit of its own. Programs have their time limit, and
-    /// webhooks are repeated for at most ``HookLimits/finalRetryTime``. The first message that fails later, or would
-    /// have to wait for longer, is the last one of its receiver.
+    /// Waits until all deliveries have ended, for 30 days at most. Programs have their own time limit, and webhooks are
+    /// repeated for at most ``HookLimits/finalRetryTime``. If a delivery fails after that time, or would have to wait
+    /// beyond it, its receiver gets no further messages.
     ///
     /// - Returns: the messages that were given up.
     func settleAtLast() async -> [UndeliveredMessages] {

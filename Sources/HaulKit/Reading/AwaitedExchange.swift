@@ -10,9 +10,10 @@ final class AwaitedExchange<Answer: Sendable>: Sendable {
 
     private let state = Mutex(State())
 
-    /// Sends the request. Returns the answer with which the receiver resumes the continuation of ``ended()``.
+    /// Sends the request and returns its answer. The receiver passes the answer to the continuation that ``ended()``
+    /// returns.
     ///
-    /// Called once. The cancellation of the task does not end the exchange.
+    /// Call this method once. Cancelling the task does not end the exchange; ``cancel()`` does.
     func answer(to request: TransportRequest, over readers: SourceReaders, receiver: any ResponseReceiver) async
         -> Answer
     {

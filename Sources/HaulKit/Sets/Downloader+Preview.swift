@@ -35,7 +35,8 @@ extension Downloader {
         return set
     }
 
-    /// Begins a sync as ``sync(_:into:options:)`` does, and says what is known of the set already.
+    /// Begins a sync as ``sync(_:into:options:)`` does. Returns the sync together with the source, the faults and the
+    /// remarks of the list.
     package func beginSync(
         _ source: any SetSource,
         into folder: String,

@@ -28,7 +28,7 @@ public struct ListedChecksums: Sendable {
         return index.entry(ofPath: path)
     }
 
-    /// - Parameter clause: what the list does with the name, which follows it.
+    /// - Parameter clause: verb of the message, such as `does not name`. The name of the file follows the verb.
     private static func unproved(_ request: DownloadRequest, _ clause: String) -> DownloadError {
         let name = name(of: request).map { "\u{201C}\(URL.cut($0))\u{201D}" } ?? "this file"
         return DownloadError(.unprovedSet, VisibleText.line("The list of digests \(clause) \(name)."))

@@ -29,7 +29,8 @@ struct KeptSegments {
         }
     }
 
-    /// Returns the segments of a key or a file that have another mark than `mark`. Returns each segment once.
+    /// Takes the kept segments of the key or the file at `url`, and returns those whose mark differs from `mark`.
+    /// Returns each segment once. Does nothing if `mark` is 0.
     mutating func renew(at url: HTTPURL, unless mark: UInt64) -> [(item: SegmentQueue.Item, end: StreamSegmentEnd)] {
         guard mark != 0, let there = kept.removeValue(forKey: url) else { return [] }
         return there.filter { $0.mark != mark }.compactMap { one in

@@ -3,7 +3,7 @@ internal import Foundation
 /// Reason why a segment, a playlist or a key could not be had.
 struct SegmentFailure: Error {
     let decision: RetryClassifier.Decision
-    /// The answer that refused it; `nil` if there was none.
+    /// Head of the answer that refused the request; `nil` for any other failure.
     let head: ResponseHead?
     /// Whether the bytes of a good answer are not those of a segment: they are wrong, or the key is another one.
     var isOfBytes = false

@@ -28,7 +28,7 @@ actor StreamRun {
 
     struct FilmKey: Sendable {
         let key: SymmetricKey
-        /// Mark of the key in the log.
+        /// Digest of the key, as ``StreamSegmentEnd/key`` keeps it in the log.
         let digest: UInt64
     }
 

@@ -40,8 +40,9 @@ final class ProgressTicker {
         }
     }
 
-    /// Looks at all running transfers. Downloads with several connections are checked at every look, because the cost
-    /// of a slow connection grows with time. Other work waits for a note or a progress report.
+    /// Looks at all running transfers. Each look passes the received ranges of a shared download
+    /// (``DownloadMachine/isShared``) to its machine, because the cost of a slow connection grows with time. Notes in
+    /// the store and progress reports come less often: see ``looksPerNote`` and ``looksPerMark``.
     ///
     /// - Returns: `false` when no transfer is running any more.
     private func tick() -> Bool {

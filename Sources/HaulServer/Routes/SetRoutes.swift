@@ -136,7 +136,8 @@ struct SetRoutes {
         wish.verifies = try body.optional("verify") ?? false
         wish.deletes = try body.optional("delete") ?? false
         try body.finish()
-        // A set replaces and removes files of its folder, so a key gets a folder of its own.
+        // A set replaces and removes files of its folder. So the key of a browser extension may name no folder and
+        // delete nothing. The keeper chooses the folder of such a set.
         guard owner == nil || (folder == nil && !wish.deletes) else {
             throw Problem(
                 .forbidden,

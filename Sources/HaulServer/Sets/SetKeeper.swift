@@ -20,7 +20,7 @@ package actor SetKeeper {
 
     /// Reads the kept sets. ``resume()`` goes on with those that have not ended.
     ///
-    /// - Parameter mostSets: number of sets that are remembered; the oldest that have ended go first.
+    /// - Parameter mostSets: maximum number of remembered sets. The keeper forgets the oldest ended set first.
     init(
         _ downloader: Downloader,
         _ live: LiveConfiguration,

@@ -30,7 +30,8 @@ struct HubRoute {
             parts.append(String(decoding: bytes, as: UTF8.self))
         }
         if parts.starts(with: ["api", "resolve-cache"]), parts.count > 6 {
-            // As ORG/NAME/resolve/COMMIT/PATH, with the kind before it.
+            // The path is `/api/resolve-cache/KIND/ORG/NAME/COMMIT/PATH`, to which the hub redirects requests for small
+            // files.
             let words = Array(parts.dropFirst(2))
             self.init(words[0], words[1...2], words[3], .file(path: Self.joined(words[4...]), isDirect: true))
         } else if parts.first == "api" {

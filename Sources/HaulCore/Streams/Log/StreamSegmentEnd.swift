@@ -36,7 +36,8 @@ package struct StreamSegmentEnd: Sendable, Hashable {
         (self.length, self.identity, self.reason) = (length, identity, reason)
     }
 
-    /// Digest of octets for ``key`` and ``file``, never 0. Finds changes, not forgeries; a key is hashed before.
+    /// Returns the digest of octets for ``key`` or ``file``, never 0. Finds changes, not forgeries. The caller passes
+    /// the SHA-256 of a key, not the key itself.
     package static func digest(_ octets: some Sequence<UInt8>) -> UInt64 {
         let digest = StableHash.of(octets)
         return digest == 0 ? 1 : digest

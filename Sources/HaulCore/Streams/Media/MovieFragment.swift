@@ -27,8 +27,8 @@ package struct MovieFragment: Sendable {
     /// Finds the data of each run within the fragment's media data.
     ///
     /// An explicit base is an offset in the server's resource (§8.8.7). Packagers that cut a film into segments write
-    /// the offset in the film, which no segment has; there the first base means the `moof` itself. The first meaning
-    /// under which all runs lie in the media data counts.
+    /// the offset in the film, which no segment has. In their segments, the first base is the position of the `moof`.
+    /// The method tries the meanings in turn and uses the first one under which all runs lie in the media data.
     private mutating func locate() throws(MediaError) {
         guard let base = tracks.lazy.compactMap(\.explicitBase).first else { return try locate(shift: 0) }
         for shift in [-stored.resourcePosition, 0] {

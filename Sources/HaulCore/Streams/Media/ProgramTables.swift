@@ -23,7 +23,7 @@ struct ProgramTables: Sendable {
         var rest = payload
         if begins {
             guard let pointer = rest.first else { return }
-            // Bytes before the pointer's place end the section before.
+            // The first `pointer` bytes after the pointer field complete the previous section.
             append(rest.dropFirst().prefix(Int(pointer)), of: number)
             rest = rest.dropFirst(1 + Int(pointer))
             sections[number] = []

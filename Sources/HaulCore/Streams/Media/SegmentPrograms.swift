@@ -206,8 +206,9 @@ struct ProgramScan: Sendable {
         )
     }
 
-    /// Counts a packet of the elementary stream that has a presentation time (ISO/IEC 13818-1 §2.4.3.7). Such a packet
-    /// begins with a picture, or a picture begins in it.
+    /// Counts a picture: a packet of the elementary stream with another presentation time than the packet before it
+    /// (ISO/IEC 13818-1 §2.4.3.7). A picture begins in each such packet. Before the first entry point, counts the
+    /// picture as a leading one too.
     private mutating func takePicture(_ payload: [UInt8], of number: UInt16, isEntry: Bool) {
         guard payload.count >= 14, payload.starts(with: [0, 0, 1]), payload[3] & 0xf0 == 0xe0,
             payload[6] & 0xc0 == 0x80, payload[7] & 0x80 != 0

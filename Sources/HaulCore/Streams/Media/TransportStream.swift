@@ -15,7 +15,8 @@ package struct TransportStream: Sendable {
         /// `stream_type` of the program table.
         package let type: UInt8
         package let kind: Kind
-        /// First and last presentation time in ticks of 90,000 a second, counted on where the 33 bits start over.
+        /// First and last presentation time in ticks of 1/90,000 s. The times continue to grow where the 33-bit counter
+        /// wraps.
         package internal(set) var times: ClosedRange<Int64>?
         /// Number of packets with a presentation time.
         package internal(set) var timedPackets = 0

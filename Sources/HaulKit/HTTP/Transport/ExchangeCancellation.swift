@@ -1,7 +1,7 @@
 internal import AsyncHTTPClient
 internal import Synchronization
 
-/// Cancels whatever an exchange waits for, from any thread: an admission, a name, an answer.
+/// Cancels whatever an exchange waits for: an admission, a name lookup or an answer. Any thread may use it.
 final class ExchangeCancellation: Sendable {
     private struct State {
         var isCancelled = false

@@ -7,7 +7,7 @@ struct WatchView {
     private(set) var selected = 0
     private var top = 0
     private var selectedID: String?
-    /// A question or an error, shown in place of the keys.
+    /// Question or error that the last line shows in place of the list of keys.
     var message: String?
     var isAway = false
 
