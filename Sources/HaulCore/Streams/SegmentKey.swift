@@ -1,5 +1,5 @@
-/// The key of segments and of initialization sections: AES-128 in CBC mode with PKCS#7 padding. The chain of blocks
-/// starts anew in each resource.
+/// The key of segments and of initialization sections: AES-128 in CBC mode with PKCS#7 padding. Each
+/// segment and each section is encrypted by itself, with its own initialization vector.
 package struct SegmentKey: Sendable, Hashable {
     package enum Method: String, Sendable, Hashable, Codable {
         case aes128 = "AES-128"
