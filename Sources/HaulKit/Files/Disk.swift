@@ -59,6 +59,8 @@ protocol DiskFile: AnyObject, Sendable {
     func size() throws(DiskError) -> Int64
     /// Takes the exclusive lock that keeps a second process from writing. Returns `false` if another process has it.
     func lock() throws(DiskError) -> Bool
+    /// Tells that the file is read again soon after it was written, so that its bytes may stay in the page cache.
+    func willBeReadAgain()
     /// Whether nothing of the file is on the disk yet, so that a write does not wait.
     var isInMemory: Bool { get }
     /// Releases the lock, even while something still has the file open.
@@ -97,6 +99,8 @@ extension Disk {
 }
 
 extension DiskFile {
+    func willBeReadAgain() {}
+
     var isInMemory: Bool { false }
 
     func size() throws(DiskError) -> Int64 { try status().size }

@@ -7,6 +7,8 @@ final class PosixFile: DiskFile {
     let path: String
     let descriptor: Int32
     private let bypassesCache: Atomic<Bool>
+    /// Bytes in front of this offset stay in the page cache.
+    private let keptLength = Atomic<Int64>(0)
     private enum Direct {
         case untried
         case found(DirectWriter)
@@ -62,15 +64,23 @@ final class PosixFile: DiskFile {
     /// whole blocks past the cache.
     private func write(_ vectors: inout IOVectors, at start: Int64) throws(SystemCalls.Errno) {
         // An uncached small write would start the disk at once. The page cache can wait until there is more to write.
-        let isSmall = vectors.count < Self.leastUncached
-        guard vectors.count >= Self.leastDirect, !bypassesCache.load(ordering: .relaxed), let direct = directWriter()
-        else { return try writeThroughCache(&vectors, vectors.count, at: start, keeping: isSmall) }
+        let isKept =
+            vectors.count < Self.leastUncached
+            || start + Int64(vectors.count) <= keptLength.load(ordering: .relaxed)
+        guard !isKept, vectors.count >= Self.leastDirect, !bypassesCache.load(ordering: .relaxed),
+            let direct = directWriter()
+        else { return try writeThroughCache(&vectors, vectors.count, at: start, keeping: isKept) }
         var offset = start
         let head = Int(-start & (DirectWriter.blockSize - 1))
         try writeThroughCache(&vectors, head, at: offset, keeping: true)
         offset += Int64(head)
         offset += Int64(try direct.write(&vectors, at: offset))
         try writeThroughCache(&vectors, vectors.count, at: offset, keeping: vectors.count < Self.leastUncached)
+    }
+
+    /// Lets the bytes stay in the page cache up to a quarter of the memory; the bytes behind may be read from the disk.
+    func willBeReadAgain() {
+        keptLength.store(Int64(clamping: ProcessInfo.processInfo.physicalMemory / 4), ordering: .relaxed)
     }
 
     private static let leastUncached = 128 << 10

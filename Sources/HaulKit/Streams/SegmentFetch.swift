@@ -52,8 +52,10 @@ final class SegmentFetch: ResponseReceiver {
     private let exchange = AwaitedExchange<Result<Int64, SegmentFailure>>()
     private let state: Mutex<State>
 
-    /// Pieces have at least this length, but for the last one.
-    private static let pieceLength = 256 << 10
+    /// Length that pieces have at least, but for the last one. The first one is shorter, so that a player gets it early.
+    private static func pieceLength(at offset: Int64) -> Int { offset == 0 ? 256 << 10 : 512 << 10 }
+    /// Length of the encrypted bytes that are decrypted together at least.
+    private static let cipherLength = 64 << 10
     /// Most bytes that are skipped in an answer without the range that was asked for.
     private static let mostSkipped: Int64 = 16 << 20
 
@@ -158,7 +160,7 @@ final class SegmentFetch: ResponseReceiver {
             if state.failure == nil { take(&bytes, &state, isLast: false) }
             // A body that ends with the range leaves its connection to the next segment.
             let isEnough = state.failure != nil || state.missing == 0 && hasMore
-            guard state.gathered.bytes >= Self.pieceLength else { return (nil, isEnough) }
+            guard state.gathered.bytes >= Self.pieceLength(at: state.gathered.offset) else { return (nil, isEnough) }
             return (takePiece(&state), isEnough)
         }
         if isEnough, piece == nil { return eventLoop.makeFailedFuture(Enough()) }
@@ -220,7 +222,7 @@ final class SegmentFetch: ResponseReceiver {
         }
         // The last block has the padding, and any block may be the last.
         let length = isLast ? count : max(0, count - 1) / 16 * 16
-        guard length > 0, isLast || length >= Self.pieceLength / 4,
+        guard length > 0, isLast || length >= Self.cipherLength,
             let cipher = state.cipher
         else { return }
         // The library copies every other type of bytes into `Data` first.

@@ -42,7 +42,7 @@ extension StreamRun {
 
     /// Whether the source has the bytes that the log has of a segment; `nil` if the source does not send it.
     private func has(_ segment: MediaSegment, as own: StreamLog.Segment) async throws(SegmentFailure) -> Bool? {
-        guard !Task.isCancelled, let read = terms.log else { return nil }
+        guard !Task.isCancelled, let part = terms.log else { return nil }
         var cipher: SegmentFetch.Cipher?
         if let key = segment.key {
             guard case .success(let found) = await self.key(key.url) else { return nil }
@@ -62,20 +62,19 @@ extension StreamRun {
         guard case .success(let length) = await fetch.fetch(request, over: requests.readers) else { return nil }
         guard length == own.end.length else { return false }
         let found = digest.withLock { $0.finalize() }
-        do throws(DiskError) { return try await Self.digest(of: own.ranges, with: read) == found } catch {
+        do throws(DiskError) { return try await Self.digest(of: own.ranges, part) == found } catch {
             throw SegmentFailure(DownloadError(error), isWorthRetrying: false)
         }
     }
 
-    private static func digest(of ranges: [Range<Int64>], with read: StreamLogReader.Read) async throws(DiskError)
-        -> SHA256.Digest
+    private static func digest(of ranges: [Range<Int64>], _ part: PartFile) async throws(DiskError) -> SHA256.Digest
     {
         var digest = SHA256()
         for range in ranges {
             var position = range.lowerBound
             while position < range.upperBound {
                 let count = min(range.upperBound - position, Self.window)
-                digest.update(data: try await read(position, Int(count)))
+                digest.update(data: try await part.read(at: position, count: Int(count)))
                 position += count
             }
         }

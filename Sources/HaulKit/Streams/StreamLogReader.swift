@@ -1,6 +1,6 @@
 /// Reads a stream log from a file, in windows.
 struct StreamLogReader {
-    typealias Read = @Sendable (_ offset: Int64, _ count: Int) async throws(DiskError) -> [UInt8]
+    typealias Read = (_ offset: Int64, _ count: Int) throws(DiskError) -> [UInt8]
 
     /// The log up to its last whole record, and the bytes that complete a record which a crash cut off.
     struct Result: Sendable {
@@ -22,13 +22,24 @@ struct StreamLogReader {
     /// Reads the first `length` bytes of a log.
     ///
     /// - Returns: `nil` if they are no log.
-    static func read(_ length: Int64, with read: Read) async throws(DiskError) -> Result? {
+    static func read(_ length: Int64, of part: PartFile) async throws(DiskError) -> Result? {
+        try await part.onWriteThread { () throws(DiskError) in
+            try read(length) { (offset, count) throws(DiskError) in try part.file.read(at: offset, count: count) }
+        }
+    }
+
+    /// Reads the first `length` bytes of a log in windows.
+    ///
+    /// - Returns: `nil` if they are no log.
+    static func read(_ length: Int64, with read: Read) throws(DiskError) -> Result? {
         var log = StreamLog()
         var (window, start) = ([UInt8](), Int64(0))
-        func bytes(at offset: Int64, _ count: Int) async throws(DiskError) -> ArraySlice<UInt8> {
+        // Behind a record that is longer than a window comes another such record, as a rule.
+        var reach = Int64(Self.window)
+        func bytes(at offset: Int64, _ count: Int) throws(DiskError) -> ArraySlice<UInt8> {
             if offset < start || offset + Int64(count) > start + Int64(window.count) {
                 start = offset
-                window = try await read(offset, max(count, Int(clamping: min(Int64(Self.window), length - offset))))
+                window = try read(offset, max(count, Int(clamping: min(reach, length - offset))))
             }
             let first = min(Int(offset - start), window.count)
             return window[first..<min(first + count, window.count)]
@@ -36,10 +47,10 @@ struct StreamLogReader {
         while log.end < length {
             let left = length - log.end
             guard left >= StreamRecord.headLength else {
-                let front = try await bytes(at: log.end, Int(left))
+                let front = try bytes(at: log.end, Int(left))
                 return completed(log, head: Array(front))
             }
-            guard let record = StreamRecord(head: try await bytes(at: log.end, StreamRecord.headLength)) else {
+            guard let record = StreamRecord(head: try bytes(at: log.end, StreamRecord.headLength)) else {
                 return nil
             }
             let missing = Int64(StreamRecord.headLength) + Int64(record.length) - left
@@ -47,10 +58,11 @@ struct StreamLogReader {
                 log.skipAttempt(of: record)
                 return log.film == nil ? nil : Result(log: log, completion: .init(zeros: missing))
             }
+            reach = Int64(record.length) > Int64(Self.window) ? Int64(StreamRecord.headLength) : Int64(Self.window)
             var payload: [UInt8]?
             if record.kind.isChecked {
                 guard record.length <= mostPayload else { return nil }
-                payload = Array(try await bytes(at: log.end + Int64(StreamRecord.headLength), Int(record.length)))
+                payload = Array(try bytes(at: log.end + Int64(StreamRecord.headLength), Int(record.length)))
             }
             guard log.take(record, payload) else { return nil }
         }

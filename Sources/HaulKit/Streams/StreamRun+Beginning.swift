@@ -34,9 +34,9 @@ extension StreamRun {
 
     /// Returns the log that a request continues, and its film; `nil` if there is none.
     func earlier(_ request: TransportRequest) async throws(SegmentFailure) -> (StreamLogReader.Result, StreamFilm)? {
-        guard request.firstByte > 0, let read = terms.log else { return nil }
+        guard request.firstByte > 0, let part = terms.log else { return nil }
         let found: StreamLogReader.Result?
-        do throws(DiskError) { found = try await StreamLogReader.read(request.firstByte, with: read) } catch {
+        do throws(DiskError) { found = try await StreamLogReader.read(request.firstByte, of: part) } catch {
             throw SegmentFailure(DownloadError(error), isWorthRetrying: false)
         }
         guard let found, let known = found.log.film, request.conditionField?.value == known.entityTag else {

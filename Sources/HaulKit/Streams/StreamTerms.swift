@@ -3,8 +3,8 @@ struct StreamTerms: Sendable {
     let options: DownloadRequest.Stream
     /// The name that the user gave the film; `nil` if there is none.
     let suggestedName: String?
-    /// Reads the log that is there, from an offset; `nil` if there is none.
-    let log: StreamLogReader.Read?
+    /// The log that is there; `nil` if there is none.
+    let log: PartFile?
     /// Source of the request, relative to that of the log.
     let source: LogSource
     let progress: StreamProgress

@@ -80,7 +80,7 @@ extension DownloadTask {
         let length = machine.persisted.prefix
         let found: StreamLogReader.Result?
         do throws(DiskError) {
-            found = try await StreamLogReader.read(length, with: Self.logReader(of: part))
+            found = try await StreamLogReader.read(length, of: part)
         } catch { throw DownloadError(error) }
         let wanted = record.request.stream?.container ?? .automatic
         guard let found, let assembly = try StreamAssembly(found.log, of: part, as: wanted) else {

@@ -39,6 +39,7 @@ extension DownloadTask {
             if preparation.resource.stream == .log {
                 try await checkFilmPath(of: part.path)
                 part.allocateAhead()
+                part.file.willBeReadAgain()
             }
             if let refusal = try await environment.space.preallocate(preparation.resource.total, part, self) {
                 return refusal

@@ -16,13 +16,12 @@ extension DownloadTask {
         guard !options.keepsPlaylist, call.method == .get, isLog || !call.isForRange,
             let slots = environment.delegate?.segmentSlots
         else { return nil }
-        let log = isLog ? part.map(Self.logReader(of:)) : nil
         let (logger, id, group) = (services.logger, self.id, record.request.group)
         return StreamTerms(
             options: options,
             // A numbered name is that of the playlist, which says less than the folder of a generic name.
             suggestedName: record.request.isNameNumbered ? nil : record.request.suggestedName,
-            log: log,
+            log: isLog ? part : nil,
             source: machine.logSource,
             progress: connections.beginFilm(isContinued: isLog),
             slots: slots,
@@ -38,11 +37,6 @@ extension DownloadTask {
     private static let mostSegmentsAtOnce = 16
 
     // MARK: The log
-
-    /// Returns a function that reads the log of a stream.
-    static func logReader(of part: PartFile) -> StreamLogReader.Read {
-        { (offset, count) async throws(DiskError) in try await part.read(at: offset, count: count) }
-    }
 
     /// Returns the ranges of a log with the records that a killed process wrote and did not record in the store; `nil`
     /// if there are none.
@@ -60,7 +54,7 @@ extension DownloadTask {
             stored?.progress?.bootID == bootID, claimed.count == claimed.prefix, size > claimed.prefix
         else { return nil }
         do throws(DiskError) {
-            guard try await StreamLogReader.read(size, with: Self.logReader(of: part)) != nil else { return nil }
+            guard try await StreamLogReader.read(size, of: part) != nil else { return nil }
             return PersistedRanges(written: size, synced: claimed.synced.prefix)
         } catch {
             // The claimed records are good without the others.
@@ -71,7 +65,7 @@ extension DownloadTask {
     /// Whether a log has no whole segment. It may still have a gigabyte of one that was refused for its length.
     func hasNoSegment(_ part: PartFile, isolation: isolated (any Actor)? = #isolation) async -> Bool {
         do throws(DiskError) {
-            let found = try await StreamLogReader.read(part.persisted.prefix, with: Self.logReader(of: part))
+            let found = try await StreamLogReader.read(part.persisted.prefix, of: part)
             return found?.log.tracks.values.allSatisfy { $0.segments.values.allSatisfy(\.isGap) } == true
         } catch {
             // A log that cannot be read now may be read later.

@@ -6,6 +6,10 @@ struct WriteBatch {
     var offset: Int64
     var buffers: [ByteBuffer] = []
     var bytes = 0
+    /// Whether the last buffer holds small reads. Larger ones are never copied to make room for a small one.
+    private var isLastJoined = false
+
+    init(offset: Int64) { self.offset = offset }
 
     /// Approximate size of the buffers that small reads are copied into.
     private static let joinedSize = 65536
@@ -24,9 +28,11 @@ struct WriteBatch {
         let isSparse = more.storageCapacity > 2 * more.readableBytes
         guard isSparse || more.readableBytes < 4096 else {
             buffers.append(more)
+            isLastJoined = false
             return
         }
-        if let last = buffers.last, last.readableBytes < Self.joinedSize {
+        defer { isLastJoined = true }
+        if isLastJoined, let last = buffers.last, last.readableBytes < Self.joinedSize {
             buffers.removeLast()
             var joined = last
             joined.writeImmutableBuffer(more)

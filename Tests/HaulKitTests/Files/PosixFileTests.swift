@@ -57,6 +57,20 @@ struct PosixFileTests {
         #expect(try file.read(at: 0, count: old.count) == old[..<100_001] + new + old[700_001...])
     }
 
+    @Test func aFileThatIsReadAgainStaysInThePageCache() throws {
+        let file = try file(hasUncachedWrites: true)
+        file.willBeReadAgain()
+        let count = 1 << 20
+        try file.write([ByteBuffer(bytes: someBytes(count, seed: 1))], at: 0)
+        try file.sync()
+        let memory = try #require(mmap(nil, count, PROT_READ, MAP_SHARED, file.descriptor, 0))
+        try #require(memory != MAP_FAILED)
+        defer { munmap(memory, count) }
+        var pages = [UInt8](repeating: 0, count: count / 4096)
+        #expect(mincore(memory, count, &pages) == 0)
+        #expect(pages.allSatisfy { $0 & 1 == 1 })
+    }
+
     @Test func copiesARangeOfAnotherFile() throws {
         let folder = try TemporaryFolder()
         let source = try PosixFile(folder("source"), flags: O_RDWR | O_CREAT | O_EXCL)

@@ -46,21 +46,21 @@ struct StreamLogReaderTests {
         ]
     }
 
-    private func read(_ log: [UInt8]) async throws -> StreamLogReader.Result? {
-        try await StreamLogReader.read(Int64(log.count)) { (offset, count) async throws(DiskError) in
+    private func read(_ log: [UInt8]) throws -> StreamLogReader.Result? {
+        try StreamLogReader.read(Int64(log.count)) { (offset, count) throws(DiskError) in
             Array(log[min(Int(offset), log.count)..<min(Int(offset) + count, log.count)])
         }
     }
 
-    private func isNoLog(_ bytes: [UInt8]) async throws -> Bool { try await read(bytes) == nil }
+    private func isNoLog(_ bytes: [UInt8]) throws -> Bool { try read(bytes) == nil }
 
     private func segment(_ number: Int64, _ log: StreamLog, _ bytes: [UInt8]) -> [UInt8]? {
         log.segment(number, of: 0)?.ranges.flatMap { bytes[Int($0.lowerBound)..<Int($0.upperBound)] }
     }
 
-    @Test func readsALog() async throws {
+    @Test func readsALog() throws {
         let bytes = try pieces().flatMap(\.bytes)
-        let found = try #require(try await read(bytes))
+        let found = try #require(try read(bytes))
         #expect(found.completion == .init() && found.log.film == Self.film)
         #expect(segment(0, found.log, bytes) == [1, 2, 3, 6] && segment(1, found.log, bytes) == [4, 5])
         #expect(segment(3, found.log, bytes) == [8, 8, 8] && found.log.segment(2, of: 0)?.isGap == true)
@@ -68,12 +68,12 @@ struct StreamLogReaderTests {
     }
 
     /// A log that was cut off at any byte and completed reads on, and the new attempt at the cut-off segment counts.
-    @Test func goesOnBehindACut() async throws {
+    @Test func goesOnBehindACut() throws {
         let pieces = try pieces()
         let whole = pieces.flatMap(\.bytes)
         for cut in pieces[0].bytes.count..<whole.count {
             let front = Array(whole.prefix(cut))
-            let found = try #require(try await read(front), "cut at \(cut)")
+            let found = try #require(try read(front), "cut at \(cut)")
             var there: Set<Int64> = []
             var position = 0
             for piece in pieces {
@@ -88,7 +88,7 @@ struct StreamLogReaderTests {
                 log += bytes(Int64(number), attempt + UInt32(number), [50, UInt8(number)]).bytes
                 log += end(Int64(number), attempt + UInt32(number), 2).bytes
             }
-            let next = try #require(try await read(log), "cut at \(cut)")
+            let next = try #require(try read(log), "cut at \(cut)")
             #expect(next.completion == .init() && next.log.end == Int64(log.count), "cut at \(cut)")
             for number in 0...3 where !there.contains(Int64(number)) {
                 #expect(segment(Int64(number), next.log, log) == [50, UInt8(number)], "cut at \(cut)")
@@ -98,26 +98,26 @@ struct StreamLogReaderTests {
         }
     }
 
-    @Test func isNoLogWithoutAWholeFilm() async throws {
+    @Test func isNoLogWithoutAWholeFilm() throws {
         let film = try pieces()[0].bytes
-        for cut in 0..<film.count { #expect(try await isNoLog(Array(film.prefix(cut))), "cut at \(cut)") }
-        #expect(try await isNoLog(Array("#EXTM3U\n#EXTINF:4,\nsegment.ts\n".utf8)))
+        for cut in 0..<film.count { #expect(try isNoLog(Array(film.prefix(cut))), "cut at \(cut)") }
+        #expect(try isNoLog(Array("#EXTM3U\n#EXTINF:4,\nsegment.ts\n".utf8)))
     }
 
-    @Test func isNoLogWithAWrongHead() async throws {
+    @Test func isNoLogWithAWrongHead() throws {
         let pieces = try pieces()
         var bytes = pieces.flatMap(\.bytes)
         bytes[pieces[0].bytes.count] ^= 1
-        #expect(try await isNoLog(bytes))
+        #expect(try isNoLog(bytes))
     }
 
     /// A broken head that passes its check by chance takes no memory.
-    @Test func readsNoPayloadOfAnImpossibleLength() async throws {
+    @Test func readsNoPayloadOfAnImpossibleLength() throws {
         let film = try pieces()[0].bytes
         let record = StreamRecord(.section, length: 1 << 30)
         let longest = Longest()
         let bytes = film + record.head
-        let found = try await StreamLogReader.read(1 << 31) { (offset, count) async throws(DiskError) in
+        let found = try StreamLogReader.read(1 << 31) { (offset, count) throws(DiskError) in
             longest.note(count)
             let front = Array(bytes[min(Int(offset), bytes.count)..<min(Int(offset) + count, bytes.count)])
             return front + [UInt8](repeating: 0, count: max(0, min(count, 1 << 16) - front.count))

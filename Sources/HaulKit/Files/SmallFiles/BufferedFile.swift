@@ -103,6 +103,7 @@ final class BufferedFile: DiskFile {
 
     func lock() throws(DiskError) -> Bool { try onDisk?.lock() ?? true }
     func unlock() { onDisk?.unlock() }
+    func willBeReadAgain() { onDisk?.willBeReadAgain() }
 
     private var onDisk: (any DiskFile)? { state.withLock(\.file) }
 }
