@@ -69,7 +69,9 @@ extension DownloadMachine {
 
     /// Judges the answer to a first request, also against the size and the pieces that the user expects.
     private func firstAnswer(_ head: ResponseHead, to question: RangeRequest) -> RangeResponse {
-        let answer = RangeResponse.judge(head, to: question, after: persisted.count > 0 ? resource : nil)
+        var earlier = persisted.count > 0 ? resource : nil
+        if joining.expectsOtherVersion { earlier?.total = nil }
+        let answer = RangeResponse.judge(head, to: question, after: earlier)
         guard let total = answer.resource?.total else { return answer }
         if let size = settings.size, total != size { return .refuse(.otherSize(expected: size, actual: total)) }
         if let pieces = settings.pieces, !pieces.covers(total) { return .refuse(.otherPieces(actual: total)) }

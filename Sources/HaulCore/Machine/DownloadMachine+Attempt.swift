@@ -197,7 +197,7 @@ extension DownloadMachine {
         if reason == .noUsableRange { joining.noteBrokenRanges() }
         comparison.finish(at: nil)
         // The bytes on the disk stay until a new answer replaces them.
-        joining.dropBytes()
+        if reason == .changed { joining.expectOtherVersion() } else { joining.dropBytes() }
         return open(at: now)
     }
 

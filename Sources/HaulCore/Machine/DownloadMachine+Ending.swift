@@ -50,7 +50,7 @@ extension DownloadMachine {
         guard pieces(for: resource?.total) != nil else {
             guard settings.pieces == nil else {
                 // The length shows that the bytes on the disk are not the requested file.
-                joining.dropBytes()
+                joining.expectOtherVersion()
                 if patience.refetches() || sources.moveOn(droppingHome: true) {
                     return transfer.closeAll() + open(at: now)
                 }

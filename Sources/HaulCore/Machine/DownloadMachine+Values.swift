@@ -8,6 +8,9 @@ extension DownloadMachine {
         private(set) var asksPlain = false
         /// Whether nothing is joined to the bytes. They stay on the disk until a new answer replaces them.
         private(set) var dropsBytes = false
+        /// Whether an answer or a comparison has contradicted the version of the bytes. Its length then says nothing of
+        /// the next answer.
+        private(set) var expectsOtherVersion = false
         /// Whether the server has sent parts that cannot be used.
         private(set) var rangesAreBroken = false
         /// Whether this run found all bytes on the disk and has received none itself.
@@ -26,11 +29,18 @@ extension DownloadMachine {
         mutating func noteAnswer(at count: Int64, mustExceed least: Int64) {
             (countAtOpen, countToExceed) = (count, least)
             (isFromReplacedSource, asksPlain, dropsBytes, foundAll) = (false, false, false, false)
+            expectsOtherVersion = false
         }
 
         mutating func noteReplacedSource() { isFromReplacedSource = true }
         mutating func askPlain() { asksPlain = true }
         mutating func dropBytes() { dropsBytes = true }
+
+        mutating func expectOtherVersion() {
+            dropBytes()
+            expectsOtherVersion = true
+        }
+
         mutating func noteFound(all: Bool) { foundAll = all }
         mutating func noteBrokenRanges() { rangesAreBroken = true }
 

@@ -67,8 +67,7 @@ extension StreamRun {
         }
     }
 
-    private static func digest(of ranges: [Range<Int64>], _ part: PartFile) async throws(DiskError) -> SHA256.Digest
-    {
+    private static func digest(of ranges: [Range<Int64>], _ part: PartFile) async throws(DiskError) -> SHA256.Digest {
         var digest = SHA256()
         for range in ranges {
             var position = range.lowerBound

@@ -97,6 +97,23 @@ struct WholeAnswerFaultTests {
         }
     }
 
+    /// A wrong length of one answer would otherwise make every later body of that version too short.
+    @Test func forgetsALengthThatALaterAnswerContradicts() async throws {
+        let handler: DownloaderRig.Handler = { [first] request in
+            let isFirst = request.requestNumber == 1
+            guard isFirst || request.range == nil else { return first.resource().reply(to: request) }
+            var fields = [("ETag", "\"v1\""), ("Connection", "close")]
+            if isFirst { fields.append(("Content-Length", "\(2 * first.count)")) }
+            let head = TestStep.head(status: 200, reason: "OK", headers: fields)
+            return TestReply([head, .body(0..<(isFirst ? Int(cut) : first.count), of: first), .close])
+        }
+        try await DownloaderRig.run(serving: handler) { rig in
+            let download = try await rig.downloader.add(try rig.request())
+            _ = try await download.result()
+            #expect(try rig.holdsOnly(first))
+        }
+    }
+
     @Test func keepsTheOldBytesAndFailsWhenAChangeIsNotWanted() async throws {
         let other = second.resource(etag: "\"v2\"")
         try await DownloaderRig.run(serving: first.resource().silentFirst { other.reply(to: $0) }) { rig in
