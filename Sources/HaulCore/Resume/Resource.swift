@@ -44,6 +44,8 @@ public struct Resource: Sendable, Hashable, Codable {
     var isDigestOfMirror: Bool?
     /// How far a film from a stream is; `nil` for a file that is no film.
     package var stream: StreamStage?
+    /// Identity of the log of a film that is finished and not in the log's place yet; otherwise `nil`.
+    package var log: FileStatus?
     /// Gaps of a finished film, one line each for people; `nil` for a film without gaps.
     package var gaps: [String]?
     /// Segments that a finished film lacks; `nil` for a film without gaps, and for a recording.

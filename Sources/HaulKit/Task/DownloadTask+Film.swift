@@ -107,6 +107,7 @@ extension DownloadTask {
         (resource.stream, resource.total) = (.film, status.size)
         let earlier = (record.resource, record.total, record.part)
         record.resource = resource
+        record.resource?.log = record.part
         record.total = status.size
         record.part = status
         do throws(DownloadError) {
@@ -121,10 +122,11 @@ extension DownloadTask {
                 throw error
             }
         }
-        if record.resource != resource {
+        let isOverwritten = record.resource?.stream != .film
+        record.resource = resource
+        if isOverwritten {
             // A pause has brought the record in line with the machine, which takes the film no more. The next run finds
             // the film by the record.
-            record.resource = resource
             try await services.store.commit(record, persisted, durably: true)
         }
         part.file.unlock()

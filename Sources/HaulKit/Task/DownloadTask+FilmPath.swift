@@ -63,20 +63,30 @@ extension DownloadTask {
 
     // MARK: In the place of the log
 
-    /// Puts a film that a record names in the place of its log, unless it is there.
+    /// Puts a film that a record names in the place of its log, unless it is there. Removes the film if another file is
+    /// in that place.
     func finishSwap(of record: DownloadRecord, isolation: isolated (any Actor)? = #isolation)
         async throws(DownloadError)
     {
         guard record.resource?.stream == .film, let path = record.partPath, let part = record.part else { return }
-        try await replaceLog(nil, at: path, with: part)
+        let (disk, film, log) = (services.disk, Self.filmPath(path), record.resource?.log)
+        try await services.onDisk { () throws(DiskError) in
+            guard let found = try disk.status(film), part.isSameFile(as: found) else { return }
+            let there = try disk.status(path)
+            if let there, log?.isSameFile(as: there) != true {
+                try disk.remove(film)
+            } else {
+                try disk.rename(film, to: path, replacing: there != nil)
+            }
+            try disk.syncFolder(FilePaths.folder(of: path))
+        }
     }
 
     /// Renames the film to the path of the log.
     ///
-    /// - Parameter log: the open log; `nil` after a crash, when its identity is not known any more.
     /// - Throws: ``DownloadError`` if another file is at the path of the log.
     func replaceLog(
-        _ log: (any DiskFile)?,
+        _ log: any DiskFile,
         at path: String,
         with status: FileStatus,
         isolation: isolated (any Actor)? = #isolation
@@ -85,7 +95,7 @@ extension DownloadTask {
         try await services.onDisk { () throws(DiskError) in
             let film = Self.filmPath(path)
             guard let found = try disk.status(film), status.isSameFile(as: found) else { return }
-            if let log, try !placement.stands(log, at: path) {
+            guard try placement.stands(log, at: path) else {
                 throw DiskError(.replaced, call: "lstat", path: path)
             }
             try disk.rename(film, to: path, replacing: true)

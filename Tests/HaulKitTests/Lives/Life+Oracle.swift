@@ -76,13 +76,17 @@ extension Life {
     }
 
     /// Checks that the bytes claimed by the store are on disk and belong to one version.
-    func checkClaims(_ saved: [DownloadStore.Saved], isAfterPowerCut: Bool) {
+    ///
+    /// - Parameter isDamaged: whether `saved` comes from a damaged store. A flipped byte may have changed the URL of a
+    ///   download, or hidden that its file is a log. What such a download makes of its claims, its runs show.
+    func checkClaims(_ saved: [DownloadStore.Saved], isAfterPowerCut: Bool, isDamaged: Bool = false) {
         for one in saved {
             guard let progress = one.progress, let path = one.record.partPath, one.record.status != .completed,
                 let identity = one.record.part, let bytes = disk.content(path),
                 let existingFile = try? disk.status(path), existingFile.isSameFile(as: identity)
             else { continue }
             let site = sites.first { $0.url == one.record.request.url }
+            if isDamaged, site.map({ $0.film != nil && one.record.resource?.stream?.isLog != true }) ?? true { continue }
             let isOfThisBoot = progress.bootID == disk.bootID
             let claimed = ByteSet(text: isAfterPowerCut || !isOfThisBoot ? progress.synced : progress.written).ranges
                 .map(\.self)

@@ -444,7 +444,7 @@ final class Life: @unchecked Sendable {
             let opened = try store.damage(damage, &damages)
             world.trace("the store is damaged (\(damage)): \(opened)")
             if opened.doubted > 0 { blame("\(opened.doubted) complete files are doubted after \(damage)") }
-            checkClaims(try store.saved(), isAfterPowerCut: false)
+            checkClaims(try store.saved(), isAfterPowerCut: false, isDamaged: true)
         } catch { blame("a store that was damaged (\(damage)) does not open: \(error)") }
     }
 
