@@ -86,7 +86,9 @@ extension Life {
                 let existingFile = try? disk.status(path), existingFile.isSameFile(as: identity)
             else { continue }
             let site = sites.first { $0.url == one.record.request.url }
-            if isDamaged, site.map({ $0.film != nil && one.record.resource?.stream?.isLog != true }) ?? true { continue }
+            if isDamaged, site.map({ $0.film != nil && one.record.resource?.stream?.isLog != true }) ?? true {
+                continue
+            }
             let isOfThisBoot = progress.bootID == disk.bootID
             let claimed = ByteSet(text: isAfterPowerCut || !isOfThisBoot ? progress.synced : progress.written).ranges
                 .map(\.self)
