@@ -105,7 +105,7 @@ struct WholeAnswerFaultTests {
             var fields = [("ETag", "\"v1\""), ("Connection", "close")]
             if isFirst { fields.append(("Content-Length", "\(2 * first.count)")) }
             let head = TestStep.head(status: 200, reason: "OK", headers: fields)
-            return TestReply([head, .body(0..<(isFirst ? Int(cut) : first.count), of: first), .close])
+            return TestReply([head, .body(0..<(isFirst ? cut : first.count), of: first), .close])
         }
         try await DownloaderRig.run(serving: handler) { rig in
             let download = try await rig.downloader.add(try rig.request())
