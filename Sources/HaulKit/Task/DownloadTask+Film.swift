@@ -107,7 +107,7 @@ extension DownloadTask {
         (resource.stream, resource.total) = (.film, status.size)
         let earlier = (record.resource, record.total, record.part)
         record.resource = resource
-        record.resource?.log = record.part
+        record.resource?.log = earlier.2
         record.total = status.size
         record.part = status
         do throws(DownloadError) {
