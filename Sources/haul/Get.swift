@@ -89,10 +89,10 @@ struct Get: AsyncParsableCommand {
             let status = await GetRun(session.downloader, session.display, active: queue.jobs).finish(wanted)
             if await !session.downloader.waitForHooks(within: .seconds(2)) {
                 session.display.noted("Waiting for hooks. Ctrl-C gives them ten seconds more.")
-                for lost in await session.downloader.finishHooks() {
-                    let messages = lost.count == 1 ? "A message was" : "\(lost.count) messages were"
-                    Output.error("\(messages) not delivered to the webhook at \(lost.receiver).")
-                }
+            }
+            for lost in await session.downloader.finishHooks() {
+                let messages = lost.count == 1 ? "A message was" : "\(lost.count) messages were"
+                Output.error("\(messages) not delivered to the webhook at \(lost.receiver).")
             }
             return cookies.save(session.downloader.cookies, after: status)
         }

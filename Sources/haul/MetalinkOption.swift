@@ -38,6 +38,11 @@ struct MetalinkOption {
         if let document { return document }
         var request = DownloadRequest(try GetOptions.spelled(place), to: .folder(path: "."))
         network.apply(to: &request)
-        return try await downloader.metalink(request)
+        do { return try await downloader.metalink(request) } catch let error as DownloadError
+            where error.code == .invalidMetalink
+        {
+            // The server sent it, so the command line is right.
+            throw Complaint(error.message, .refusedByServer)
+        }
     }
 }

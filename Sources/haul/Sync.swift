@@ -65,9 +65,14 @@ struct Sync: AsyncParsableCommand {
             var settings = options.settings
             settings.headers = network.headers
             settings.allowsInsecureRedirects = network.connection.allowInsecureRedirects
-            return options.check
-                ? try await run.compare(chosen.source, settings)
-                : try await run.sync(chosen.source, settings)
+            do {
+                return options.check
+                    ? try await run.compare(chosen.source, settings)
+                    : try await run.sync(chosen.source, settings)
+            } catch let error as DownloadError {
+                if json { SetReportLines.printFailure(error, of: source) }
+                throw error
+            }
         }
     }
 

@@ -26,7 +26,7 @@ extension DownloadError: LocalizedError {
         case .unprovedSet: "Check the signature and the key ring, or get the list from its publisher."
         case .addressDenied: "Allow the address in the settings, or use another server."
         case .incompleteStream: "Resume the download later: only what is missing is fetched."
-        case .programMissing: "Install the program, then resume the download."
+        case .programMissing: "See that the program is installed, then resume the download."
         // The message of a wrong URL says how a URL begins.
         case .invalidURL, .unsupportedScheme, .invalidHeader, .invalidMetalink, .invalidStream, .protectedStream,
             .invalidSet, .tlsFailed, .tooManyRedirects, .insecureRedirect, .malformedResponse, .sourceFailed,

@@ -27,7 +27,8 @@ public struct DownloadError: Error, Sendable, Hashable, Codable {
         case refusedByServer, unexpectedWebPage, contentChanged
         /// The stream cannot be a file. `invalidStream`: a playlist that cannot be used, or no such variant or track.
         /// `protectedStream`: the playlist asks for a player with its own protection, which Haul gets round in no case.
-        /// `incompleteStream`: a segment is missing. `programMissing`: the file needs a program that is not installed.
+        /// `incompleteStream`: a segment is missing. `programMissing`: the file needs a program that is not installed,
+        /// or that another process has ended.
         case invalidStream, protectedStream, incompleteStream, programMissing
         /// The set of files cannot be used. `invalidSet`: a list, a tree or an index that cannot be read, or a name in
         /// it that leaves the folder. `unprovedSet`: the signature of the list is missing, wrong or by a stranger, or

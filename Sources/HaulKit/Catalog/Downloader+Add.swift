@@ -74,7 +74,7 @@ extension Downloader {
             throw Self.isPresent(request)
         case .refuse: throw Self.isPresent(request)
         }
-        if request.startsPaused { return try await find(id: id) }
+        if request.startsPaused { return try await joinPaused(saved, request, id) }
         if let task = tasks[id] {
             if let download = try await again(task, request) { return download }
             // The task has just ended. The store has the result.
@@ -88,6 +88,42 @@ extension Downloader {
             return handle(id, record, received: saved.progress?.received ?? 0)
         }
         return try await go(on: saved, request)
+    }
+
+    /// Returns the handle of a download that a request does not start. A download that waits takes the terms of the
+    /// request.
+    private func joinPaused(
+        _ saved: DownloadStore.Saved,
+        _ request: DownloadRequest,
+        _ id: DownloadID
+    ) async throws(DownloadError) -> Download? {
+        var record = tasks[id]?.record ?? saved.record
+        guard record.isBound(for: request.destination), record.status != .completed else {
+            return try await find(id: id)
+        }
+        if let task = tasks[id] {
+            switch task.machine.state {
+            case .queued, .paused, .failed:
+                try await task.merge(request, isMoved: false) { catalog.factory.settings($0) }
+                record = task.record
+            case .completed, .cancelled: break
+            default: try Self.check(request, against: record)
+            }
+        } else if !record.merge(request), record == saved.record {
+            return try await find(id: id)
+        }
+        try await store.commit(record, nil, durably: true)
+        return try await find(id: id)
+    }
+
+    /// Refuses a request for a running download that would have to be checked by another digest.
+    private static func check(_ request: DownloadRequest, against record: DownloadRecord) throws(DownloadError) {
+        guard let wanted = request.checksum, wanted != record.request.checksum else { return }
+        let state = record.request.checksum == nil ? "without a digest" : "with another digest"
+        throw DownloadError(
+            .inUse,
+            "\(record.finalPath ?? "This file") is being downloaded already, \(state). Pause or cancel it, then add it again."
+        )
     }
 
     private func isPausedByUser(_ record: DownloadRecord, _ task: DownloadTask?) -> Bool {
@@ -133,6 +169,7 @@ extension Downloader {
                     "\(task.record.finalPath ?? "This file") is being downloaded already, from another URL."
                 )
             }
+            try Self.check(request, against: task.record)
         }
         task.send(.resumeRequested)
         return Download(task.id, self, task.hub)

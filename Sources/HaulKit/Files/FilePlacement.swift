@@ -63,9 +63,15 @@ struct FilePlacement: Sendable {
     /// Opens and locks an existing partial file that ``replace(_:)`` may replace by a new one.
     ///
     /// Only a regular file with one name can be Haul's. Anything else at the path is left alone.
-    func takeOver(_ path: String, claimed claim: Claim, policy: DownloadRequest.ConflictPolicy) throws(DownloadError)
-        -> TakeOver
-    {
+    ///
+    /// - Parameter isOfSet: whether the file belongs to a set. The policy of a set is for its finished files alone, so
+    ///   that an unknown file with bytes stays.
+    func takeOver(
+        _ path: String,
+        claimed claim: Claim,
+        policy: DownloadRequest.ConflictPolicy,
+        isOfSet: Bool = false
+    ) throws(DownloadError) -> TakeOver {
         if claim == .anotherDownload {
             // These bytes are the progress of another download, so no policy replaces them, not even `.overwrite`.
             if policy == .rename { return .notOurs }
@@ -99,13 +105,13 @@ struct FilePlacement: Sendable {
         case (.mine(let existingFile), _):
             // Takes an empty file, because a crash right after the creation leaves one. A file with bytes may be a
             // user's, in place of the one that the record knows.
-            if existingFile.size == 0 || policy == .overwrite { return .taken(file) }
+            if existingFile.size == 0 || policy == .overwrite && !isOfSet { return .taken(file) }
         }
         if policy == .rename { return .notOurs }
         throw DownloadError(
             .fileExists,
-            "\(path) is there already, and belongs to no download that Haul knows of. Move it away, or "
-                + "allow it to be overwritten."
+            "\(path) is there already, and belongs to no download that Haul knows of. Move it away"
+                + (isOfSet ? "." : ", or allow it to be overwritten.")
         )
     }
 

@@ -101,8 +101,8 @@ final class HookRunner: Sendable {
         let deadline = time.now() + HookLimits.bounded(limits.finalRetryTime)
         for receiver in state.withLock({ $0.webhooks.values.map(\.self) }) { receiver.deadline.end(by: deadline) }
         _ = await settle(within: .seconds(30 * 86_400))
-        return state.withLock { $0.webhooks.values.map(\.self) }.filter { $0.deadline.undelivered > 0 }
-            .map { UndeliveredMessages(receiver: Origin($0.url).text, count: $0.deadline.undelivered) }
+        return state.withLock { $0.webhooks.values.map(\.self) }.filter { $0.deadline.lost > 0 }
+            .map { UndeliveredMessages(receiver: Origin($0.url).text, count: $0.deadline.lost) }
             .sorted { $0.receiver < $1.receiver }
     }
 

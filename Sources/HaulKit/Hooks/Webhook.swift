@@ -48,7 +48,7 @@ struct Webhook: Sendable {
                 let text = "\(name(message, delivery)) is given up: \(answer.sentence(url))"
                 logger.debug("\(text)")
                 onFailure?(text)
-                return
+                return deadline.refuse()
             case .retry(let wait):
                 logger.debug("\(name(message, delivery)) again in \(wait): \(answer.sentence(url))")
                 guard await deadline.wait(HookLimits.bounded(wait), time) else { return deadline.giveUp() }

@@ -7,14 +7,18 @@ final class WebhookDeadline: Sendable {
         var isOver = false
         /// The time that no wait may exceed.
         var deadline: Instant?
-        /// Messages that were given up since ``end(by:)``.
+        /// Messages that were given up for lack of time.
         var undelivered = 0
+        /// Messages that the receiver did not take, however often they were sent.
+        var refused = 0
         var wait: (until: Instant, task: Task<Void, Never>)?
     }
     private let state = Mutex(State())
 
-    /// Messages that were given up since ``end(by:)``.
+    /// Messages that were given up for lack of time.
     var undelivered: Int { state.withLock(\.undelivered) }
+    /// All messages that were not delivered.
+    var lost: Int { state.withLock { $0.undelivered + $0.refused } }
 
     /// Waits before another attempt.
     ///
@@ -53,9 +57,12 @@ final class WebhookDeadline: Sendable {
 
     /// Counts a message that is given up for lack of time.
     func giveUp() { state.withLock { $0.undelivered += 1 } }
+
+    /// Counts a message that the receiver did not take.
+    func refuse() { state.withLock { $0.refused += 1 } }
 }
 
-/// Messages that a webhook's receiver did not take in time.
+/// Messages that a webhook's receiver did not take.
 package struct UndeliveredMessages: Sendable, Equatable {
     /// Scheme, host and port.
     package let receiver: String

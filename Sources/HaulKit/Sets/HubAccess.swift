@@ -10,7 +10,7 @@ package struct HubAccess: Sendable {
     package init(environment: [String: String]) {
         func value(_ name: String) -> String? { environment[name].flatMap { $0.isEmpty ? nil : $0 } }
         if let endpoint = value("HF_ENDPOINT") { self.endpoint = endpoint }
-        token = value("HF_TOKEN")?.trimmingCharacters(in: .whitespacesAndNewlines)
+        token = value("HF_TOKEN").flatMap(Self.trimmed)
         guard token == nil else { return }
         let cache = value("XDG_CACHE_HOME") ?? value("HOME").map { FilePaths.join($0, ".cache") }
         let folder = value("HF_HOME") ?? cache.map { FilePaths.join($0, "huggingface") }
@@ -22,7 +22,11 @@ package struct HubAccess: Sendable {
         guard let file = try? PosixFile.reading(path), let bytes = try? file.read(at: 0, count: 4096) else {
             return nil
         }
-        let text = String(decoding: bytes, as: UTF8.self).trimmingCharacters(in: .whitespacesAndNewlines)
+        return trimmed(String(decoding: bytes, as: UTF8.self))
+    }
+
+    private static func trimmed(_ token: String) -> String? {
+        let text = token.trimmingCharacters(in: .whitespacesAndNewlines)
         return text.isEmpty ? nil : text
     }
 }

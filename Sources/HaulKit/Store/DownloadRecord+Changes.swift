@@ -184,9 +184,10 @@ extension DownloadRecord {
         (request.key, request.priority) = (old.key, old.priority)
         if new.headers.isEmpty, !isReplaced { request.headers = old.headers }
         if new.mirrors.isEmpty, !isReplaced { request.mirrors = old.mirrors }
-        // A request without a check does not take back an earlier check.
-        request.checksum = new.checksum ?? old.checksum
-        request.pieces = new.pieces ?? old.pieces
+        // A request without a check does not take back an earlier check, unless the whole file has failed it.
+        let isRefuted = status == .failed && error?.code == .checksumMismatch && !new.needsSource
+        request.checksum = new.checksum ?? (isRefuted ? nil : old.checksum)
+        request.pieces = new.pieces ?? (isRefuted ? nil : old.pieces)
         request.size = new.size ?? old.size
         // Keeps the earlier kind, because the adopted file may be the partial file already.
         request.adopts = new.adopts ?? old.adopts
@@ -207,6 +208,13 @@ extension DownloadRecord {
 }
 
 extension DownloadRecord {
+    /// Whether the file has, or may get, the name that a request suggests.
+    func hasName(of new: DownloadRequest) -> Bool {
+        guard let name = new.suggestedName, !new.isNameNumbered, name != request.suggestedName else { return true }
+        guard let finalPath else { return request.suggestedName == nil }
+        return FilePaths.name(of: finalPath) == name
+    }
+
     /// Status of the complete, synced partial file just before it gets the final name; `nil` before that. Until then
     /// `part` has the identity of the file and the size 0. For an empty file, only the status of the record tells that
     /// it is complete.

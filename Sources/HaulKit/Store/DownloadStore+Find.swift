@@ -34,9 +34,9 @@ extension DownloadStore {
                             arguments: [row]
                         )
                         guard let row, let saved = try odd.saved(row, database) else { continue }
-                        // With the same URL and folder, a request with another body is another download.
+                        // With the same URL and folder, a request with another body or name is another download.
                         if request.key == nil, case .folder = request.destination,
-                            saved.record.request.method != request.method
+                            saved.record.request.method != request.method || !saved.record.hasName(of: request)
                         {
                             continue
                         }
@@ -78,9 +78,28 @@ extension DownloadStore {
                 statement.bind(path)
             }
             let rows = try statement.integers()
-            if rows.isEmpty || order != "LIMIT 1" { return rows }
+            if rows.isEmpty { return try completed(request, database) }
+            if order != "LIMIT 1" { return rows }
         }
         return []
+    }
+
+    /// Returns the rowids of completed downloads of the same URL whose file is where the request wants it, although one
+    /// names the file and the other one its folder.
+    private static func completed(_ request: DownloadRequest, _ database: Database) throws -> [Int64] {
+        let path =
+            switch request.destination {
+            case .file(let path): path
+            case .folder(let path): FilePaths.join(path, request.suggestedName ?? request.url.lastPathComponent)
+            }
+        let statement = try BoundStatement(
+            "SELECT rowid FROM download WHERE url = ? AND status = 'completed' AND finalPath = ? AND key IS NULL "
+                + "ORDER BY createdAt DESC, rowid DESC",
+            database
+        )
+        statement.bind(request.url.absoluteString)
+        statement.bind(path)
+        return try statement.integers()
     }
 
     /// Finds another download than `id` whose partial file is at `partPath`.

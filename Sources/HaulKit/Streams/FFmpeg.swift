@@ -147,9 +147,16 @@ enum FFmpeg {
                 "ffmpeg has to open \(lists.openFiles) pieces of this film at once, and may open \(DescriptorLimit.most) files. What was received is kept. Raise the hard limit of open files (ulimit -n, or LimitNOFILE of a service), and resume the download."
             )
         }
+        guard output.status <= 256 else {
+            throw DownloadError(
+                .programMissing,
+                "ffmpeg was ended by signal \(output.status - 256). What was received is kept. If the memory was full, free some, and resume the download.",
+                cause: String(output.complaint.suffix(500))
+            )
+        }
         throw DownloadError(
             .invalidStream,
-            "ffmpeg could not put this film together. Another container may help; a further attempt with this one fetches the film again.",
+            "ffmpeg could not put this film together. Another container may help. What was received is kept for one more attempt with this one; the attempt after it fetches the film again.",
             cause: String(output.complaint.suffix(500))
         )
     }

@@ -11,10 +11,14 @@ enum WebVTT {
         var seen: Set<String> = []
         var text = "WEBVTT\n\n"
         for (number, ranges) in track.parts.flatMap({ part in part.segments.map { (part.discontinuity, $0) } }) {
+            guard ranges.reduce(0, { $0 + $1.count }) <= mostBytes else {
+                let most = QuantityText.bytes(Int64(mostBytes))
+                throw DownloadError(.invalidStream, "A segment of the subtitles is longer than \(most).")
+            }
             var bytes: [UInt8] = []
             do throws(DiskError) {
                 for range in ranges {
-                    bytes += try assembly.part.file.read(at: range.lowerBound, count: min(Int(range.count), mostBytes))
+                    bytes += try assembly.part.file.read(at: range.lowerBound, count: range.count)
                 }
             } catch { throw DownloadError(error) }
             let cues = cues(String(decoding: bytes, as: UTF8.self)) { timeline.film($0, in: number) }

@@ -18,7 +18,7 @@ extension DownloadTask {
         let isTaken = try await services.onDisk { () throws(DiskError) in try disk.status(target) != nil }
         guard isTaken, record.request.conflictPolicy != .overwrite else { return }
         throw DownloadError(
-            .invalidDestination,
+            .fileExists,
             "\(target) is in the way: this film is put together there. Move it away, and resume the download."
         )
     }

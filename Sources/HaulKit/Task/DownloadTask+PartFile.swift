@@ -73,8 +73,8 @@ extension DownloadTask {
     )
         async throws(DownloadError) -> (any DiskFile)?
     {
-        let placement = services.placement
-        let part = FilePaths.part(of: name)
+        let (placement, part) = (services.placement, FilePaths.part(of: name))
+        let isOfSet = record.request.key.map(Downloader.isKeyOfSet) == true
         // The owner of a locked file is unknown until the process that created the file has recorded it. An owner may
         // also be about to release the file.
         var isOthers = false
@@ -88,7 +88,10 @@ extension DownloadTask {
             case .taken: return nil
             case .free:
                 let made = try await services.runBlocking { () throws(DownloadError) in try placement.createPart(part) }
-                if let made { return made.file }
+                if let made {
+                    try await discardFilmOfTwin(at: part)
+                    return made.file
+                }
             case .hasPart: break
             }
             let other = try await services.store.find(partPath: part, besides: record.id)
@@ -102,7 +105,7 @@ extension DownloadTask {
                 }
                 ?? .unknown
             switch try await services.runBlocking({ () throws(DownloadError) in
-                try placement.takeOver(part, claimed: claim, policy: policy)
+                try placement.takeOver(part, claimed: claim, policy: policy, isOfSet: isOfSet)
             }) {
             case .lockedBySame(let error):
                 guard isWorthWaiting(for: other?.ownerNumber, since: began) else { throw error }
@@ -130,6 +133,20 @@ extension DownloadTask {
         }
         if policy == .rename, isOthers { return nil }
         throw FilePlacement.inUse(part, owner: nil)
+    }
+
+    /// Removes the unfinished film of an ended process that had the same download, and whose log is gone. Nobody else
+    /// would remove it, and it would be in the way of this film.
+    private func discardFilmOfTwin(at part: String, isolation: isolated (any Actor)? = #isolation)
+        async throws(DownloadError)
+    {
+        guard record.resource?.stream != nil,
+            let other = try await services.store.find(partPath: part, besides: record.id),
+            other.resource?.stream == .assembling, Self.isSame(other, record),
+            other.ownerNumber.map(services.store.owner.isAlive) != true
+        else { return }
+        try await discardFilm(of: other)
+        try await services.store.remove(other.id)
     }
 
     /// Whether two records describe the same download, started by two processes.

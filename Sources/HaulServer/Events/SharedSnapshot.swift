@@ -22,9 +22,9 @@ actor SharedSnapshot {
         // Uses an unstructured task, so that a listener that leaves does not cancel it for the others.
         let task = present ?? Task { try await make() }
         present = task
-        defer { present = nil }
+        defer { if present == task { present = nil } }
         let made = try await task.value
-        last = made
+        if made.madeAt >= last?.madeAt ?? made.madeAt { last = made }
         return made
     }
 

@@ -29,6 +29,9 @@ struct Aria2Run: Sendable {
         console.log.write(.notice, "Downloading \(settings.requests.count) item(s)")
         let saver = SessionSaver(settings.global)
         await downloader.expectMoreDownloads(true)
+        let saving = settings.global.seconds("save-session-interval").map { interval in
+            Task { if saver.isWanted { await saver.save(each: interval, console.log) } }
+        }
         await withTaskGroup(of: Void.self) { group in
             // Bounds the number, because the option takes any positive one.
             let most = min(settings.global.limit("max-concurrent-downloads") ?? 5, 1 << 20)
@@ -38,34 +41,41 @@ struct Aria2Run: Sendable {
             while !rest.isEmpty, !Interruption.hasHappened {
                 let part = rest.prefix(Self.addedTogether)
                 rest = rest.dropFirst(part.count)
-                for item in await add(Array(part)) {
+                let (items, notAdded) = await add(Array(part))
+                rest = notAdded + rest
+                for item in items {
                     followed += 1
                     await saver.add(item.gid, item.request)
                     group.addTask { await saver.ended(item.gid, await follow(item)) }
                 }
                 while followed > limit, await group.next() != nil { followed -= 1 }
             }
+            // The run was interrupted before these could be added. The next one reads them from the session file.
+            for request in rest { await saver.add(Self.gid(of: request) ?? .random(), request) }
             await downloader.expectMoreDownloads(false)
-            if let interval = settings.global.seconds("save-session-interval"), saver.isWanted {
-                let saving = Task { await saver.save(each: interval, console.log) }
-                await group.waitForAll()
-                saving.cancel()
-            }
+            await group.waitForAll()
         }
+        saving?.cancel()
         await saver.save(console.log)
     }
 
-    private func add(_ requests: [Aria2Request]) async -> [Item] {
+    private static func gid(of request: Aria2Request) -> GID? { request.options["gid"].flatMap { GID($0) } }
+
+    /// Adds downloads.
+    ///
+    /// - Returns: the added downloads, and the requests that came after the downloader was shut down.
+    private func add(_ requests: [Aria2Request]) async -> (items: [Item], notAdded: [Aria2Request]) {
         var possible: [(request: Aria2Request, gid: GID?)] = []
         var made: [DownloadRequest] = []
         for request in requests {
-            let gid = request.options["gid"].flatMap { GID($0) }
+            let gid = Self.gid(of: request)
             do throws(Aria2Error) {
                 made.append(try request.downloadRequest(global: settings.global, roots: nil))
                 possible.append((request, gid))
             } catch { refused(request, gid, error) }
         }
         var items: [Item] = []
+        var notAdded: [Aria2Request] = []
         var seen: Set<DownloadID> = []
         let results = await downloader.add(made)
         for (index, one) in possible.enumerated() {
@@ -75,11 +85,11 @@ struct Aria2Run: Sendable {
             case .success(let download) where !seen.insert(download.id).inserted: break
             case .success(let download):
                 items.append(Item(request: one.request, gid: one.gid ?? GID(download.id), download: download))
-            case .failure(let error) where error.code == .shutDown: break
+            case .failure(let error) where error.code == .shutDown: notAdded.append(one.request)
             case .failure(let error): refused(one.request, one.gid, Aria2Error(error))
             }
         }
-        return items
+        return (items, notAdded)
     }
 
     /// Adds a request again if an earlier process completed its download, because aria2 does not remember completed

@@ -30,11 +30,20 @@ struct DaemonLock {
         guard descriptor >= 0 else {
             throw Complaint("The lock \(path) cannot be opened: \(String(cString: strerror(errno)))", .disk)
         }
-        guard flock(descriptor, LOCK_EX | LOCK_NB) == 0 else {
+        guard Self.takesLock(descriptor) else {
             let other = Self.endpoint(folder)
             let name = other.map { "process \($0.process)\($0.page.map { ", \($0)" } ?? "")" } ?? "another process"
             throw Complaint("A daemon is running already with the state folder \(folder): \(name).", .inUse)
         }
+    }
+
+    /// Takes the exclusive lock. Tries for 100 ms, because ``isHeld(_:)`` of a command takes the lock for a moment.
+    private static func takesLock(_ descriptor: Int32) -> Bool {
+        for _ in 0..<10 {
+            if flock(descriptor, LOCK_EX | LOCK_NB) == 0 { return true }
+            usleep(10_000)
+        }
+        return false
     }
 
     func write(_ endpoint: Endpoint) throws {

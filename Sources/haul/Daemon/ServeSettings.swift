@@ -143,6 +143,11 @@ extension ServeSetting {
         switch (kind, json) {
         case (.text, .string(let text)): return .text(text)
         case (.text, .integer(let number)): return .text(String(number))
+        case (.text(let standard, _), .bool(let isOn)):
+            // A setting that is on or off has one of these words as its default.
+            let words = [("false", "true"), ("off", "on")].first { [$0.0, $0.1].contains(standard(ServeSettings())) }
+            guard let words else { throw Complaint("\(path): \(name) must be a text or a number.", .usage) }
+            return .text(isOn ? words.1 : words.0)
         case (.text, .array): throw Complaint("\(path): \(name) must be a text or a number.", .usage)
         case (.json, .array), (.json, .object): return .text(json.jsonText)
         case (.list, .string), (.list, .integer):

@@ -18,16 +18,21 @@ final class PlainDisplay: Display {
     func changed(_ snapshot: DownloadSnapshot) {
         switch snapshot.state {
         case .transferring:
-            let found = state.withLock { state -> Int64? in
+            let start = state.withLock { state -> (bytes: Int64, isAgain: Bool)? in
                 guard state.started[snapshot.id] == nil else { return nil }
-                let found = state.before.removeValue(forKey: snapshot.id) ?? snapshot.receivedBytes
-                state.started[snapshot.id] = (.now, found)
-                return found
+                let before = state.before.removeValue(forKey: snapshot.id) ?? snapshot.receivedBytes
+                // The bytes of an earlier run were dropped, for example because the file has changed.
+                let isAgain = snapshot.receivedBytes < before
+                state.started[snapshot.id] = (.now, isAgain ? 0 : before)
+                return (before, isAgain)
             }
-            guard let found else { return }
+            guard let start else { return }
             let size = snapshot.totalBytes.map { (snapshot.stream == nil ? ", " : ", ~") + Format.bytes($0) } ?? ""
             let segments = snapshot.stream.map(Self.segments) ?? ""
-            let resumed = found > 0 ? ", from " + Format.bytes(found) : ""
+            let resumed =
+                start.isAgain
+                ? ", from the beginning: the \(Format.bytes(start.bytes)) that were here are of no use"
+                : start.bytes > 0 ? ", from " + Format.bytes(start.bytes) : ""
             Output.note("\(snapshot.url.messageText) -> \(snapshot.path ?? "?")\(size)\(segments)\(resumed)", .passing)
         case .waiting:
             Output.note("\(snapshot.url.messageText): \(Format.waiting(snapshot))", .passing)

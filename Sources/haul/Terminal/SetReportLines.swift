@@ -37,10 +37,23 @@ struct SetReportLines {
         let kept: [String]
     }
 
+    private struct FailureLine: Encodable {
+        let event = "set"
+        let source: String
+        let isWhole = false
+        let error: Failure
+    }
+
+    /// Prints the last line of a sync whose set could not be read.
+    static func printFailure(_ error: DownloadError, of source: String) {
+        let failure = Failure(code: error.code.rawValue, message: error.message, status: error.status)
+        put(FailureLine(source: SetSourceText.shown(source), error: failure))
+    }
+
     func print() {
         for file in report.files {
             // A file without a digest, or with MD5 alone, is there, and nothing proves it.
-            put(
+            Self.put(
                 FileLine(
                     event: file.isProved ? "proved" : "present",
                     name: file.name,
@@ -55,9 +68,9 @@ struct SetReportLines {
                 message: fault.error.message,
                 status: fault.error.status
             )
-            put(FileLine(event: "fault", name: fault.name, error: error))
+            Self.put(FileLine(event: "fault", name: fault.name, error: error))
         }
-        put(
+        Self.put(
             SetLine(
                 source: report.source,
                 revision: report.revision,
@@ -75,7 +88,7 @@ struct SetReportLines {
         )
     }
 
-    private func put(_ line: some Encodable) {
+    private static func put(_ line: some Encodable) {
         let encoder = JSONEncoder()
         encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
         // Strings and numbers only: encoding cannot fail.

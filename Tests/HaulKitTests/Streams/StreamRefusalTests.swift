@@ -176,7 +176,7 @@ struct StreamRefusalTests {
             let other = rig.path + ".haulpart.film"
             try Data("mine".utf8).write(to: URL(fileURLWithPath: other))
             let failure = try await rig.failure(of: try rig.film())
-            #expect(failure.code == .invalidDestination)
+            #expect(failure.code == .fileExists)
             #expect(failure.message.contains("Move it away"))
             #expect(try String(contentsOfFile: other, encoding: .utf8) == "mine")
             try FileManager.default.removeItem(atPath: other)
