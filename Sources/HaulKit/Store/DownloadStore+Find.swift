@@ -92,7 +92,7 @@ extension DownloadStore {
             case .file(let path): path
             case .folder(let path): FilePaths.join(path, request.suggestedName ?? request.url.lastPathComponent)
             }
-        let statement = try BoundStatement(
+        var statement = try BoundStatement(
             "SELECT rowid FROM download WHERE url = ? AND status = 'completed' AND finalPath = ? AND key IS NULL "
                 + "ORDER BY createdAt DESC, rowid DESC",
             database
