@@ -136,6 +136,15 @@ extension ServeSetting {
         }
     }
 
+    /// The texts of a setting that is on or off; `nil` for other settings.
+    private var words: (off: String, on: String)? {
+        switch name {
+        case Self.allowLinkLocal.name, Self.aria2NotifyAll.name: ("false", "true")
+        case Self.playing.name: ("off", "on")
+        default: nil
+        }
+    }
+
     /// Returns the value that the file has.
     ///
     /// - Throws: ``Complaint`` if the value has a wrong type.
@@ -143,11 +152,9 @@ extension ServeSetting {
         switch (kind, json) {
         case (.text, .string(let text)): return .text(text)
         case (.text, .integer(let number)): return .text(String(number))
-        case (.text(let standard, _), .bool(let isOn)):
-            // A setting that is on or off has one of these words as its default.
-            let words = [("false", "true"), ("off", "on")].first { [$0.0, $0.1].contains(standard(ServeSettings())) }
+        case (.text, .bool(let isOn)):
             guard let words else { throw Complaint("\(path): \(name) must be a text or a number.", .usage) }
-            return .text(isOn ? words.1 : words.0)
+            return .text(isOn ? words.on : words.off)
         case (.text, .array): throw Complaint("\(path): \(name) must be a text or a number.", .usage)
         case (.json, .array), (.json, .object): return .text(json.jsonText)
         case (.list, .string), (.list, .integer):
