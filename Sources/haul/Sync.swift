@@ -66,11 +66,10 @@ struct Sync: AsyncParsableCommand {
             settings.headers = network.headers
             settings.allowsInsecureRedirects = network.connection.allowInsecureRedirects
             do {
-                return options.check
-                    ? try await run.compare(chosen.source, settings)
-                    : try await run.sync(chosen.source, settings)
-            } catch let error as DownloadError {
-                if json { SetReportLines.printFailure(error, of: source) }
+                if options.check { return try await run.compare(chosen.source, settings) }
+                return try await run.sync(chosen.source, settings)
+            } catch {
+                if json, let error = error as? DownloadError { SetReportLines.printFailure(error, of: source) }
                 throw error
             }
         }

@@ -29,9 +29,7 @@ struct Aria2Run: Sendable {
         console.log.write(.notice, "Downloading \(settings.requests.count) item(s)")
         let saver = SessionSaver(settings.global)
         await downloader.expectMoreDownloads(true)
-        let saving = settings.global.seconds("save-session-interval").map { interval in
-            Task { if saver.isWanted { await saver.save(each: interval, console.log) } }
-        }
+        let saving = saving(saver)
         await withTaskGroup(of: Void.self) { group in
             // Bounds the number, because the option takes any positive one.
             let most = min(settings.global.limit("max-concurrent-downloads") ?? 5, 1 << 20)
@@ -42,7 +40,7 @@ struct Aria2Run: Sendable {
                 let part = rest.prefix(Self.addedTogether)
                 rest = rest.dropFirst(part.count)
                 let (items, notAdded) = await add(Array(part))
-                rest = notAdded + rest
+                rest.insert(contentsOf: notAdded, at: rest.startIndex)
                 for item in items {
                     followed += 1
                     await saver.add(item.gid, item.request)
@@ -57,6 +55,13 @@ struct Aria2Run: Sendable {
         }
         saving?.cancel()
         await saver.save(console.log)
+    }
+
+    /// Saves the session at the interval that the options name; `nil` if they name none.
+    private func saving(_ saver: SessionSaver) -> Task<Void, Never>? {
+        guard let interval = settings.global.seconds("save-session-interval"), saver.isWanted else { return nil }
+        let log = console.log
+        return Task { await saver.save(each: interval, log) }
     }
 
     private static func gid(of request: Aria2Request) -> GID? { request.options["gid"].flatMap { GID($0) } }
