@@ -208,6 +208,11 @@ extension DownloadRecord {
 }
 
 extension DownloadRecord {
+    /// Whether this is an unfinished film although a request wants the playlist itself.
+    func isFilm(besides new: DownloadRequest) -> Bool {
+        resource?.stream != nil && status != .completed && new.stream?.keepsPlaylist == true
+    }
+
     /// Whether the file has, or may get, the name that a request suggests.
     func hasName(of new: DownloadRequest) -> Bool {
         guard let name = new.suggestedName, !new.isNameNumbered, name != request.suggestedName else { return true }

@@ -34,9 +34,11 @@ extension DownloadStore {
                             arguments: [row]
                         )
                         guard let row, let saved = try odd.saved(row, database) else { continue }
-                        // With the same URL and folder, a request with another body or name is another download.
+                        // With the same URL and folder, a request with another body or name, or for the playlist in
+                        // place of the film, is another download.
                         if request.key == nil, case .folder = request.destination,
                             saved.record.request.method != request.method || !saved.record.hasName(of: request)
+                                || saved.record.isFilm(besides: request)
                         {
                             continue
                         }

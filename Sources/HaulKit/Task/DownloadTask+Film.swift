@@ -32,6 +32,7 @@ extension DownloadTask {
             made.missing = log.gaps
             made.shortSounds = shortSounds.isEmpty ? nil : shortSounds
             if !assembly.isFramed { made.isFramed = false }
+            takeEnding(of: assembly.film.container)
             return try await swap(film, made, for: part)
         } catch {
             return flag.isSet ? nil : .stepFailed(error)
@@ -90,6 +91,16 @@ extension DownloadTask {
             )
         }
         return (assembly, found.log)
+    }
+
+    /// Gives the file the ending of the container, unless the request names the file. A later request may ask for
+    /// another container than the one that the log began with.
+    private func takeEnding(of container: StreamFilm.Container) {
+        guard case .folder = record.request.destination, record.request.suggestedName == nil, let path = record.finalPath
+        else { return }
+        let name = FilePaths.name(of: path)
+        guard let dot = name.lastIndex(of: "."), name[name.index(after: dot)...] != container.ending else { return }
+        record.finalPath = FilePaths.join(FilePaths.folder(of: path), name[...dot] + container.ending)
     }
 
     /// Puts a film in the place of its log.

@@ -93,7 +93,7 @@ struct ControlRoutes {
         let isFinished = download.snapshot.state == .completed
         if isFinished {
             let state = try await problems { () throws(DownloadError) in try await download.fileState() }
-            guard state != .missing else { throw FileRoute.notFinished }
+            guard state != .missing else { throw FileRoute.missing }
         }
         do throws(DownloadError) { try await download.relocate(toFolder: folder, name: name) } catch {
             // Another program has put something else in the place of the file.

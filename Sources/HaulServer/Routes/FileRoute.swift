@@ -59,7 +59,7 @@ struct FileRoute {
 
     private func finished(_ download: Download, _ snapshot: DownloadSnapshot) async throws -> any SentFile {
         let state = try await problems { () throws(DownloadError) in try await download.fileState() }
-        guard let path = snapshot.path, state != .missing else { throw Self.notFinished }
+        guard let path = snapshot.path, state != .missing else { throw Self.missing }
         try checkPlace(of: path)
         do { return try await OpenFile(path) } catch {
             throw Problem(.conflict, "notFinished", "The file cannot be read: \(error)")
@@ -104,6 +104,11 @@ struct FileRoute {
     }
 
     static let notFinished = Problem(.conflict, "notFinished", "The download has no finished file.")
+    static let missing = Problem(
+        .conflict,
+        "notFinished",
+        "The file is no longer where Haul saved it: it was moved, renamed or deleted. Add the URL again to download it."
+    )
 
     /// Resolves the path again, because a folder in it may have become a link after the download, or the settings may
     /// allow it no more.

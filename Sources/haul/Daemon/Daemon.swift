@@ -98,6 +98,7 @@ struct Daemon {
         let watchdog = Task { await watch(downloader, supervisor) }
         defer { watchdog.cancel() }
         try await group.run()
+        logger.notice("Haul ends. Unfinished downloads go on when it is started again.")
     }
 
     private func close(_ downloader: Downloader) async {

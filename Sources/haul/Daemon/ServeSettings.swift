@@ -152,9 +152,7 @@ extension ServeSetting {
         switch (kind, json) {
         case (.text, .string(let text)): return .text(text)
         case (.text, .integer(let number)): return .text(String(number))
-        case (.text, .bool(let isOn)):
-            guard let words else { throw Complaint("\(path): \(name) must be a text or a number.", .usage) }
-            return .text(isOn ? words.on : words.off)
+        case (.text, .bool(let isOn)) where words != nil: return .text((isOn ? words?.on : words?.off) ?? "")
         case (.text, .array): throw Complaint("\(path): \(name) must be a text or a number.", .usage)
         case (.json, .array), (.json, .object): return .text(json.jsonText)
         case (.list, .string), (.list, .integer):

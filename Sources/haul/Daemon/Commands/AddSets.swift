@@ -79,7 +79,7 @@ final class AddedSets {
 
     /// Adds the sets one by one, because the daemon answers when it has read the list.
     ///
-    /// - Returns: the status of the first set that could not be added.
+    /// - Returns: the status of the first set or file that could not be added.
     func add(_ wanted: [[String: JSONValue]]) async throws -> ExitStatus {
         var status = ExitStatus.complete
         for fields in wanted {
@@ -87,6 +87,9 @@ final class AddedSets {
                 let row: SetRow = try await client.value(.POST, "/api/v1/sets", fields)
                 rows.append(row)
                 print(row)
+                if status == .complete, !isWatched, let fault = row.faults.first {
+                    status = ExitStatus(problemCode: fault.error.code)
+                }
             } catch let complaint as Complaint {
                 guard wanted.count > 1 else { throw complaint }
                 Output.error("\(Self.name(fields)): \(complaint.sentence)")

@@ -23,7 +23,7 @@ struct Show: AsyncParsableCommand {
             let id = try await client.id(id)
             let data = try await client.send(.GET, "/api/v1/downloads/\(id)")
             if json {
-                JSONLine.print(try DaemonClient.decoded(JSONValue.self, data))
+                JSONLine.print(Self.masked(try DaemonClient.decoded(JSONValue.self, data)))
                 return
             }
             let lines = Self.lines(
@@ -32,6 +32,13 @@ struct Show: AsyncParsableCommand {
             )
             for line in lines { Output.result(VisibleText.line(line)) }
         }
+    }
+
+    /// Masks the URL of the page, which the daemon has whole for the extension, like every URL that is printed.
+    private static func masked(_ row: JSONValue) -> JSONValue {
+        guard case .object(var fields) = row, case .string(let page)? = fields["page"] else { return row }
+        fields["page"] = URL(string: page).map { .string($0.masked) } ?? .null
+        return .object(fields)
     }
 
     private static func lines(_ row: DownloadRow, _ details: DownloadDetails) -> [String] {
