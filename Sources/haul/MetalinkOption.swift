@@ -38,10 +38,6 @@ struct MetalinkOption {
         if let document { return document }
         var request = DownloadRequest(try GetOptions.spelled(place), to: .folder(path: "."))
         network.apply(to: &request)
-        do throws(DownloadError) { return try await downloader.metalink(request) } catch {
-            guard error.code == .invalidMetalink else { throw error }
-            // The server sent it, so the command line is right.
-            throw Complaint(error.message, .refusedByServer)
-        }
+        return try await downloader.metalink(request)
     }
 }

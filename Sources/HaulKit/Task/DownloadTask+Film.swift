@@ -96,7 +96,8 @@ extension DownloadTask {
     /// Gives the file the ending of the container, unless the request names the file. A later request may ask for
     /// another container than the one that the log began with.
     private func takeEnding(of container: StreamFilm.Container) {
-        guard case .folder = record.request.destination, record.request.suggestedName == nil, let path = record.finalPath
+        guard case .folder = record.request.destination, record.request.suggestedName == nil,
+            let path = record.finalPath
         else { return }
         let name = FilePaths.name(of: path)
         guard let dot = name.lastIndex(of: "."), name[name.index(after: dot)...] != container.ending else { return }
