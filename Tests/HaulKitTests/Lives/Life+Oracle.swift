@@ -139,6 +139,10 @@ extension Life {
         // The name is taken and must not be overwritten. `inUse`: downloads with the same name wait for one whose
         // partial file the user replaced, or that a power cut left with two names, or damage gave a download another
         // URL.
+        case .failed(let error)? where error.code == .connectionLost:
+            // The server has once stated a greater length for this version. Only the end of the connection marks the
+            // end of its bodies, so each of them may be cut off.
+            sites[run.site].framing == .close && !sites[run.site].hasRanges && !plan.isClean
         case .failed(let error)?:
             error.code == .fileExists && !error.message.contains(".haulpart.film")
                 || error.code == .inUse && plan.policy == .fail
