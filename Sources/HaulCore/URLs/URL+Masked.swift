@@ -95,7 +95,7 @@ extension URL {
                 .prefix { $0.isASCII && ($0.isLetter || $0.isNumber) }.count
             end = word.index(next.lowerBound, offsetBy: -scheme)
         }
-        let mark = word[start..<end].reversed().prefix { "\"'`<>()[]{},;.".contains($0) }.count
+        let mark = word[start..<end].reversed().prefix { "\"'`<>()[]{},;.:“”‘’«»".contains($0) }.count
         let last = word.index(end, offsetBy: -mark)
         let text = String(word[start..<last])
         let shown = URL(string: text).flatMap { $0.host == nil ? nil : $0.masked } ?? maskedWithoutHost(text)

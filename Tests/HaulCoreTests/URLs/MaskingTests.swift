@@ -94,6 +94,8 @@ struct MaskedTextTests {
         ("pass/word, pass%2Fword", "***, ***"), ("token=abc%2Bdef&n=7 abc+def 7", "*** *** 7"),
         ("URL='http://u:p@h.example/x?sig=1'.", "URL='http://***@h.example/x?***'."),
         ("http://h.example/plain (http://h.example/x)", "http://h.example/plain (http://h.example/x)"),
+        ("http://h.example/x?sig=1: It ended.", "http://h.example/x?***: It ended."),
+        ("the list “http://h.example/x?sig=1”", "the list “http://h.example/x?***”"),
         ("http://h/?to=http://a:b@c/?d", "http://h/?***http://***@c/?***"), ("http://u:p[@h/?x", "http://***@h/?***"),
     ])
     func hidesWhatURLsHide(_ text: String, _ shown: String) {
