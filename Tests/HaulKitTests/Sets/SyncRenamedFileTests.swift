@@ -17,6 +17,24 @@ struct SyncRenamedFileTests {
     private static let last = TestContent(seed: 9, count: 4000)
     private static let others = [TestContent(seed: 5, count: 3000), TestContent(seed: 6, count: 3000)]
 
+    @Test func aStrangersPartialFileBesideASetStays() async throws {
+        let content = Self.others[0]
+        try await DownloaderRig.run(serving: content.resource()) { rig async throws in
+            let folder = rig.folder + "/set"
+            try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
+            try rig.put("precious", at: folder + "/s0.haulpart")
+            let file = FileSet.File(
+                name: "s0",
+                url: try #require(URL(string: rig.server.url("/0"))),
+                checksum: DownloadRequest.Checksum(.sha256, digest: content.digest(.sha256))
+            )
+            let source = Source(set: FileSet(files: [file], origin: "own"))
+            let report = try await rig.downloader.sync(source, into: folder).report()
+            #expect(report.faults.map(\.error.code) == [.fileExists])
+            #expect(try rig.text(at: folder + "/s0.haulpart") == "precious")
+        }
+    }
+
     /// Runs `change` when all files but the last are complete.
     ///
     /// - Returns: the reports of this sync and of the next.

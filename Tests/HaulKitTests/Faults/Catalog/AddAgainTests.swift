@@ -59,6 +59,71 @@ struct AddAgainTests {
         }
     }
 
+    @Test(arguments: [true, false])
+    func aCompleteFileAnswersForItsPathAndForItsFolder(isNamedFirst: Bool) async throws {
+        try await DownloaderRig.run(serving: content.resource()) { rig in
+            let named = try rig.request()
+            let folder = try rig.request { $0.destination = .folder(path: rig.folder) }
+            #expect(try await !rig.download(isNamedFirst ? named : folder).alreadyExisted)
+            #expect(try await rig.download(isNamedFirst ? folder : named).alreadyExisted)
+            #expect(rig.server.requests.count == 1)
+            #expect(try rig.holdsOnly(content))
+        }
+    }
+
+    private static let wrong = DownloadRequest.Checksum(.sha256, digest: [UInt8](repeating: 0, count: 32))
+
+    @Test func aDigestForARunningDownloadIsRefusedAndNotDropped() async throws {
+        try await DownloaderRig.run(serving: content.resource().silentFirst()) { rig in
+            let download = try await rig.downloader.add(try rig.request())
+            await download.reaches(cut)
+            let failure = try await rig.failure { $0.checksum = Self.wrong }
+            #expect(failure.code == .inUse)
+            try await download.cancel()
+        }
+    }
+
+    @Test(arguments: [true, false])
+    func aPausedDownloadTakesTheDigestOfAnAdditionThatDoesNotStartIt(isNewProcess: Bool) async throws {
+        try await DownloaderRig.run(serving: content.resource().silentFirst()) { rig in
+            let download = try await rig.paused(try rig.request(), at: cut)
+            let addition = try rig.request {
+                $0.checksum = Self.wrong
+                $0.startsPaused = true
+            }
+            func takes(_ downloader: Downloader, _ id: DownloadID) async throws {
+                _ = try await downloader.add(addition)
+                let again = try #require(try await downloader.find(id: id))
+                try await again.resume()
+                let failure = await #expect(throws: DownloadError.self) { try await again.result() }
+                #expect(failure?.code == .checksumMismatch)
+            }
+            if isNewProcess {
+                try await rig.reopened { next async throws in try await takes(next, download.id) }
+            } else {
+                try await takes(rig.downloader, download.id)
+            }
+        }
+    }
+
+    @Test func aRefutedDigestDoesNotBindARequestWithoutOne() async throws {
+        try await DownloaderRig.run(serving: content.resource()) { rig in
+            #expect(try await rig.failure { $0.checksum = Self.wrong }.code == .checksumMismatch)
+            try await rig.download()
+            #expect(try content.matches(fileAt: rig.path))
+        }
+    }
+
+    @Test func anotherNameIsAnotherDownload() async throws {
+        try await DownloaderRig.run(serving: content.resource()) { rig in
+            let folder = try rig.request { $0.destination = .folder(path: rig.folder) }
+            try await rig.download(folder)
+            var named = folder
+            named.suggestedName = "other.bin"
+            #expect(try await rig.download(named).path == rig.folder + "/other.bin")
+        }
+    }
+
     @Test func doesNotReplaceANamedFileThatWasChanged() async throws {
         try await DownloaderRig.run(serving: content.resource()) { rig in
             try await rig.download()
