@@ -32,6 +32,19 @@ struct SyncListTests: ListedSiteTests {
         }
     }
 
+    @Test func theLastLineOfJSONSaysWhyASetCouldNotBeRead() async throws {
+        try await SetSite.with { site in
+            let result = try await sync(site.url("/pub/SHA256SUMS?token=hidden"), "-d", "m", "--json")
+            #expect(result.status == 2)
+            let line = try #require(result.output.split(separator: "\n").last)
+            let event = try JSONSerialization.jsonObject(with: Data(line.utf8)) as? [String: Any]
+            #expect(event?["event"] as? String == "set" && event?["isWhole"] as? Bool == false)
+            let error = event?["error"] as? [String: Any]
+            #expect(error?["code"] as? String == "refusedByServer")
+            #expect(!result.output.contains("hidden"))
+        }
+    }
+
     @Test func aStateFolderThatBecomesALinkDuringTheSyncIsNotFollowed() async throws {
         let hold = BodyHold(after: 1000)
         let server = try await TestServer.start { request in
