@@ -54,7 +54,7 @@ extension DownloadRecord {
         case .file(let path): request.destination = .file(path: moved(path))
         case .folder: request.destination = .folder(path: folder)
         }
-        // Keeps a name that is chosen already: a small file that is not on the disk yet has no partial file.
+        // Keeps a name that is chosen already, even without a partial file: a small file may not be on the disk yet.
         finalPath = finalPath.map(moved)
     }
 
@@ -184,7 +184,7 @@ extension DownloadRecord {
         (request.key, request.priority) = (old.key, old.priority)
         if new.headers.isEmpty, !isReplaced { request.headers = old.headers }
         if new.mirrors.isEmpty, !isReplaced { request.mirrors = old.mirrors }
-        // A request without a check does not take back an earlier check.
+        // Keeps earlier checks if the new request has none.
         request.checksum = new.checksum ?? old.checksum
         request.pieces = new.pieces ?? old.pieces
         request.size = new.size ?? old.size

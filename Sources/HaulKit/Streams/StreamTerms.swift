@@ -1,11 +1,11 @@
-/// What a request needs to make a film of a playlist.
+/// The settings and services with which a request makes a film of a playlist.
 struct StreamTerms: Sendable {
     let options: DownloadRequest.Stream
     /// The name that the user gave the film; `nil` if there is none.
     let suggestedName: String?
-    /// Reads the log that is there, from an offset; `nil` if there is none.
+    /// Reads the existing log from an offset; `nil` if there is no log.
     let log: StreamLogReader.Read?
-    /// Source of the request, relative to that of the log.
+    /// Relation of the request's source to the source of the log.
     let source: LogSource
     let progress: StreamProgress
     let slots: StreamSlots
@@ -20,7 +20,7 @@ struct StreamTerms: Sendable {
     let ffmpeg: @Sendable () -> String?
 
     func pause(_ duration: Duration) async {
-        // A cancelled wait is over.
+        // A cancelled sleep ends the pause.
         try? await time.sleep(duration)
     }
 }

@@ -36,8 +36,8 @@ extension DownloadTask {
         async throws(DownloadError) -> UnlessTwin<(any DiskFile, finalPath: String)>
     {
         try await services.checkFolder(of: path, record)
-        // This check precedes the creation of a file. If the process is killed before the record is written, a created
-        // file stays.
+        // Checks before it creates a file, because the file would stay if the process is killed before it writes the
+        // record.
         if services.store.hasMetOthers, let ending = try await endingWithTwin() { return .notNeeded(ending) }
         var hasAsked = false
         for name in services.placement.names(for: path, policy: policy) {
@@ -75,8 +75,8 @@ extension DownloadTask {
     {
         let placement = services.placement
         let part = FilePaths.part(of: name)
-        // The owner of a locked file is unknown until the process that created the file has recorded it. An owner may
-        // also be about to release the file.
+        // Tries several times. The owner of a locked file is unknown until the process that created the file has
+        // recorded it, and an owner may be about to release the file.
         var isOthers = false
         let began = services.time.now()
         var tries = 0
@@ -93,7 +93,7 @@ extension DownloadTask {
             }
             let other = try await services.store.find(partPath: part, besides: record.id)
             if let other, Self.isSame(other, record), other.ownerNumber.map(services.store.owner.isAlive) != true {
-                // The file is known by the record of its ended owner, which names a film before it is in its place.
+                // The record of the ended owner may name a film that is not in its place yet.
                 try await finishSwap(of: other)
             }
             let claim: FilePlacement.Claim =

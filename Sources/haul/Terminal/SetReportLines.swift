@@ -1,7 +1,8 @@
 import Foundation
 import HaulKit
 
-/// The lines of `haul sync --json` after those of the downloads: the files that were there, the faults, and the sum.
+/// The lines of `haul sync --json` after those of the downloads: the files that the folder holds, the faults, and the
+/// sum.
 struct SetReportLines {
     private let report: SetReport
 
@@ -39,7 +40,7 @@ struct SetReportLines {
 
     func print() {
         for file in report.files {
-            // A file without a digest, or with MD5 alone, is there, and nothing proves it.
+            // A file without a digest, or with only an MD5 digest, is present, but nothing proves it.
             put(
                 FileLine(
                     event: file.isProved ? "proved" : "present",
@@ -78,7 +79,7 @@ struct SetReportLines {
     private func put(_ line: some Encodable) {
         let encoder = JSONEncoder()
         encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
-        // Strings and numbers only: encoding cannot fail.
+        // Encoding cannot fail, because the line has only strings and numbers.
         guard let data = try? encoder.encode(line) else { return }
         Output.result(JSONDisplay.escapingControls(String(decoding: data, as: UTF8.self)))
     }
