@@ -1,7 +1,7 @@
 /// Folds long runs of positional arguments, because the argument parser's time grows with the square of their number.
 ///
-/// A word belongs to a run if neither it nor the word before it begins with a hyphen. Such a word is no option's value,
-/// because every option takes one value at most.
+/// A word belongs to a run if neither it nor the word before it begins with a hyphen. Such a word cannot be the value
+/// of an option, because every option takes at most one value.
 package struct LongRuns: Sendable, Equatable {
     /// The arguments, with a mark in place of each long run.
     package private(set) var arguments: [String] = []

@@ -1,7 +1,7 @@
 package import ArgumentParser
 package import HaulKit
 
-/// The options that say which files of a set are taken, and of which revision.
+/// Options that select the files and the revision of a set.
 package struct SetSelectionOptions: ParsableArguments {
     @Option(help: "Take only names that match, in gitignore's form: '*.safetensors', 'weights/**'. Repeatable.")
     package var select: [String] = []
@@ -28,7 +28,7 @@ package struct SetSelectionOptions: ParsableArguments {
         }
     }
 
-    /// False if each option has its default.
+    /// Whether any option differs from its default.
     package var isUsed: Bool { !select.isEmpty || !except.isEmpty || revision != nil || maxDepth != nil }
 
     package var settings: SetOptions {

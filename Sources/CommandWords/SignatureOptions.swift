@@ -31,7 +31,7 @@ package struct SignatureOptions: ParsableArguments {
         }
     }
 
-    /// False if each option has its default.
+    /// Whether any option differs from its default.
     package var isUsed: Bool { signature != nil || keyring != nil || minisign != nil }
 
     /// - Returns: `nil` without a key.

@@ -7,7 +7,7 @@ package struct Backoff: Sendable, Hashable {
     package enum Jitter: Sendable, Hashable {
         /// From zero to the bound.
         case full
-        /// From the bound divided by a number, at least 1, to the bound.
+        /// From the bound divided by the number to the bound. A number below 1 counts as 1.
         case part(Int)
         /// From a fixed delay to the bound. The bound is never less than the fixed delay.
         case above(Duration)
@@ -19,15 +19,15 @@ package struct Backoff: Sendable, Hashable {
     package let cap: Duration
     package let jitter: Jitter
 
-    /// - Note: values outside zero to `longest` count as the nearer of the two.
+    /// - Note: both values are limited to zero to ``longest``, and `base` also to `cap`.
     package init(base: Duration, cap: Duration, jitter: Jitter = .full) {
         self.cap = min(max(cap, .zero), Self.longest)
         self.base = min(max(base, .zero), self.cap)
         self.jitter = jitter
     }
 
-    /// Maximum of `base` and `cap`, about 31 years. `Int64` holds this time in milliseconds, and `Duration` still holds
-    /// it after the most doublings.
+    /// Largest `base` and `cap`, about 31 years. Fits `Int64` in milliseconds. `mostDoublings` doublings fit
+    /// `Duration`.
     package static let longest = Duration.seconds(1_000_000_000)
     private static let mostDoublings = 30
 

@@ -1,7 +1,7 @@
 public import HaulKit
 
 extension Downloader.Configuration {
-    /// Uses the services of a Linux desktop. Connects to nothing by itself.
+    /// Uses the services of a Linux desktop. The call itself opens no connection.
     ///
     /// - Sets ``HaulKit/Downloader/Configuration/Network/meter`` to a meter that asks NetworkManager, so that
     ///   ``HaulKit/Downloader/Configuration/Network/allowsMetered`` takes effect.

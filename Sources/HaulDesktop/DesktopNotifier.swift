@@ -17,7 +17,7 @@ package struct DesktopNotifier: Notifier {
     private static let mostCharacters = 1000
 
     /// Creates a notifier for the session of this user: `DBUS_SESSION_BUS_ADDRESS`, else `$XDG_RUNTIME_DIR/bus`. The
-    /// notifier connects for each notification, not before.
+    /// notifier opens a connection for each notification.
     package init() { self.init(bus: DBusAddress.sessionBus()) }
 
     init(bus: [DBusAddress], patience: TimeAmount = .seconds(2)) {

@@ -6,7 +6,7 @@ internal import NIOCore
 /// Without NetworkManager, as on most servers, the value is unknown. The meter needs neither privileges nor a run loop.
 package struct NetworkManagerMeter: NetworkMeter {
     private let bus: [DBusAddress]
-    /// Time limit for an answer. The meter asks an existing bus again if the bus did not answer in time.
+    /// Time limit for an answer. The meter connects again to a bus that did not answer in time.
     private let patience: TimeAmount
 
     /// Creates a meter for the system bus: `DBUS_SYSTEM_BUS_ADDRESS`, else `/var/run/dbus/system_bus_socket`. The meter
@@ -18,8 +18,8 @@ package struct NetworkManagerMeter: NetworkMeter {
         self.patience = patience
     }
 
-    /// Returns a stream of values: the present value within 2 seconds, then a value after each change or more often.
-    /// See ``HaulKit/NetworkMeter/readings()``.
+    /// Returns a stream of values: the present value within 2 seconds, then a value after each change. A value may
+    /// repeat. See ``HaulKit/NetworkMeter/readings()``.
     package func readings() -> AsyncStream<Bool?> {
         let (stream, continuation) = AsyncStream.makeStream(of: Bool?.self, bufferingPolicy: .bufferingNewest(1))
         let task = Task { [self] in
@@ -87,7 +87,7 @@ package struct NetworkManagerMeter: NetworkMeter {
             interface: "org.freedesktop.DBus.Properties",
             member: "Get",
             [.string(manager), .string("Metered")],
-            // A NetworkManager that does not run manages no network.
+            // Does not start NetworkManager, because a stopped one manages no network.
             startsService: false
         )
         do throws(DBusError) {

@@ -24,7 +24,7 @@ package struct FleetError: Error, Sendable, Hashable, CustomStringConvertible {
     package var code: Code
     /// A sentence that names the failed operation, without secrets.
     package var message: String
-    /// Whether the failure is not the fault of the item's file, for example an unreachable store or a full disk. The
+    /// Whether the failure has another cause than the item's file, for example an unreachable store or a full disk. The
     /// item then keeps its attempt.
     package var blamesNoFile = false
     /// The `SQLSTATE` of PostgreSQL (five characters); `nil` if the database sent none.

@@ -98,7 +98,7 @@ package final class HaulServer: Service {
     /// Applies the settings that may change while the server runs; ``LiveConfiguration`` lists them. Ignores all other
     /// settings. Settings that were changed over the API stay.
     ///
-    /// - Throws: ``DownloadError`` if the proxy is none, or the downloader was shut down.
+    /// - Throws: ``DownloadError`` if the proxy is invalid, or the downloader was shut down.
     package func reload(_ configuration: ServerConfiguration) async throws(DownloadError) {
         _ = try ProxyText.settings(configuration.proxy, nil)
         services.live.update(configuration)
@@ -106,7 +106,7 @@ package final class HaulServer: Service {
         _ = try await services.downloader.update(try services.live.networkChange())
     }
 
-    /// Logs which folders of settings that were changed over the API are not allowed any more.
+    /// Logs the folders of settings that are no longer allowed.
     private static func warn(of live: LiveConfiguration, _ logger: Logger) {
         if let folder = live.changed.folder, live.folders.fallback != folder {
             logger.warning(
@@ -118,9 +118,9 @@ package final class HaulServer: Service {
         }
     }
 
-    /// Chooses the place of a new download for which neither folder nor group was asked for.
+    /// Chooses the placement of a new download by the rules, as for a request that names neither folder nor group.
     ///
-    /// - Parameter name: the name that was asked for; `nil` for that of the URL.
+    /// - Parameter name: the requested file name; `nil` for the name in the URL.
     /// - Throws: ``Problem`` if the folder of a rule is not allowed.
     package func placement(of url: URL, name: String?) throws(Problem) -> PlacementRules.Placement {
         try services.live.placement.placement(
@@ -185,7 +185,7 @@ package final class HaulServer: Service {
             )
         }
         if let path = services.configuration.socketPath {
-            // Denies other users access to the socket even under an unusual umask. A usual umask denies it already.
+            // Denies other users access to the socket, whatever the umask is.
             let server = application(responder, .unixDomainSocket(path: path), quiet) { _ in chmod(path, 0o600) }
             listeners.append(Listening(server: server, address: path, option: "--socket", messages: messages))
         }

@@ -2,7 +2,7 @@ internal import Foundation
 internal import NIOCore
 internal import ServiceLifecycle
 
-/// A server at one address. An error says at which address it cannot listen.
+/// A server at one address. Its error names the address at which the server cannot listen.
 struct Listening: Service {
     let server: any Service
     /// The address, as a user writes it.
@@ -22,8 +22,7 @@ struct Listening: Service {
 }
 
 extension ServerError {
-    /// Describes why a server cannot listen at an address, and what to do; `nil` for an error that is no error of
-    /// listening.
+    /// Describes why a server cannot listen at an address, and what to do; `nil` for any other error.
     ///
     /// - Parameters:
     ///   - name: the server, as the subject of a sentence.

@@ -5,7 +5,7 @@ internal import Synchronization
 /// The server's configuration, parts of which may change while the server runs: by a reload, or over the API.
 package final class LiveConfiguration: Sendable {
     private struct Present {
-        /// The configuration of the start, with the changes of reloads.
+        /// The configuration with which the server was started, with the changes of reloads.
         var start: ServerConfiguration
         var changed: ChangedSettings
         var folders: AllowedFolders
@@ -13,7 +13,7 @@ package final class LiveConfiguration: Sendable {
         init(_ start: ServerConfiguration, _ changed: ChangedSettings) {
             (self.start, self.changed) = (start, changed)
             let allowed = start.allowedFolders
-            // A root that is gone takes the default folder below it along.
+            // Falls back to the configured folder if the changed folder is no longer below a root.
             folders = changed.folder.flatMap { allowed.preferring($0) } ?? allowed
         }
     }
@@ -46,7 +46,7 @@ package final class LiveConfiguration: Sendable {
 
     /// Returns a closure that sets `User-Agent` and proxies of the downloader's requests.
     ///
-    /// - Throws: ``DownloadError`` if the proxy is none.
+    /// - Throws: ``DownloadError`` if the proxy is invalid.
     package func networkChange() throws(DownloadError) -> @Sendable (inout Downloader.Configuration) -> Void {
         let (proxies, userAgent) = (try ProxyText.settings(proxy, configuration.environmentProxies), userAgent)
         return { configuration in
@@ -83,7 +83,8 @@ package actor SettingsKeeper {
 
     /// Saves the changed settings, and then applies them to ``LiveConfiguration``.
     ///
-    /// - Throws: the error of `change`, or ``Problem`` if they cannot be saved; then nothing has changed.
+    /// - Throws: the error of `change`, or ``Problem`` if the settings cannot be saved. Nothing has changed in both
+    ///   cases.
     func change(_ change: @Sendable (inout ChangedSettings) throws(Problem) -> Void) throws(Problem) {
         var changed = live.changed
         try change(&changed)

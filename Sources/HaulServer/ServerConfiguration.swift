@@ -42,19 +42,19 @@ package struct ServerConfiguration: Sendable, Hashable {
     package var folder: String
     /// Folders in which downloads may be saved, including their subfolders. ``folder`` is always allowed too.
     package var roots: [String] = []
-    /// Rules and folders of groups that the files of the daemon's settings have.
+    /// Rules, and folders of groups, from the settings with which the daemon was started.
     package var placement = PlacementRules()
     /// `User-Agent` of the requests of downloads.
     package var userAgent = "haul/" + Downloader.version
     /// Proxy of downloads for all URLs, as ``ProxyText`` reads it; empty for ``environmentProxies``.
     package var proxy = ""
-    /// Proxies that the variables of the environment name.
+    /// Proxies from environment variables.
     package var environmentProxies: ProxySettings?
     /// Address and access token of the hub of sets. The API never shows the token.
     package var hub = HubAccess()
 
-    /// Returns the access to the hub for sets of a key's owner: without the token, because a key of an extension stands
-    /// for no more than its own downloads.
+    /// Returns the access to the hub for the sets of `owner`. The key of an extension gets no access token, because its
+    /// rights end at its own downloads.
     func hub(for owner: String?) -> HubAccess { owner == nil ? hub : HubAccess(endpoint: hub.endpoint) }
 
     /// Host names that a request may name besides `localhost` and IP addresses; in lower case, without a port.

@@ -1,7 +1,7 @@
 internal import Logging
 internal import Synchronization
 
-/// Passes Hummingbird's messages on until the server ends. Hummingbird logs the end of a listener as an error.
+/// Passes Hummingbird's messages on until the server ends, because Hummingbird logs the end of a listener as an error.
 final class ServingLog: Sendable {
     private let hasEnded = Mutex(false)
 

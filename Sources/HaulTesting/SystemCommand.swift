@@ -33,8 +33,8 @@ package enum SystemCommand {
     /// Starts a program in a process group of its own, with no signal blocked or ignored, and with no open descriptors
     /// except its three streams.
     ///
-    /// An executable that another test is just writing is thus not open in the program, and can be run. A socket of a
-    /// test ends when the test closes it.
+    /// The program therefore holds no executable open that another test is just writing, so that this executable can be
+    /// run. A socket of a test ends when the test closes it.
     ///
     /// - Parameters:
     ///   - words: the program, which is looked up in `PATH` unless it is a path, and its arguments.
@@ -51,7 +51,7 @@ package enum SystemCommand {
         outputs: (Int32, Int32) = (-1, -1)
     ) throws -> Int32 {
         let environment = environment ?? ProcessInfo.processInfo.environment
-        // `env` is replaced by the program, so the process id stays.
+        // The program replaces `env`, so the process id stays the same.
         let line = ["env"] + (folder.map { ["-C", $0] } ?? []) + words
         var process: Int32 = 0
         let code = CStrings.withPointers(line) { line in

@@ -32,7 +32,7 @@ struct AddedSetOptions: ParsableArguments {
         }
     }
 
-    /// Lists the files of a set. None of them is asked for.
+    /// Lists the files of a set without requesting the files themselves.
     ///
     /// - Throws: ``DownloadError``, also for a list whose signature is wrong.
     func files(of text: String) async throws -> FileSet {

@@ -45,8 +45,8 @@ struct ListCommand: AsyncParsableCommand {
             for item in try await QueueAdministration(connection, fleet.queue).list(filter, limit: limit, after: after)
             {
                 var item = item
-                // Only the hosts should see passwords of URLs. `export` keeps them, so that its output can be added
-                // again.
+                // Masks passwords of URLs, because only the hosts should see them. `export` keeps the passwords, so
+                // that its output can be added again.
                 item.url = URL(string: item.url)?.masked ?? item.url
                 if item.key == nil || item.key?.contains("@") == true { item.key = nil }
                 FleetOutput.line(json ? try JSONText.text(item) : Self.line(item))
@@ -117,7 +117,7 @@ struct ExportCommand: AsyncParsableCommand {
             for try await page in QueueExport(connection, fleet.queue, format: format, after: after) {
                 guard FleetOutput.write(page.bytes, to: descriptor) else {
                     let reason = String(cString: strerror(errno))
-                    // A truncated file could be mistaken for a complete one.
+                    // Removes the truncated file, because it could be mistaken for a complete one.
                     if let output { unlink(output) }
                     throw FleetError(.disk, "The export cannot be written: \(reason).")
                 }

@@ -18,7 +18,7 @@ enum Signals {
 
     /// Calls `stop` after the first signal, on the thread that waits for signals.
     static func stop(_ stop: @escaping @Sendable () -> Void) {
-        // Signals that `nohup` or a shell without job control made the process ignore stay ignored.
+        // Signals stay ignored if `nohup` or a shell without job control has made the process ignore them.
         let signals = [SIGINT, SIGTERM, SIGHUP].filter { haul_ignores_signal($0) == 0 }
         guard haul_catch_signals(signals, Int32(signals.count)) == 0 else { return }
         let code = DetachedThread.start {

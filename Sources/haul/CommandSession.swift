@@ -72,7 +72,7 @@ struct CommandSession {
 
     private static func close(_ downloader: Downloader, _ trace: DownloadTrace?) async {
         await downloader.shutDown()
-        // This process ends the refresh programs. Without the wait they would outlive it.
+        // Waits until the refresh programs have ended, because only this process ends them.
         await RefreshCommand.waitForEnds()
         Interruption.end()
         if let sentence = await trace?.close() { Output.error(sentence) }

@@ -39,7 +39,7 @@ struct CookieOptions: ParsableArguments {
         configuration.network.cookies = Cookies(netscape: String(decoding: data, as: UTF8.self))
     }
 
-    /// Checks that the folder of a file exists, before a download begins whose cookies could not be kept.
+    /// Checks that the folder of a file exists. Otherwise the cookies of the downloads could not be kept at the end.
     private static func checkFolder(of path: String) throws {
         let folder = FilePaths.folder(of: path)
         var status = stat()
@@ -118,7 +118,7 @@ struct CookieOptions: ParsableArguments {
     private static func target(of path: String) throws -> String {
         var target = path
         for _ in 0..<mostLinks {
-            // `target` is not a link, or does not exist.
+            // Fails if `target` is not a link, or does not exist.
             guard let next = try? FileManager.default.destinationOfSymbolicLink(atPath: target) else { return target }
             target = next.hasPrefix("/") ? next : FilePaths.join(FilePaths.folder(of: target), next)
         }

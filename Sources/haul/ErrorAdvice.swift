@@ -1,6 +1,6 @@
 import HaulKit
 
-/// Appends the option that helps to the message of a ``DownloadError``. HaulKit's messages name no options, because
+/// Appends advice about options to the message of a ``DownloadError``. HaulKit's messages name no options, because
 /// applications have none.
 enum ErrorAdvice {
     /// - Parameter allowsGaps: whether `--allow-gaps` is given.

@@ -83,7 +83,7 @@ struct Get: AsyncParsableCommand {
                 return await VariantList(session.downloader, session.display, isJSON: json).print(wanted)
             }
             Interruption.finish { await Self.finishRecording(session) }
-            // Set only now, because hooks are not for the download of a Metalink document.
+            // Sets the hooks after Metalinks were fetched, because hooks are not for the download of a Metalink.
             let actions = named.hooks
             try await session.downloader.update { $0.hooks.actions = actions }
             let status = await GetRun(session.downloader, session.display, active: queue.jobs).finish(wanted)
@@ -108,8 +108,8 @@ struct Get: AsyncParsableCommand {
         return true
     }
 
-    /// Contents of the files that the command line names. Reading a pipe may block. So the files are read before the
-    /// store is opened, while a signal still ends the process at once.
+    /// Contents of the files that the command line names. The files are read before the store is opened, because
+    /// reading a pipe may block, and a signal then still ends the process at once.
     private struct NamedFiles {
         var list: InputList?
         var metalinks: [MetalinkOption] = []

@@ -9,7 +9,7 @@ struct GetRun {
     /// Largest number of added downloads that have not ended. Each of them costs memory.
     private let followedTogether: Int
 
-    /// Hears how each request of the list ended, by its index.
+    /// Called with the index and the outcome of each request of the list when it has ended.
     private let noteEnd: @Sendable (Int, DownloadOutcome) async -> Void
 
     init(
@@ -38,7 +38,7 @@ struct GetRun {
         }
         let names = BatchFileNames(wanted.requests)
         for shared in names.shared {
-            // The name of a film is known when its playlist has come.
+            // The name of a film is known only after its playlist has arrived.
             let order = shared.path.lowercased().hasSuffix(".m3u8") ? "as they begin" : "in its order"
             display.noted("\(shared.count) URLs of the list lead to \(shared.path): the files are numbered \(order).")
         }
@@ -135,8 +135,8 @@ struct StatusSummary {
         first = (position, status)
     }
 
-    /// - Parameter isInterrupted: whether a signal came. ``ExitStatus/interrupted`` then precedes earlier failures, if
-    ///   a download has that status.
+    /// - Parameter isInterrupted: whether a signal came. If so, ``ExitStatus/interrupted`` takes precedence over
+    ///   earlier failures, if a download has that status.
     func status(isInterrupted: Bool) -> ExitStatus {
         isInterrupted && hasInterrupted ? .interrupted : first?.status ?? .complete
     }

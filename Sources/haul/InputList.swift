@@ -9,10 +9,10 @@ struct InputList {
         let text: String
     }
 
-    /// Enough for some millions of URLs.
+    /// Maximum size of the list in bytes, enough for some millions of URLs.
     private static let mostBytes = 512 << 20
-    /// Longer than any URL that a server accepts. A file that is no list, such as a device or an image, has longer
-    /// lines.
+    /// Maximum length of a line in bytes, longer than any URL that a server accepts. A file that is no list, such as a
+    /// device or an image, has longer lines.
     private static let longestLine = 8 << 20
 
     let path: String

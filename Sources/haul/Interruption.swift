@@ -16,7 +16,7 @@ enum Interruption {
         /// Whether the thread that waits for signals has started.
         var isAwaiting = false
         var others: [Int32: @Sendable () -> Void] = [:]
-        /// Ends recordings of live streams; `nil` once it has ended any.
+        /// Ends recordings of live streams; `nil` after a call that ended a recording.
         var finish: (@Sendable () async -> Bool)?
     }
     private enum Stage {
@@ -47,8 +47,7 @@ enum Interruption {
             }
         }
         state.withLock { $0.isAwaiting = code == 0 }
-        // Without the thread nothing would handle the signals. Their default action ends the process, which loses
-        // little.
+        // Restores the default action of the signals, which ends the process, because no thread would handle them.
         if code != 0 { haul_release_signals(signals, Int32(signals.count)) }
     }
 

@@ -8,7 +8,7 @@ struct MetalinkOption {
     /// The parsed file; `nil` for a URL, which `load(_:_:)` fetches with a downloader.
     private let document: Metalink?
 
-    /// Reads the document now if `place` is a file. The file may be a pipe that blocks, and a signal still ends the
+    /// Reads the document now if `place` is a file, because reading a pipe may block, and a signal then still ends the
     /// process at once.
     init(_ place: String) throws {
         self.place = place

@@ -25,7 +25,7 @@ struct NetworkOptions: ParsableArguments {
             Output.error("A row of the store cannot be read (\($0)) and is ignored.")
         }
         configuration.storage.onStoreFailure = { Output.error($0.message) }
-        // Scripts rely on a full disk being an error.
+        // Fails if the disk is full, because scripts rely on this error.
         configuration.storage.waitsForSpace = false
         configuration.network.waitsForNetwork = connection.waitForNetwork
         configuration.useDesktopServices()

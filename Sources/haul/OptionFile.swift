@@ -74,7 +74,7 @@ enum OptionFile {
             switch errno {
             case EINTR: break
             case EAGAIN:
-                // Another process that shares the descriptor made it non-blocking: wait for data.
+                // Waits for data, because another process that shares the descriptor has made it non-blocking.
                 var ready = pollfd(fd: descriptor, events: Int16(POLLIN), revents: 0)
                 guard poll(&ready, 1, -1) >= 0 || errno == EINTR else { throw complaint(name, errno) }
             case let code: throw complaint(name, code)

@@ -8,7 +8,7 @@ struct Receipt {
 
     init(_ report: SetReport, in folder: String) { (self.report, self.folder) = (report, folder) }
 
-    /// Writes the receipt in the place of an earlier file, whose permissions it gets. Writes into a device or a pipe.
+    /// Writes the receipt. Replaces an earlier file and keeps its permissions, but writes into a device or a pipe.
     ///
     /// - Throws: ``Complaint`` for a file in the folder of the set that is no receipt, and for a path that cannot be
     ///   written.
@@ -57,7 +57,7 @@ struct Receipt {
         let (root, path) = (URL(fileURLWithPath: folder).resolvingSymlinksInPath().path + "/", real(path))
         guard path.hasPrefix(root) else { return false }
         let name = String(path.dropFirst(root.count))
-        // The set may have a file that this sync was not asked for, and the folder files of the user's own.
+        // Protects files of the set that this sync did not select, and the user's own files in the folder.
         if FileManager.default.fileExists(atPath: path), !isReceipt(path) { return true }
         return !PlacedSet.isPath(name) || report.files.contains { $0.name == name }
             || report.faults.contains { $0.name == name }

@@ -2,7 +2,7 @@ import Foundation
 import HaulKit
 import Synchronization
 
-/// `--refresh-command`: a program that prints a URL. Its time limit: ``Downloader/Configuration/Sources/timeout``.
+/// `--refresh-command`: a program that prints a URL within ``Downloader/Configuration/Sources/timeout``.
 ///
 /// Its environment names the download and the reason (`HAUL_ID`, `HAUL_KEY`, `HAUL_URL`, `HAUL_REASON`, `HAUL_STATUS`).
 /// The program prints the URL on its first line, and header fields for that URL (`Name: value`) on further lines.
@@ -22,7 +22,7 @@ struct RefreshCommand: Sendable {
     static func waitForEnds() async {
         let deadline = ContinuousClock.now + .seconds(3)
         while running.withLock({ $0 > 0 }), .now < deadline {
-            // The task is never cancelled. If it were, the loop would only poll more often.
+            // If the task is cancelled, the loop only polls more often.
             try? await Task.sleep(for: .milliseconds(10))
         }
     }

@@ -65,7 +65,7 @@ struct RepairCommand: AsyncParsableCommand {
         guard status != .complete, status != .interrupted, let total = snapshot.totalBytes, wrongBytes < total,
             snapshot.receivedBytes <= total - wrongBytes
         else { return }
-        // Errors are ignored: the copy is only litter, and the failure of the repair was already printed.
+        // Ignores errors, because the copy is useless, and the failure of the repair was already printed.
         try? await downloader.remove(download.id)
     }
 

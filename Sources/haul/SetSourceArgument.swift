@@ -42,7 +42,7 @@ struct SetSourceArgument {
         throws(DownloadError) -> any SetSource
     {
         guard FileManager.default.fileExists(atPath: path) else {
-            // The text may be a URL with credentials that was mistyped.
+            // Hides secrets of the text, because it may be a mistyped URL with credentials.
             throw DownloadError(DiskError(.notFound, call: "open", path: SetSourceText.shown(path)))
         }
         if SetReceiptSource.isReceipt(path) {

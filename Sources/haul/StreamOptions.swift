@@ -79,7 +79,7 @@ struct StreamOptions: ParsableArguments {
     }
 }
 
-/// The option of `haul get` that prints what a stream has.
+/// The option of `haul get` that prints the variants and tracks of a stream.
 struct VariantListOption: ParsableArguments {
     @Flag(help: "Print the variants, sound and subtitles of streams, and download nothing.")
     var listVariants = false

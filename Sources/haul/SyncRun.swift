@@ -23,7 +23,7 @@ struct SyncRun {
         let status = await run.finish(Wanted(work.requests))
         let report = try await work.finish()
         try await finish(report)
-        // A wrong digest counts before other failures.
+        // A wrong digest takes precedence over other failures.
         return status == .interrupted ? status : Self.status(report)
     }
 
@@ -35,8 +35,8 @@ struct SyncRun {
         return Self.status(report)
     }
 
-    /// - Returns: the status of the first fault by name. A wrong digest or a missing file counts before everything
-    ///   else.
+    /// - Returns: the status of the first fault by name. A wrong digest or a missing file takes precedence over all
+    ///   other faults.
     private static func status(_ report: SetReport) -> ExitStatus {
         if report.isWhole { return .complete }
         if report.faults.contains(where: { $0.error.code == .checksumMismatch || $0.error.code == .notFound }) {

@@ -1,7 +1,7 @@
 import Foundation
 import HaulKit
 
-/// Prints what streams have, for `haul get --list-variants`.
+/// Prints the variants and tracks of streams, for `haul get --list-variants`.
 struct VariantList {
     private let downloader: Downloader
     private let display: any Display

@@ -18,7 +18,7 @@ struct Wanted {
 
     private(set) var requests: [DownloadRequest] = []
     private(set) var unreadable: [Unreadable] = []
-    /// Errors by index in ``requests``, for files of which no digest is known. They are not asked for.
+    /// Errors by index in ``requests``, for files without a known digest. Such files are not requested.
     private(set) var unproved: [Int: DownloadError] = [:]
     private var list: InputList?
     /// Line numbers by index in ``requests``; 0 for requests from elsewhere.

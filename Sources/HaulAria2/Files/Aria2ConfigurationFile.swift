@@ -3,7 +3,7 @@ internal import Foundation
 /// aria2's configuration file. Lines have the form `name=value`; `#` begins a comment line.
 package struct Aria2ConfigurationFile: Sendable, Equatable {
     package private(set) var options = Aria2Options()
-    /// Lines without a known option of aria2. As in aria2, they cause a warning and nothing else.
+    /// Lines without a known option of aria2. As in aria2, they only cause a warning.
     package private(set) var unknownOptions: [String] = []
 
     private static let longest = 4 << 20

@@ -5,7 +5,7 @@ internal import HaulKit
 /// following lines that begin with a blank contain its options.
 package struct Aria2InputFile: Sendable, Equatable {
     package private(set) var requests: [Aria2Request] = []
-    /// Lines without a known option of aria2. As in aria2, they cause a warning and nothing else.
+    /// The first 100 lines without a known option of aria2. As in aria2, they only cause a warning.
     package private(set) var unknownOptions: [String] = []
 
     /// Maximum size of a line in bytes; enough for many mirrors with long URLs.
@@ -62,7 +62,7 @@ package struct Aria2InputFile: Sendable, Equatable {
             if unknown.count < mostUnknown { unknown.append(text) }
             return
         }
-        // Ignores options of the process, which do not belong to a download; so does aria2.
+        // Ignores options of the process, as aria2 does, because they do not belong to a download.
         guard option.scope != .global else { return }
         do throws(Aria2OptionError) {
             try options.set(name, text[text.index(after: equals)...].trimmingCharacters(in: .whitespaces))

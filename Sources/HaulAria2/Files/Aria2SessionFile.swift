@@ -19,7 +19,7 @@ package struct Aria2SessionFile: Sendable {
         }
     }
 
-    /// Whether a session file contains the download: an unfinished one, or any one with `force-save`.
+    /// Whether a session file contains the download: an unfinished or failed one, or any one with `force-save`.
     package static func isSaved(_ row: Row, savesNotFound: Bool) -> Bool {
         if row.uris.isEmpty { return false }
         switch row.status {

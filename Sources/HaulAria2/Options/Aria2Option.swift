@@ -30,7 +30,8 @@ package struct Aria2Option: Sendable {
     package enum Scope: Sendable, Equatable {
         /// The whole process.
         case global
-        /// One download. On the command line the option applies to all its downloads, but is no default of later ones.
+        /// One download. On the command line, the option applies to all downloads that the line names, but is no
+        /// default of later downloads.
         case download
         /// One download; a global value is the default of downloads.
         case both
@@ -47,9 +48,9 @@ package struct Aria2Option: Sendable {
     }
 
     package enum Effect: Sendable, Equatable {
-        /// The option sets this, in Haul's terms.
+        /// The option has an effect. The text names the effect in Haul's terms.
         case applied(String)
-        /// The option is read and reported as in aria2, but has no effect, for this reason.
+        /// The option is read and reported as in aria2, but has no effect. The text gives the reason.
         case ignored(String)
     }
 

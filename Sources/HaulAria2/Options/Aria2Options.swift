@@ -11,7 +11,7 @@ package struct Aria2Options: Sendable, Equatable, Codable {
         for (name, list) in stored {
             guard let option = Aria2Option.named(name) else { continue }
             for value in list {
-                // The store may have been edited. An invalid value is left out.
+                // Leaves out an invalid value, because the store may have been edited.
                 guard let value = try? option.normalized(value) else { continue }
                 insert(value, of: option)
             }
@@ -104,7 +104,7 @@ package struct Aria2Options: Sendable, Equatable, Codable {
         return result
     }
 
-    /// aria2's defaults of the options that downloads may have.
+    /// aria2's defaults of the options that belong both to a download and to the process.
     package static let downloadDefaults = defaults.filtered { $0.scope == .both }
 
     /// aria2's defaults of all options that have a default.

@@ -39,12 +39,12 @@ package struct Aria2Request: Sendable, Equatable {
         request.setsModificationTime = options.flag("remote-time")
         request.startsPaused = options.flag("pause")
         request.onConflict = Self.conflictPolicy(options)
-        // aria2 always looks for its control file, and for a file of another program only with `continue`.
+        // aria2 always looks for its control file, but continues a file of another program only with `continue`.
         request.adopts = options.flag("continue") ? .partialFile : .aria2ControlFile
         // aria2 follows insecure redirects, and resumes by length alone. Haul first compares blocks of the file.
         request.allowsInsecureRedirects = true
         request.resumesUnverified = true
-        // aria2 knows no streams: the playlist is the file.
+        // Saves the playlist itself, because aria2 does not know streams.
         request.stream = .playlist
         return request
     }
@@ -78,8 +78,8 @@ package struct Aria2Request: Sendable, Equatable {
         return start.hasPrefix("http://") || start.hasPrefix("https://")
     }
 
-    /// Returns the folder, or the file below it. If folders are restricted, an `out` that leads elsewhere is refused,
-    /// and the names in `out` are made safe.
+    /// Returns the folder, or the file below it. If folders are restricted, refuses an `out` that leads elsewhere, and
+    /// makes the names in `out` safe.
     private static func destination(
         _ options: Aria2Options,
         _ roots: AllowedFolders?
@@ -95,7 +95,7 @@ package struct Aria2Request: Sendable, Equatable {
         return .file(path: Self.join(inside, String(parts.last ?? "")))
     }
 
-    /// Returns `out` for restricted folders. Each name in the path is made safe, like every name from outside.
+    /// Returns `out` for restricted folders. Makes each name in the path safe, because the names come from outside.
     ///
     /// - Returns: `nil` if the server names the file.
     /// - Throws: ``Aria2Error`` if `out` leads out of its folder, or if a name has no visible character.
@@ -137,7 +137,7 @@ package struct Aria2Request: Sendable, Equatable {
         folder.hasSuffix("/") ? folder + name : folder + "/" + name
     }
 
-    /// Returns what aria2 does if the file name is taken. The option that allows more takes precedence.
+    /// Returns aria2's policy for a file name that is taken. The option that allows more takes precedence.
     private static func conflictPolicy(_ options: Aria2Options) -> DownloadRequest.ConflictPolicy {
         if options.flag("allow-overwrite") { return .overwrite }
         return options.flag("auto-file-renaming") ? .rename : .fail
@@ -155,7 +155,7 @@ package struct Aria2Request: Sendable, Equatable {
 
 extension Aria2Request {
     private static func headers(_ options: Aria2Options, _ uri: Usable) -> [HeaderField] {
-        // aria2 sends a field without a colon unchanged, which no server understands; such a field is left out.
+        // Leaves out a field without a colon. aria2 sends such a field unchanged, but no server understands it.
         var fields = options.list("header").compactMap { HeaderField($0) }
         let given = Set(fields.map { $0.name.lowercased() })
         func add(_ name: String, _ value: String?) {

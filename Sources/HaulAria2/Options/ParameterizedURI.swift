@@ -1,6 +1,6 @@
 /// Expands the sets and ranges of a URI, as aria2's `--parameterized-uri` does: `http://{a,b}/f[01-10].png`.
 package enum ParameterizedURI {
-    /// Maximum number of expanded URIs. Three ranges of a hundred are a mistake or an attack.
+    /// Maximum number of expanded URIs. A larger number, such as three ranges of a hundred, is a mistake or an attack.
     private static let most = 100_000
 
     /// - Throws: ``Aria2Error`` for an unclosed bracket, an invalid range, or too many URIs.

@@ -1,5 +1,5 @@
-/// The error of a call. aria2 returns code 1 for every failed method; the other codes are those of JSON-RPC.
-/// Not the `errorCode` of a download: ``Aria2ErrorCode``.
+/// The error of a call. aria2 returns code 1 for every failed method; the other codes are those of JSON-RPC. The
+/// `errorCode` of a download is a different code: ``Aria2ErrorCode``.
 package struct Aria2CallError: Error, Sendable, Equatable {
     package let code: Int64
     package let message: String

@@ -5,8 +5,8 @@ internal import NIOCore
 struct Aria2Calls {
     private let methods: any Aria2Methods
     private let secret: Aria2Secret?
-    /// Number of bytes that the results of one request may still take. In memory the results take about twice this
-    /// number before they are written, and as much again then.
+    /// Number of bytes that the results of one request may still take. The results take about twice this number in
+    /// memory, and as much again while they are written.
     private(set) var room = 12 << 20
     /// Whether a call had no token or a wrong one.
     private(set) var isUnauthorized = false

@@ -1,7 +1,7 @@
 internal import HaulKit
 
-/// Maps GIDs to downloads. The GID of most downloads is the second half of their id, so only other GIDs are stored
-/// twice.
+/// Maps GIDs to downloads, and back. The GID of most downloads is the second half of their id, so ``chosen`` stores
+/// only the other GIDs.
 struct Aria2GIDs {
     private var ids: [UInt64: DownloadID] = [:]
     /// GIDs that a client or a session file chose, by download.
@@ -14,7 +14,7 @@ struct Aria2GIDs {
     mutating func insert(_ id: DownloadID, _ gid: GID?) {
         remove(id)
         if let gid, gid != GID(id) { chosen[id] = gid.number }
-        // If two downloads claim a GID, the first one has it; the second one gets the GID of its id.
+        // If two downloads claim a GID, the first one keeps it, and the second one gets the GID of its id.
         if let holder = ids[self.gid(of: id).number], holder != id { chosen[id] = nil }
         ids[self.gid(of: id).number] = id
     }

@@ -53,7 +53,7 @@ package struct Aria2Record: Sendable {
         var result = Aria2Options()
         for case (let name, .list(let values)) in options {
             for value in values {
-                // The store may have been edited. An unknown name or an invalid value is left out.
+                // Leaves out an unknown name or an invalid value, because the store may have been edited.
                 try? result.set(name, value.optionText ?? "")
             }
         }

@@ -1,7 +1,7 @@
 internal import Foundation
 internal import HaulKit
 
-/// Active downloads that clients removed, which aria2 lists among the ended ones. They are kept until the process ends.
+/// Active downloads that clients removed. aria2 lists them among the ended downloads until the process ends.
 struct Aria2RemovedDownloads {
     struct Entry {
         var gid: GID

@@ -17,16 +17,16 @@ extension Aria2Session {
         return try await add(made, request, at: position)
     }
 
-    /// Names the folder that the rules of the server choose, if the client named none: neither with the download nor
-    /// for all downloads.
+    /// Sets the folder that the rules of the server choose, unless the client named a folder for the download or for
+    /// all downloads.
     ///
-    /// - Parameter name: the name that a document gives the file.
+    /// - Parameter name: the name that a Metalink gives the file.
     private func placed(
         _ request: Aria2Request,
         named name: String? = nil
     ) throws(Aria2Error) -> (Aria2Request, PlacementRules.Placement?) {
         let isNamed = request.options["dir"] != nil || global["dir"] != configuration.folder
-        // A URI that cannot be read is refused where the request is made.
+        // ``Aria2Request/downloadRequest(global:roots:)`` refuses a URI that cannot be read.
         guard let uri = request.uris.first, let url = try? uri.downloadURL() else { return (request, nil) }
         do throws(Problem) {
             guard let place = try configuration.placement(url, name ?? request.options["out"]) else {
@@ -57,7 +57,7 @@ extension Aria2Session {
         // Copies the global options, so that later changes of them do not affect this download.
         var options = global.filtered { $0.scope == .both && !Self.isOfProcess($0.name) }
         options.merge(request.options.ofDownloads)
-        // Stores the names that the folder and the file have, because clients get them.
+        // Stores the real names of the folder and the file, because clients read these options.
         let out = try configuration.roots() == nil ? nil : Aria2Request.safeOut(options)
         do throws(Aria2OptionError) {
             if options["dir"] == nil, case .folder(let folder) = made.destination { try options.set("dir", folder) }
@@ -108,7 +108,8 @@ extension Aria2Session {
                     request.onDuplicate = .join
                     return try await addNew(request)
                 case (.complete, .overwrite), (.complete, .skip), (.complete, .fail):
-                    // The conflict policy decides about the file. The earlier result is replaced by the new one.
+                    // Removes the earlier result, because the new download replaces it. The conflict policy decides
+                    // about the file.
                     try await forget(holder.id)
                 case (_, .rename):
                     number += 1
@@ -188,7 +189,7 @@ extension Aria2Session {
 }
 
 extension PlacementRules.Placement {
-    /// Sets what a client left open. aria2 has no groups.
+    /// Sets the group, which aria2 does not have, and the number of connections if the client set none.
     fileprivate func apply(to request: inout DownloadRequest, _ options: Aria2Options) {
         request.group = group
         guard let connections, options["split"] == nil, options["max-connection-per-server"] == nil else { return }

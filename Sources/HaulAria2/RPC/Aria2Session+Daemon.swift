@@ -2,8 +2,8 @@ package import HaulKit
 package import HaulServer
 
 extension Aria2Session {
-    /// Creates the session of a daemon. Files stay in the daemon's folders, and its store replaces the session file.
-    /// The options of the daemon set the number of connections unless a client does.
+    /// Creates the session of a daemon. Files stay in the daemon's folders, and its store replaces the session file. A
+    /// download has up to 16 connections unless a client or a rule sets their number.
     ///
     /// - Parameter onShutdown: called when a client requests the shut-down of the daemon.
     package init(

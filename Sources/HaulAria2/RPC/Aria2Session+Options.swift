@@ -6,10 +6,12 @@ internal import HaulServer
 extension Aria2Session {
     // MARK: Of a download
 
-    /// Returns the options of a download: those it was added with, later changes, and the header fields of its request.
+    /// Returns the options of a download: the options at its addition, later changes, and the header fields of its
+    /// request.
     ///
-    /// - Parameter forClient: whether a client reads them. It gets the header fields and the credentials only of
-    ///   downloads that came over aria2's interface: others may hold the token of a hub, or the cookies of a browser.
+    /// - Parameter forClient: whether the options are for a client. A client gets header fields and credentials only of
+    ///   downloads that were added over aria2's interface, because others may contain the token of a hub or the cookies
+    ///   of a browser.
     func options(of snapshot: DownloadSnapshot, forClient: Bool) async throws(Aria2Error) -> Aria2Options {
         let record = record(of: snapshot)
         var options = record.allOptions

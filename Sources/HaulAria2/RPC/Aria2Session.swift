@@ -2,17 +2,17 @@ package import Foundation
 package import HaulKit
 package import HaulServer
 
-/// Limits on the files and options that clients of an ``Aria2Session`` may name, and on what the session keeps.
+/// Limits on the files and options that clients of an ``Aria2Session`` may name, and on the results that it keeps.
 /// ``Aria2ServerConfiguration`` limits the clients themselves.
 package struct Aria2Configuration: Sendable {
     /// Returns the folders in which files may be saved; `nil` for no restriction. Without a restriction, clients may
     /// also name the files that aria2 writes beside downloads, such as `save-session`.
     package var roots: @Sendable () -> AllowedFolders? = { nil }
-    /// Returns the place of a download for which a client named no folder: its URL, and the name that the client gave
-    /// the file. `nil` for no choice.
+    /// Returns the placement that rules choose for a URL and the file name that a client named. `nil` for no choice.
     package var placement: @Sendable (URL, _ name: String?) throws(Problem) -> PlacementRules.Placement? = { _, _ in nil
     }
-    /// The folder of downloads unless a client sets the global option `dir`; `nil` if ``placement`` chooses none.
+    /// Value of the global option `dir` that ``placement`` may override, because no client has set it. `nil` if
+    /// ``placement`` chooses no folder.
     package var folder: String?
     /// File in which `aria2.saveSession` saves, unless the option `save-session` names another file.
     package var sessionFile: String?
@@ -20,7 +20,7 @@ package struct Aria2Configuration: Sendable {
     package var isPersistent = false
     /// Maximum number of removed downloads that are kept as results.
     package var keepsResults = 1000
-    /// Called when a client has removed the result of a download; `nil` means those of all ended downloads.
+    /// Called when a client has removed the result of a download; `nil` stands for the results of all ended downloads.
     package var onResultsRemoved: @Sendable (GID?) -> Void = { _ in }
     /// Called shortly after the answer to a client that requested the shut-down; true for `aria2.forceShutdown`.
     package var onShutdown: @Sendable (Bool) -> Void = { _ in }
@@ -40,7 +40,7 @@ package actor Aria2Session: Aria2Methods {
         return String(repeating: "0", count: 8 - digits.count) + digits
     }.joined()
 
-    /// Options for all downloads; only those that differ from aria2's defaults.
+    /// Options for all downloads. aria2's defaults are not included.
     var global: Aria2Options
     var removed: Aria2RemovedDownloads
     /// Options that clients have changed since the download was added.
@@ -62,8 +62,8 @@ package actor Aria2Session: Aria2Methods {
         events = downloader.events
     }
 
-    /// Follows the downloader's events until it is shut down or the task is cancelled. If this method does not run, no
-    /// notifications are sent, and downloads that others add are found late.
+    /// Follows the downloader's events until it is shut down or the task is cancelled. If this method does not run, the
+    /// session sends no notifications, and does not learn of downloads that others add.
     package func run() async {
         for await event in events { follow(event) }
     }
@@ -208,7 +208,7 @@ package actor Aria2Session: Aria2Methods {
             if !wasRunning { notifications.tell(.start, gid) }
             notifications.tell(.complete, gid)
         case .failed(let error):
-            // The process ends and the next one continues the download, so clients hear of no error.
+            // The process ends, and the next one continues the download, so clients get no error.
             if error.code == .shutDown { return }
             if !wasRunning { notifications.tell(.start, gid) }
             notifications.tell(.error, gid)

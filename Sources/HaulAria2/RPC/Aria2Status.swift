@@ -127,7 +127,7 @@ struct Aria2Status {
         }
     }
 
-    /// A URL of another interface may hold secrets, so a client gets it masked.
+    /// The URIs. Masks the URL of a download that came over another interface, because the URL may contain secrets.
     var uris: [String] {
         if !record.uris.isEmpty { return record.uris }
         return [record.isOfAria2 ? snapshot.url.absoluteString : snapshot.url.masked]

@@ -11,7 +11,7 @@ final class Aria2Delays: Sendable {
 
     /// Waits.
     ///
-    /// - Returns: false if too many answers are delayed already, or if the server ends.
+    /// - Returns: false if too many answers are delayed already, or if the task is cancelled.
     func wait() async -> Bool {
         let isTaken = waiting.withLock { waiting in
             guard waiting < most else { return false }
@@ -20,7 +20,7 @@ final class Aria2Delays: Sendable {
         }
         guard isTaken else { return false }
         defer { waiting.withLock { $0 -= 1 } }
-        // The sleep ends early only when the server ends.
+        // `sleep` throws only when the task is cancelled.
         do { try await Task.sleep(for: time) } catch { return false }
         return true
     }

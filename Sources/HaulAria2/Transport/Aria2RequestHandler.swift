@@ -27,7 +27,7 @@ final class Aria2RequestHandler: ChannelDuplexHandler, RemovableChannelHandler {
     private var body: Aria2Body?
     private var timer: Scheduled<Void>?
     private var isAnswering = false
-    /// Whether the client has shown the token. Then its connection keeps its place.
+    /// Whether the client has sent the right token. If so, its connection keeps its place.
     private var isKnown = false
     private var silences = 0
 
@@ -164,7 +164,7 @@ final class Aria2RequestHandler: ChannelDuplexHandler, RemovableChannelHandler {
     }
 
     func errorCaught(context: ChannelHandlerContext, error: any Error) {
-        // Keeps the connection: the request of a refused upgrade is answered like any other.
+        // Keeps the connection, because the request of a refused upgrade is answered like any other.
         if error is NIOWebSocketUpgradeError { return }
         context.close(promise: nil)
     }

@@ -1,7 +1,8 @@
 internal import HaulServer
 internal import NIOHTTP1
 
-/// Checks the head of a request: it must name this server as its host, and must not come from a page of another site.
+/// Checks the head of a request: it must name an allowed host, and must not come from a page of another site unless the
+/// origin of that page is allowed.
 struct Aria2Rules: Sendable {
     private let hosts: HostCheck
     private let origins: Set<String>

@@ -33,8 +33,8 @@ struct Aria2SharedParts: Sendable {
         unheard = UnheardConnections(most: max(4, configuration.maxConnections / 4))
     }
 
-    /// Largest `maxRequestBytes` that is obeyed, whatever the command line says. SwiftNIO traps on a larger WebSocket
-    /// frame than `UInt32.max`, and on a buffer that would grow beyond it.
+    /// Upper limit of `maxRequestBytes`, because SwiftNIO traps on a WebSocket frame or a buffer of more than
+    /// `UInt32.max` bytes.
     private static let mostRequestBytes = 1 << 30
 
     static let jsonPath = "/jsonrpc"

@@ -5,8 +5,8 @@ package struct Cookie: Sendable, Hashable {
     package var name: String
     package var value: String
     package var place: Place
-    /// The `Domain` attribute that a server set. It never decides where the cookie is sent: it is only compared with
-    /// the server's host and with the hosts of a cookie file.
+    /// The `Domain` attribute that a server set. Must match the server's host, and finds the cookie of a cookie file
+    /// that this cookie replaces. Never decides where the cookie is sent.
     package var domain: String?
     package var path: String
     package var isSecure: Bool
@@ -16,8 +16,8 @@ package struct Cookie: Sendable, Hashable {
 
     /// The servers that a cookie is sent to.
     package enum Place: Sendable, Hashable {
-        /// Only the origin that set the cookie, whatever domain it named. Lists of domains that belong to one owner are
-        /// always out of date, and no download needs such a list.
+        /// Only the origin that set the cookie, whatever its `Domain` attribute. Sharing between subdomains would need
+        /// a list of the domains of each owner, and such lists are always out of date.
         case origin(Origin)
         /// A host of a cookie file, on any port, with its subdomains if the file says so.
         case host(String, withSubdomains: Bool)
@@ -35,7 +35,7 @@ package struct Cookie: Sendable, Hashable {
             .map { Self.trimmed(Substring($0)) }
         let (name, value) = Self.pair(parts[0])
         guard let value, !name.isEmpty, name.utf8.count + value.utf8.count <= Self.mostBytes,
-            // Bytes that are not text could not be sent back unchanged.
+            // U+FFFD replaced bytes that are not UTF-8, so the value could not be sent back unchanged.
             !field.unicodeScalars.contains(where: { $0 == "\u{FFFD}" || $0.properties.generalCategory == .control })
         else { return nil }
         let origin = Origin(url)

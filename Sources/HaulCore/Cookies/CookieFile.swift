@@ -29,7 +29,7 @@ package enum CookieFile {
 
     /// Makes a cookie from the values of any kind of file.
     ///
-    /// - Parameter host: may begin with a dot, which has no meaning by itself.
+    /// - Parameter host: leading dots are dropped; only `withSubdomains` decides about subdomains.
     /// - Returns: `nil` for a cookie that cannot be sent, or that no server may set.
     package static func cookie(
         host: String,
@@ -64,7 +64,7 @@ package enum CookieFile {
         text.unicodeScalars.contains { $0.properties.generalCategory == .control }
     }
 
-    /// - Parameter seconds: since 1970. A later date than the year 9999 becomes the last second of that year.
+    /// - Parameter seconds: since 1970. A date after the year 9999 becomes the last second of that year.
     package static func date(_ seconds: Double) -> Date { Date(timeIntervalSince1970: min(seconds, 253_402_300_799)) }
 
     package static func write(_ cookie: Cookie) -> String? {

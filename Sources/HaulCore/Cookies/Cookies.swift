@@ -17,7 +17,6 @@ public struct Cookies: Sendable, Hashable {
     /// their values.
     public private(set) var encryptedCount = 0
 
-    /// Makes an empty collection.
     package init() {}
 
     /// Reads a `cookies.txt` file in the format of Netscape, which curl, wget, aria2, yt-dlp and browsers write: seven
@@ -46,15 +45,14 @@ public struct Cookies: Sendable, Hashable {
         return CookieFile.heading + sorted.filter { !$0.hasExpired(at: now) }.compactMap(CookieFile.write).joined()
     }
 
-    /// Whether there are no cookies.
     package var isEmpty: Bool { count == 0 }
 
     package static let most = 3000
     private static let mostOfOnePlace = 180
-    /// Largest size of the `Cookie` field in bytes. Servers refuse a much longer head.
+    /// Most bytes of the collection's cookies in a `Cookie` field. Servers refuse a much longer head.
     private static let mostFieldBytes = 8192
 
-    /// Adds a cookie and replaces the one with the same key. An expired cookie only removes that one.
+    /// Adds a cookie and removes the stored one with the same key. An expired cookie only removes the stored one.
     package mutating func put(_ cookie: Cookie, now: Date) {
         insert(cookie, now: now)
         dropOldest()
@@ -83,8 +81,8 @@ public struct Cookies: Sendable, Hashable {
         entries[cookie.place] = list.isEmpty ? nil : list
     }
 
-    /// Returns the cookie from a cookie file that `cookie`, set by a server, replaces; `nil` if there is none. The
-    /// caller gives the replacement the hosts that the file names.
+    /// Returns the cookie of a cookie file that a server's `cookie` replaces; `nil` if there is none. The caller gives
+    /// the new cookie the place of the replaced one.
     private func vouched(_ cookie: Cookie) -> Cookie? {
         guard case .origin(let origin) = cookie.place else { return nil }
         for case .host(let host, let withSubdomains) in places(for: origin)
@@ -109,8 +107,8 @@ public struct Cookies: Sendable, Hashable {
 
     /// Returns the value of the `Cookie` field of a request (RFC 6265 §5.4); `nil` for none.
     ///
-    /// - Parameter own: the user's `Cookie` fields for this origin. They are sent unchanged, and a server's cookie of
-    ///   the same name is not sent.
+    /// - Parameter own: the user's `Cookie` fields for this origin. Their cookies are sent unchanged, in place of
+    ///   stored cookies of the same name.
     package func field(for url: URL, own: [String] = [], now: Date) -> String? {
         if isEmpty, own.isEmpty { return nil }
         var pairs = own.flatMap { $0.split(separator: ";").map { $0.trimmingCharacters(in: .whitespaces) } }

@@ -6,7 +6,7 @@ package enum AnswerJudgement: Sendable, Equatable {
     case redirect(RedirectPolicy)
     /// Repeats the request with the authentication that the server requires.
     case authenticate
-    /// Ends the exchange: the proxy wants credentials, or other ones.
+    /// Ends the exchange, because the proxy requires credentials or refused those of the request.
     case proxyChallenge
     /// Ends the exchange.
     case fail(TransportError)
@@ -19,7 +19,7 @@ package enum AnswerJudgement: Sendable, Equatable {
     /// - Parameters:
     ///   - redirects: the redirects up to the request.
     ///   - challenges: number of repetitions of the request that answered challenges.
-    ///   - isForwarded: whether a proxy got the request itself. A 407 is then the proxy's, otherwise the server's.
+    ///   - isForwarded: whether a proxy received the request outside a tunnel, so that a 407 comes from the proxy.
     ///   - learn: takes the challenges of a 401 to a request with credentials; returns whether they ask for another
     ///     authentication, as ``Authentications/learn(_:_:sent:isFirst:clientNonce:)`` does.
     package static func judge(

@@ -2,7 +2,7 @@
 package struct AuthenticationChallenge: Sendable, Equatable {
     /// In lower case.
     package var scheme: String
-    /// Values by name in lower case. The first of equal names counts.
+    /// Values by lower-case name. The first of equal names counts.
     package var parameters: [String: String] = [:]
 
     /// Reads all challenges of an answer. A field may have several challenges. Commas separate the challenges as well

@@ -84,7 +84,7 @@ extension ContentDisposition {
     }
 
     /// Decodes every `=?utf-8?B?…?=` in `value` (RFC 2047). RFC 6266 has no such words, but servers that build the
-    /// field as in a mail send them. Undecodable words stay.
+    /// field like a mail header send them. Undecodable words stay.
     private static func decodingEncodedWords(_ value: [UInt8]) -> [UInt8] {
         var result: [UInt8] = []
         var rest = value[...]

@@ -18,7 +18,7 @@ package struct Credentials: Sendable, Hashable {
     package var basic: String { "Basic " + Data(user + [UInt8(ascii: ":")] + password).base64EncodedString() }
 }
 
-/// Where the credentials of a request came from.
+/// Source of a request's credentials.
 package enum CredentialSource: String, Sendable, Codable {
     case url, netrc
     /// An `Authorization` field of the user.

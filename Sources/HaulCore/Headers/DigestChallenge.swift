@@ -19,7 +19,7 @@ package struct DigestChallenge: Sendable, Equatable {
     /// `false` for servers of RFC 2069, which do not count requests.
     let hasQop: Bool
     let hashesUser: Bool
-    /// Whether only the nonce is too old and the password is right.
+    /// Whether the server refused the nonce as too old, although the password is right.
     package let isStale: Bool
     /// The algorithm as the server wrote it. Some servers name none, and some expect their own spelling.
     private let algorithm: String?

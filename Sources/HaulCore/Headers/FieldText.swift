@@ -1,17 +1,17 @@
 /// Decodes header field values. RFC 9110 §5.5 leaves the encoding of bytes above 0x7F open. Servers send UTF-8 as well
-/// as Windows-1252, often without knowing it.
+/// as Windows-1252.
 package enum FieldText {
-    /// Fields whose value is a URL or contains some. There an escape preserves the server's exact bytes, whatever their
-    /// encoding.
+    /// Fields with URLs. An escape in a URL preserves the server's exact byte, whatever its encoding.
     private static let urlFields: Set = ["location", "content-location", "link", "refresh"]
 
     /// Converts a field value to UTF-8. Valid UTF-8 stays. Other bytes are read as Windows-1252, but in a field with
     /// URLs each byte above 0x7F is percent-escaped.
     ///
-    /// Must be called before a parser makes strings of the bytes: in a string, the bytes become U+FFFD and are lost.
+    /// Callers must convert before a parser makes strings of the bytes, because a string replaces invalid UTF-8 by
+    /// U+FFFD.
     ///
     /// - Parameter name: the field's name, in any letter case.
-    /// - Returns: `nil` if the bytes stay as they are, which is nearly always so.
+    /// - Returns: `nil` if the bytes are valid UTF-8, as nearly always.
     package static func utf8(_ value: some Collection<UInt8>, of name: some Collection<UInt8>) -> [UInt8]? {
         guard value.contains(where: { $0 >= 0x80 }), String(validating: value, as: UTF8.self) == nil else { return nil }
         let name = String(decoding: name, as: UTF8.self).lowercased()

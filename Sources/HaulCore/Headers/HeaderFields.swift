@@ -49,7 +49,7 @@ package struct HeaderFields: Sendable, Hashable {
     /// quoted string separates too.
     package func elements(of name: String) -> [String] { self[name].flatMap(Self.elements) }
 
-    /// The elements of one line of such a field.
+    /// The elements of one line of a list field, as ``elements(of:)`` returns them.
     package static func elements(_ value: String) -> [String] {
         value.utf8.split(separator: UInt8(ascii: ",")).compactMap { part in
             let front = part.drop(while: isBlank)
@@ -62,7 +62,7 @@ package struct HeaderFields: Sendable, Hashable {
 
     private static func isSame(_ one: String, _ other: String) -> Bool {
         guard one.utf8.count == other.utf8.count else { return false }
-        // Without a copy: a native string has its bytes in one place.
+        // `withUTF8` does not copy a native string, because its bytes are contiguous.
         var (one, other) = (one, other)
         return one.withUTF8 { one in
             other.withUTF8 { other in

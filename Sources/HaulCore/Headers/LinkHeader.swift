@@ -48,7 +48,7 @@ extension LinkHeader {
                 if let parameter = parameter() { parameters.append(parameter) }
                 skipBlanks()
             }
-            // Drops the rest of the line, in which links cannot be told apart any more.
+            // Drops the rest of the line, because the start of the next link is unknown.
             if !rest.isEmpty, rest.first != UInt8(ascii: ",") { rest = [] }
             return LinkHeader(target: target, parameters: parameters)
         }

@@ -1,12 +1,11 @@
 package import Foundation
 
-/// What a server learns of the page that led to it, by the policy `strict-origin-when-cross-origin`, which browsers
-/// have by default.
+/// Computes `Referer` by the policy `strict-origin-when-cross-origin`, the default of browsers.
 package enum RefererPolicy {
-    /// Returns the value of `Referer` for a request to another server than the one that the user gave it for.
+    /// Returns the value of `Referer` for a request to another URL than the one that the user gave the field for.
     ///
-    /// - Returns: the URL of the page without user info and fragment for its own origin, else its origin; `nil` if
-    ///   `page` is no web page, or is on https and the request is not.
+    /// - Returns: the page's URL without user info and fragment if `url` has the same origin, otherwise the page's
+    ///   origin; `nil` if `page` is no http or https URL, or is an https URL and `url` is not.
     package static func value(_ page: String, for url: URL) -> String? {
         guard let page = URL(string: page), let scheme = page.scheme?.lowercased(), HTTPURL.schemes.contains(scheme),
             page.host?.isEmpty == false, var parts = URLComponents(url: page, resolvingAgainstBaseURL: false)

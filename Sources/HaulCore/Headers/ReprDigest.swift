@@ -40,7 +40,7 @@ enum ReprDigest {
     /// a whole (RFC 9651 §4.2).
     private static func dictionary(_ lines: [String]) -> [Entry] {
         let text = Array(lines.joined(separator: ", ").utf8)
-        // Bounds the time: the parser compares each key with all keys before it. No honest field is longer.
+        // Bounds the parsing time, because the parser compares each key with all earlier keys. No real field is longer.
         guard text.count <= 4096 else { return [] }
         var parser = StructuredFieldValueParser(text)
         guard let members = try? parser.parseDictionaryFieldValue() else { return [] }

@@ -16,7 +16,7 @@ package struct RequestFields: Sendable {
     }
 
     let user: [HeaderField]
-    /// Default: `Configuration.Network.userAgent`.
+    /// Value of `User-Agent` if the user's fields have none.
     let userAgent: String
     let method: DownloadRequest.Method
     /// Position of the first requested byte.
@@ -55,7 +55,7 @@ package struct RequestFields: Sendable {
     ///
     /// - Parameters:
     ///   - redirects: the redirects up to the request.
-    ///   - cookies: returns the `Cookie` field of the request. Gets the user's own `Cookie` fields.
+    ///   - cookies: returns the `Cookie` field of the request, given the user's own `Cookie` fields.
     package func request(after redirects: RedirectPolicy, cookies: (_ own: [String]) -> String?) -> Request {
         var headers = HeaderFields()
         if redirects.carriesUserHeaders {

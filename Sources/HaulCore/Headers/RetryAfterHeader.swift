@@ -5,7 +5,7 @@ package import Foundation
 /// Other files apply the delay: `Machine/RetryPolicy.swift` before the next attempt of a download, a Metalink
 /// or a webhook, `Transfer/RetryAfterPause.swift` before further additional connections to a host.
 package enum RetryAfterHeader {
-    /// Upper bound of every delay, whatever the server says. Policy may cap delays further.
+    /// Upper bound of every delay, whatever the server says. ``RetryPolicy/retryAfterCap`` may be lower.
     package static let maximum: Duration = .seconds(maximumSeconds)
 
     private static let maximumSeconds: Int64 = 365 * 86_400

@@ -1,6 +1,5 @@
 /// Removes or replaces invisible characters in text from outside: control characters, marks that reorder or hide text,
-/// and code points that mean nothing or only something to one program. With these, two names look the same, or one
-/// looks like another.
+/// unassigned and private-use code points. Such characters make different names look the same.
 ///
 /// Characters that a script needs stay: the joiners of Arabic, Persian, the scripts of India and of emoji (as RFC 5892
 /// A.1 and A.2 allow them in host names), and selectors behind an emoji or a Han character.
@@ -8,7 +7,7 @@ package enum VisibleText {
     static func cleaned(_ text: some StringProtocol) -> String {
         var scalars = Array(text.unicodeScalars)
         while true {
-            // Repeats because the characters that a joiner joins may have been removed.
+            // Repeats, because the removal may have left a joiner without the characters that it joins.
             let kept = visible(scalars, inPlaceOfOthers: nil)
             if kept.count == scalars.count { return String(String.UnicodeScalarView(kept)) }
             scalars = kept
@@ -98,7 +97,7 @@ package enum VisibleText {
 }
 
 extension Unicode.Scalar.Properties {
-    /// Whether this is an emoji by itself. Unicode counts digits and the signs # and * as emoji too.
+    /// Whether the scalar is an emoji other than a digit, `#` or `*`, which Unicode counts as emoji too.
     fileprivate var isEmojiPresentationOrSymbol: Bool {
         isEmoji && !isASCIIHexDigit && generalCategory != .otherPunctuation
     }

@@ -10,8 +10,7 @@ extension DownloadRequest {
             /// `git-sha1:` with 40 hexadecimal digits.
             case gitBlob = "gitsha1"
 
-            /// Whether the digest begins with the length of the file, so that it cannot be computed before the length
-            /// is known.
+            /// Whether the hashed bytes begin with the length of the file, which must be known before hashing.
             package var needsSize: Bool { self == .gitBlob }
 
             /// Length of a digest in bytes.

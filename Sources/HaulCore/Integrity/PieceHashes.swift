@@ -13,7 +13,7 @@ package struct PieceHashes: Sendable, Hashable {
     /// Makes the digests of a file.
     ///
     /// - Returns: `nil` when the length is out of range, there is no digest, a digest does not have the algorithm's
-    ///   length, or the algorithm is one of whole files.
+    ///   length, or the algorithm needs the size of the file.
     package init?(_ algorithm: DownloadRequest.Checksum.Algorithm, pieceLength: Int64, digests: [[UInt8]]) {
         guard !algorithm.needsSize, (1...Self.longestPiece).contains(pieceLength), !digests.isEmpty,
             digests.allSatisfy({ $0.count == algorithm.digestLength })

@@ -98,8 +98,8 @@ package struct PieceVerifier: Sendable, Equatable {
     mutating func resetAttempts(_ index: Int) { wrong[index] = nil }
 
     /// Withdraws and returns the bytes of a convicted source. Bytes of pieces that were found right or are being
-    /// checked stay. The source of the latter is kept: without it, a wrong piece of that source would count as an
-    /// attempt of the others.
+    /// checked stay. The source stays recorded for the pieces that are being checked, because a wrong piece would
+    /// otherwise count as an attempt of the other sources.
     mutating func discardBytes(_ source: Int) -> [Range<Int64>] {
         guard let all = brought.removeValue(forKey: source) else { return [] }
         var unproven = all
@@ -108,7 +108,7 @@ package struct PieceVerifier: Sendable, Equatable {
             let upper = hashes.range(of: pieces.upperBound - 1, total: total).upperBound
             unproven.remove(contentsOf: lower..<upper)
         }
-        // Keeps the bytes of pieces that are being checked, because that check decides about them.
+        // Keeps the bytes of pieces that are being checked, because the running check decides about the bytes.
         for index in checking {
             let piece = hashes.range(of: index, total: total)
             unproven.remove(contentsOf: piece)

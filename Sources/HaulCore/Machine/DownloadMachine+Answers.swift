@@ -1,6 +1,6 @@
 internal import Foundation
 
-/// From the inspection of the disk to the start of a body: judges the answers to first requests.
+/// Judges the answers to first requests, from the inspection of the disk to the start of a body.
 extension DownloadMachine {
     package mutating func recovered(_ found: PersistedRanges?, at now: Instant) -> [Action] {
         guard state == .inspectingDisk else { return [] }
@@ -119,7 +119,7 @@ extension DownloadMachine {
         if link.isVouchedFor, sources.home == 0 {
             var known = resource
             known.place = head.requested.place
-            // Further requests go to this place and use its validator. If the overlap is compared, that begins only
+            // Further requests go to this place and use its validator. If the overlap is compared, both change only
             // after the bytes agree.
             if !startsOver, compare > 0, isFromOtherPlace {
                 known.validator = Validator(head)
@@ -152,7 +152,7 @@ extension DownloadMachine {
     package mutating func prepared(_ id: ConnectionID, at now: Instant) -> [Action] {
         guard case .preparing(id, let preparation, let ended) = state else { return [] }
         resource = preparation.resource
-        // The link was replaced in the meantime, so the answer came over the previous one.
+        // The link was replaced after the request, so the answer came over the previous link.
         if preparation.link != link.number, resource?.place == nil {
             resource?.place = preparation.nameSources.last?.place
         }

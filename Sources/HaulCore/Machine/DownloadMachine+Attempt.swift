@@ -49,8 +49,8 @@ extension DownloadMachine {
         return (max(before, start), written.ranges.first { $0.lowerBound > wanted }?.lowerBound ?? total)
     }
 
-    /// Whether a part of the file may be requested. A server may create the answer to a POST for that request, so only
-    /// a strong tag shows that the bytes belong together.
+    /// Whether a part of the file may be requested. A server may generate a new answer for each POST, so only a strong
+    /// entity tag shows that the parts belong together.
     private func mayResume(_ resource: Resource) -> Bool {
         settings.method == .get || sources.home != 0
             || resource.validator.strongTag != nil && joinTerms(resource).source == .sameURL
@@ -62,8 +62,8 @@ extension DownloadMachine {
         let isElsewhere = isFromElsewhere(resource) && !isStreamLog
         return JoinTerms(
             source: !isElsewhere ? .sameURL : isVouchedFor ? .vouchedURL : .otherURL,
-            // For another program's bytes only the digests of pieces count, because then only wrong pieces are fetched
-            // again. A wrong digest of the whole file would show only after all bytes.
+            // For another program's bytes only the digests of pieces count, because they limit the repetition to wrong
+            // pieces. A digest of the whole file reveals wrong bytes only at the end.
             hasDigest: isProvable && !(isUnproved && settings.pieces == nil),
             mayBeUnnamed: settings.resumesUnverified || isUnproved || isVouchedFor && resource.validator.isEmpty
         )
@@ -78,7 +78,7 @@ extension DownloadMachine {
     /// The present source, for the reader of a stream.
     package var logSource: LogSource {
         guard let resource, isStreamLog, isFromElsewhere(resource) else { return .same }
-        // A digest of the whole film would show wrong bytes, so another source may begin anew.
+        // With a digest of the whole film, a mirror may replace the log too, because the digest reveals wrong bytes.
         return sources.mirror == nil || isProvable ? .other : .mirror
     }
 

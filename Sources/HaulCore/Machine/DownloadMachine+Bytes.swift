@@ -38,7 +38,7 @@ extension DownloadMachine {
             case .diskFailed(let error, let receivedRanges):
                 persisted = receivedRanges
                 return fail(DownloadError(error))
-            // A body cannot end before its head was judged, and the first connection waits for its slot.
+            // Cannot happen: a body ends only after its head was judged, and the first connection waits for its slot.
             case .finished, .overlapDiffers, .noConnectionSlot:
                 return retry(transportVerdict(TransportError(.malformedResponse, "a body without a head")), at: now)
             }

@@ -109,7 +109,7 @@ extension DownloadMachine {
     /// Continues with the file that was put together from the log of a stream.
     mutating func assembled(_ file: Resource, _ persisted: PersistedRanges) -> [Action] {
         guard isStreamLog else { return [] }
-        // The film has taken the place of the log, whatever the user wants by now.
+        // Adopts the film in every state, because the film has already replaced the log on the disk.
         resource = file
         self.persisted = persisted
         return state == .verifying ? [.verify(settings.checksum)] : []
@@ -150,7 +150,7 @@ extension DownloadMachine {
 
     package mutating func giveUp(_ error: DownloadError) -> [Action] {
         state = .failed(error)
-        // No byte was joined to the file, so it is as the other program left it.
+        // The file is unchanged since the other program left it, because no byte was joined to it.
         if isUnproved {
             persisted = .zero
             transfer.forgetPieces()

@@ -92,7 +92,7 @@ extension DownloadMachine {
         return [.releaseFile, .report]
     }
 
-    /// Completes the download with a file that is left alone at the final name.
+    /// Completes the download with the existing file at the final name.
     private mutating func skipped(_ path: String) -> [Action] {
         let closing: [Action]
         switch state {
@@ -119,8 +119,8 @@ extension DownloadMachine {
         }
     }
 
-    /// Drops the bytes of a film that two runs could not put together, and fetches them again, once in a run. The
-    /// server may have other bytes by now.
+    /// Fetches the bytes of a film again, once in a run, after two runs could not put the film together. The server
+    /// may have other bytes by now.
     private mutating func fetchAgain(_ error: DownloadError, at now: Instant) -> [Action] {
         guard patience.refetches() else { return fail(error) }
         joining.dropBytes()

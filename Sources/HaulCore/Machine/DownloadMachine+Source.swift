@@ -164,8 +164,8 @@ extension DownloadMachine {
         }
     }
 
-    /// Returns the failure if the newest link leads to a file of another length. That is not the same file, so the
-    /// received bytes are kept.
+    /// Returns the failure if the newest link leads to a file of another length. The received bytes are kept, because
+    /// they belong to a different file.
     func otherFileBehindLink(_ head: ResponseHead, to question: RangeRequest) -> RetryClassifier.Decision? {
         guard link.isVouchedFor, link.isUntried, question.link == link.number, sources.home == 0, persisted.count > 0,
             !joining.dropsBytes, let known = resource?.total, head.contentCoding == nil

@@ -4,7 +4,7 @@ extension DownloadMachine {
     /// Identifies one request, so that late events of an earlier request are recognized.
     package struct ConnectionID: Sendable, Hashable, Codable { let number: Int }
 
-    /// In memory of its own, because some phases carry a request or an answer and are read often.
+    /// Indirect, because some states carry a request or an answer and are read often.
     package indirect enum State: Sendable, Equatable, Codable {
         /// Waits for a slot.
         case queued
@@ -59,7 +59,7 @@ extension DownloadMachine {
         package var link = 0
     }
 
-    /// How a connection ended. By then the kernel has all bytes of the connection, or they are on the way there.
+    /// End of a connection. The kernel already has all bytes of the connection, or is about to get them.
     package enum ConnectionEnd: Sendable, Equatable, Codable {
         /// The body was complete by its own framing.
         case finished(PersistedRanges)
@@ -72,10 +72,10 @@ extension DownloadMachine {
         case noConnectionSlot
     }
 
-    /// In memory of its own, because the events pass through several values and are large.
+    /// Indirect, because events are large and pass through several values.
     package indirect enum Event: Sendable, Equatable, Codable {
         case slotGranted
-        /// Knowledge before a run: what other downloads have learned about the host, and when the link expires.
+        /// Facts known before a run: what other downloads have learned about the host, and when the link expires.
         case hostKnown(KnownHost?, linkExpiresAt: Instant?)
         /// The settings were replaced between two runs. During a run the event changes nothing.
         case retargeted(Settings, isFromReplacedSource: Bool)
@@ -122,9 +122,10 @@ extension DownloadMachine {
         case published(path: String)
         /// The finished file was renamed.
         case renamed(path: String)
-        /// A file at the final name is left alone as requested, or another process has completed the download.
+        /// The existing file at the final name stays as requested, or another process has completed the download.
         case skipped(path: String)
-        /// A step outside a connection failed: recovering, preparing, publishing.
+        /// A step outside a connection failed: recovering, preparing, checking a piece, assembling, verifying or
+        /// publishing.
         case stepFailed(DownloadError)
     }
 
@@ -141,7 +142,7 @@ extension DownloadMachine {
     }
 
     /// Facts from outside the machine: the free connection slots of each host, and whether a speed limit is set. Under
-    /// a speed limit the speeds of the connections say nothing about the connections.
+    /// a speed limit, measured speeds say nothing about the connections.
     package struct Surroundings: Sendable, Equatable, Codable {
         package var connectionSlots: [Origin: Int] = [:]
         package var isHeldBack = false
@@ -190,7 +191,7 @@ extension DownloadMachine {
         case forget(Range<Int64>)
         /// Remember that the host allows no more connections than this.
         case learnLimit(Int)
-        /// Remember that this number of connections to the host was clearly faster than half of it.
+        /// Remember that this number of connections to the host was clearly faster than half the number.
         case learnWorth(Int)
         /// Sync the partial file and record its ranges.
         case checkpoint

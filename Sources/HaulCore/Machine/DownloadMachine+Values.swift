@@ -1,6 +1,6 @@
 /// Values that the machine owns. Each changes only by its own methods.
 extension DownloadMachine {
-    /// How the next first request treats the bytes on the disk, and how many there were at the last one.
+    /// Treatment of the bytes on the disk by the next first request, and their number at the last first request.
     struct Joining: Sendable, Equatable {
         /// Whether the bytes came from another URL than the current one.
         private(set) var isFromReplacedSource: Bool

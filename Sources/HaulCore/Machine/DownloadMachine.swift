@@ -1,9 +1,9 @@
 internal import Foundation
 
-/// The life of one download as a value. It makes every decision and has no effect.
+/// State machine of one download, as a value. It makes every decision and performs no effect.
 ///
 /// `handle` takes an event and returns the actions to perform. The machine has no clock, no tasks and no random source
-/// but its own seed, so a life can be logged, replayed, fuzzed and compared. A late event changes nothing and returns
+/// but its own seed, so a run can be logged, replayed, fuzzed and compared. A late event changes nothing and returns
 /// no action, so the timing of the network can never trap the process. `docs/design/machine.md` has the table of
 /// states.
 ///
@@ -118,8 +118,8 @@ package struct DownloadMachine: Sendable, Equatable {
             return [.report]
         case .paused, .failed: return wish == .cancel ? settle(wish) : []
         case .inspectingDisk, .publishing:
-            // These short steps must not be interrupted. The wish is kept until the step is done, and a file that is
-            // being published is about to be complete.
+            // These short steps must not be interrupted. The wish is kept until the step is done. A published file
+            // completes the download whatever the wish.
             keep(wish)
             return []
         case .preparing(let id, let preparation, let ended):

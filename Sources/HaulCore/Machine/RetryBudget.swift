@@ -2,9 +2,9 @@
 package struct RetryBudget: Sendable, Equatable {
     /// Most changes of the file in one run before the run fails.
     static let mostChanges = 3
-    /// How often a refusal behind a redirect is taken for an expired link.
+    /// Most consecutive refusals behind a redirect that count as an expired link.
     static let mostRenewals = 2
-    /// Most consecutive links that are refused or not named before the application is not asked again.
+    /// Most consecutive links that may be refused or not named. After one more, the application is not asked again.
     package static let mostLinks = 3
     /// Most consecutive malformed answers without a new byte. An accident on the network path does not happen more
     /// often.
@@ -85,7 +85,7 @@ package struct RetryBudget: Sendable, Equatable {
         return changes <= Self.mostChanges
     }
 
-    /// Counts a link that seems to have expired. Returns `false` if fresh links have not helped.
+    /// Counts a link that seems to have expired. Returns `false` if renewed links have been refused too.
     package mutating func renewsLink() -> Bool {
         renewals += 1
         return renewals <= Self.mostRenewals
@@ -98,7 +98,7 @@ package struct RetryBudget: Sendable, Equatable {
         return badLinks <= Self.mostLinks
     }
 
-    /// Returns whether a file with a wrong digest is fetched again, which happens once in a run.
+    /// Returns whether a wrong file is fetched again, which happens once in a run.
     package mutating func refetches() -> Bool {
         defer { hasRefetched = true }
         furthest = 0

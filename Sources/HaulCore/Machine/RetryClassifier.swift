@@ -140,8 +140,8 @@ package enum RetryClassifier {
     /// Returns whether a status is worth another attempt.
     ///
     /// The causes of 408, 425, 429 and 5xx are temporary, except 501 and 505, which state an inability. A 401, 403, 404
-    /// or 410 behind a redirect may mean an expired link, and a request of the original URL renews that. Every other
-    /// 4xx is final.
+    /// or 410 behind a redirect may mean an expired link, and a request for the original URL gets a fresh one. Every
+    /// other 4xx is final.
     package static func isWorthRetrying(status: Int, isRedirected: Bool) -> Bool {
         switch status {
         case 408, 425, 429: true

@@ -15,20 +15,20 @@ package struct ChecksumIndex: Sendable {
     /// By the last part of each name.
     private let byLastPart: [String: Entry]
 
-    /// Number of parts of a path that are compared with a name.
+    /// Maximum number of parts of a path that are compared with a name.
     private static let mostParts = 32
 
     package init(_ list: ChecksumList) {
         var entries = list.lines.map { (name: $0.name, entry: Entry.checksum($0.checksum)) }
         entries += list.refused.map { (name: $0.name, entry: Entry.refused(reason: $0.reason)) }
         let both = { (first: Entry, second: Entry) in first == second ? first : Entry.ambiguous }
-        // `String` takes two normalizations of one text for equal, so a name can come twice.
+        // `String` treats two normalizations of one text as equal, so a name can come twice.
         byName = Dictionary(entries.map { ($0.name, $0.entry) }, uniquingKeysWith: both)
         byLastPart = Dictionary(entries.map { (FilePaths.name(of: $0.name), $0.entry) }, uniquingKeysWith: both)
     }
 
-    /// Returns the entry of the file at a URL. Looks first for the longest name that the path of the URL ends in, then
-    /// for a name with the same last part.
+    /// Returns the entry of the file at a URL. Looks first for the longest name at the end of the URL's path, then for
+    /// a name with the same last part.
     ///
     /// - Returns: `nil` if the list does not name the file.
     package func entry(of url: URL) -> Entry? {
@@ -36,7 +36,8 @@ package struct ChecksumIndex: Sendable {
             FileName.percentDecoded(Array(part)[...]).map { String(decoding: $0, as: UTF8.self) }
                 ?? String(Substring(part))
         }
-        // Compares only the parts after one with an encoded slash, which would count as a separator of folders.
+        // Drops all parts up to the last one with an encoded slash, because that slash would count as a folder
+        // separator.
         let start = parts.lastIndex { $0.contains("/") }.map { $0 + 1 } ?? parts.startIndex
         return entry(of: parts[start...])
     }

@@ -12,7 +12,7 @@ struct ChecksumLine {
             return known.flatMap { DownloadRequest.Checksum($0, digest: bytes) }
         }
 
-        /// By the names that lines have, in upper case without dashes.
+        /// Algorithms by their names in lines, in upper case without dashes.
         fileprivate static let algorithms: [String: DownloadRequest.Checksum.Algorithm] = [
             "MD5": .md5, "SHA1": .sha1, "SHA256": .sha256, "SHA2256": .sha256, "SHA512": .sha512, "SHA2512": .sha512,
         ]
@@ -22,12 +22,12 @@ struct ChecksumLine {
         ]
     }
 
-    /// The digest of a line that has a name, and a digest of a length or with digits that none has.
+    /// Stands for a digest with an impossible length or impossible digits in a line with a name.
     private static let damaged = Digest(algorithm: "", bytes: [])
 
     /// Without a leading `./`.
     let name: [UInt8]
-    /// Whether the name has an escape that means nothing.
+    /// Whether the name has an invalid escape.
     let isMalformed: Bool
     let digest: Digest
     /// Whether the line has no name, or the name `-` of standard input.

@@ -15,10 +15,10 @@ package struct ChecksumList: Sendable, Hashable {
     package let lines: [Line]
     /// Names without a usable digest, in the order of the list.
     package let refused: [RefusedName]
-    /// Number of lines that are neither a digest nor a remark.
+    /// Number of lines that do not give a digest for a name. Blank lines and remarks do not count.
     package let unreadLines: Int
-    /// Number of ``unreadLines`` that have a digest all the same: damaged, or without a name. A file of the set may be
-    /// in one of them.
+    /// Number of ``unreadLines`` that have a damaged digest or a digest without a name. Such a line may belong to a
+    /// file of the set.
     package let damagedLines: Int
 
     /// Largest length of a list, in bytes.
@@ -26,7 +26,8 @@ package struct ChecksumList: Sendable, Hashable {
     package static let maximumLines = 1_000_000
     package static let maximumLineBytes = 64 << 10
 
-    /// - Parameter name: the name of the list itself, which names the file of a digest without a name.
+    /// - Parameter name: the name of the list. A digest without a name belongs to the file that the list is named
+    ///   after.
     /// - Throws: ``DownloadError/Code/invalidSet`` for a list without any digest, a list above one of the limits, and
     ///   one that is signed in clear text.
     package init(_ bytes: [UInt8], name: String) throws(DownloadError) {
@@ -59,8 +60,8 @@ package struct ChecksumList: Sendable, Hashable {
             }
             if read.isBare { bare.append(read) } else { entries.add(read) }
         }
-        // A digest without a name is that of the file that the list is called after. Windows' `certutil` writes
-        // sentences around it.
+        // Gives a digest without a name to the file that the list is named after. `certutil` of Windows writes
+        // sentences around such a digest.
         if let own = Self.fileName(of: name), entries.isEmpty, bare.count == 1 {
             entries.add(ChecksumLine(name: Array(own.utf8), digest: bare[0].digest))
         } else {
@@ -75,8 +76,8 @@ package struct ChecksumList: Sendable, Hashable {
         damagedLines = damaged
     }
 
-    /// Whether a text has a line with a digest, even a damaged one, or begins as a signed one or as UTF-16, which
-    /// shells of Windows write. A file that is only called like a list of digests does neither.
+    /// Whether a text is meant as a list of digests: it has a line with a digest, even a damaged one, or begins as a
+    /// signed text or as UTF-16, which shells of Windows write. Other files may have the name of a list.
     package static func isMeant(by bytes: [UInt8]) -> Bool {
         if ClearSigned.isOne(bytes) || bytes.starts(with: [0xFF, 0xFE]) || bytes.starts(with: [0xFE, 0xFF]) {
             return true
@@ -97,9 +98,9 @@ package struct ChecksumList: Sendable, Hashable {
         bytes.starts(with: [0xEF, 0xBB, 0xBF]) ? bytes.dropFirst(3) : bytes[...]
     }
 
-    /// Returns the digest of a file: of exactly that name, else of the only line whose name ends in it.
+    /// Returns the digest of the line with exactly this name, or else of a line whose name has the same last part.
     ///
-    /// - Returns: `nil` if no line has the name, or several with different digests end in it.
+    /// - Returns: `nil` if there is no such line, or if several names with this last part have different digests.
     package func checksum(of name: String) -> DownloadRequest.Checksum? {
         if let exact = lines.first(where: { $0.name == name }) { return exact.checksum }
         let last = FilePaths.name(of: name)
@@ -152,7 +153,7 @@ extension ChecksumList {
         return suffix(of: stem.lowercased()).map { String(stem.dropLast($0.count)) }
     }
 
-    /// Whether the name of a list says that its digests are of an algorithm with digests as long as those of SHA-2.
+    /// Whether the name of a list names an algorithm that Haul would confuse with SHA-2 by the length of its digests.
     private static func isOfAnotherAlgorithm(_ name: String) -> Bool {
         var name = FilePaths.name(of: name).lowercased()
         if name.hasSuffix(".txt") { name.removeLast(4) }
@@ -175,7 +176,7 @@ extension ChecksumList {
         }
 
         private var entries: [Entry] = []
-        /// By the bytes of the names, because `String` takes two normalizations of one text for equal.
+        /// By the bytes of the names, because `String` treats two normalizations of one text as equal.
         private var indices: [[UInt8]: Int] = [:]
 
         var isEmpty: Bool { entries.isEmpty }

@@ -1,4 +1,4 @@
-/// A text that is signed in itself (RFC 9580 §7).
+/// A text with a cleartext signature (RFC 9580 §7).
 package enum ClearSigned {
     private static let start = "-----BEGIN PGP SIGNED MESSAGE-----"
     private static let end = "-----BEGIN PGP SIGNATURE-----"
@@ -8,8 +8,8 @@ package enum ClearSigned {
         isLine(bytes.prefix { $0 != UInt8(ascii: "\n") }, start)
     }
 
-    /// Returns the text without its signature, which is not checked here; `nil` for bytes that are no such text, have
-    /// more than one, or have more lines than a list of digests may have.
+    /// Returns the text without its signature. Does not check the signature. Returns `nil` for bytes that are no such
+    /// text, contain more than one, or have more lines than a list of digests may have.
     package static func text(_ bytes: [UInt8]) -> [UInt8]? {
         // Each line costs memory, and a document of 64 MiB may consist of line breaks.
         guard isOne(bytes), bytes.count(where: { $0 == UInt8(ascii: "\n") }) <= ChecksumList.maximumLines else {

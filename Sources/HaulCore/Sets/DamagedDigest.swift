@@ -1,5 +1,5 @@
 /// Finds digests in lines that cannot be read as lines of a list: with a wrong character, without a name, within other
-/// text. A file that such a line names would otherwise count as one that the publisher does not have.
+/// text. Otherwise, a file in such a line would count as one that the publisher does not have.
 enum DamagedDigest {
     /// Length of the shortest digest, MD5, in hexadecimal digits.
     private static let leastLength = 32

@@ -16,9 +16,9 @@ public struct FileSet: Sendable, Hashable {
         public var checksum: DownloadRequest.Checksum?
         /// Further fields of the requests for the file.
         public var headers: [HeaderField]
-        /// Further sources of the file, of a Metalink.
+        /// Further sources of the file, from a Metalink.
         package var mirrors: [Metalink.Source] = []
-        /// Digests of the pieces of the file, of a Metalink.
+        /// Digests of the pieces of the file, from a Metalink.
         package var pieces: PieceHashes?
 
         /// Makes a file of a set.
@@ -54,10 +54,10 @@ public struct FileSet: Sendable, Hashable {
     public var signedBy: String?
     /// Names of the publisher's list that are not fetched. The set is not whole without them.
     public package(set) var refused: [RefusedName] = []
-    /// Folders of the publisher that its reader did not enter, each with a slash at its end, and paths of refused
-    /// names. The set may still have files there.
+    /// Folders of the publisher that the reader did not enter, each with a slash at its end, and paths of refused
+    /// names. The publisher may have further files there.
     package var unread: Set<String> = []
-    /// The list itself, if it is damaged so that the names of some files are unknown. No selection leaves it out.
+    /// The list itself, if it is so damaged that the names of some files are unknown. No selection leaves it out.
     package var damage: RefusedName?
     /// Remarks of the reader about the publisher's list, for people.
     public package(set) var remarks: [String] = []

@@ -23,7 +23,7 @@ struct HTMLLinks {
                 continue
             }
             guard let first = rest.first, first.isASCIILetter else {
-                // An end tag or a declaration; any other `<` is text.
+                // Skips an end tag or a declaration. Any other `<` is text.
                 if let first = rest.first, "/!?".utf8.contains(first) { rest = Self.behind(">", in: rest) }
                 continue
             }
@@ -42,7 +42,7 @@ struct HTMLLinks {
         }
     }
 
-    /// Takes the attributes of a tag off the front of `rest`, and the bracket behind them.
+    /// Removes the attributes of a tag and its closing bracket from the front of `rest`.
     ///
     /// - Returns: the value of the first `href`, with its entities decoded.
     private static func takeTarget(_ rest: inout ArraySlice<UInt8>) -> [UInt8]? {
@@ -72,7 +72,7 @@ struct HTMLLinks {
         }
     }
 
-    /// Returns what follows the first occurrence of `mark`; nothing if there is none.
+    /// Returns the text behind the first `mark`; an empty text if there is none.
     private static func behind(_ mark: StaticString, in text: ArraySlice<UInt8>) -> ArraySlice<UInt8> {
         let mark = Array(mark.description.utf8)
         var rest = text
@@ -84,7 +84,7 @@ struct HTMLLinks {
         return []
     }
 
-    /// Returns what begins with the end tag of an element that contains text only; nothing if the element has no end.
+    /// Returns the text from the end tag of a text element on; an empty text if there is no end tag.
     private static func contents(of tag: [UInt8], in text: ArraySlice<UInt8>) -> ArraySlice<UInt8> {
         var rest = text
         while let start = rest.firstIndex(of: UInt8(ascii: "<")) {

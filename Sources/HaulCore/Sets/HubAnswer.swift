@@ -34,9 +34,10 @@ package enum HubAnswer {
         text.utf8.count == 40 && text.utf8.allSatisfy { $0.hexadecimalValue != nil }
     }
 
-    /// Returns the entries of one page of a tree. Other things than files and folders are left out.
+    /// Returns the entries of one page of a tree.
     ///
-    /// - Throws: ``DownloadError/Code/invalidSet`` for a page with one entry that is not as documented.
+    /// - Throws: ``DownloadError/Code/invalidSet`` for a page with an entry that is neither file nor folder, or not as
+    ///   documented.
     package static func entries(_ bytes: [UInt8]) throws(DownloadError) -> [HubEntry] {
         let answer: [Entry] = try SetAnswer.decoded(bytes, limit: maximumBytes, of: "the hub")
         guard answer.count <= FileSet.maximumNames else {
@@ -83,7 +84,7 @@ package enum HubAnswer {
     ///   for a field that names a next page and cannot be read.
     package static func nextPage(_ links: [String], after page: URL) throws(DownloadError) -> URL? {
         guard let next = LinkHeader.parse(links).first(where: { $0.relations.contains("next") }) else {
-            // Without the next page the set would end early.
+            // Refuses a next page that cannot be read, because the set would be incomplete without it.
             guard !links.contains(where: { $0.lowercased().contains(/rel\s*=\s*"?next\b/) }) else {
                 throw .invalidSet("the hub names a next page of its list that cannot be read")
             }

@@ -15,7 +15,7 @@ package struct HubReference: Sendable, Hashable {
     package let revision: String?
 
     package static let scheme = "hf://"
-    /// The branch that is meant where none is named.
+    /// Branch of a reference without a revision.
     package static let mainRevision = "main"
 
     /// Reads `hf://…`. A slash of the revision may be escaped.
@@ -110,8 +110,8 @@ package struct HubReference: Sendable, Hashable {
         text.prefix(scheme.count).lowercased() == scheme
     }
 
-    /// Whether `SECRET@ORG/NAME` is meant: a name of one part may have a revision with a slash only if the slash is
-    /// escaped or the revision begins with `refs/`. Otherwise the secret would be sent and shown as a name.
+    /// Whether the text looks like `SECRET@ORG/NAME`, because the secret must not be sent or shown as a name. After a
+    /// name of one part, the slash of a revision has to be escaped unless the revision begins with `refs/`.
     private static func isUserInfo(_ parts: [String], before revision: [UInt8]?) -> Bool {
         guard parts.count == 1, let revision else { return false }
         return revision.contains(UInt8(ascii: "/")) && !revision.starts(with: gitReferences.utf8)
@@ -172,7 +172,8 @@ extension HubReference: CustomStringConvertible {
 extension HubReference {
     /// The URL whose answer names the commit of the revision.
     ///
-    /// - Throws: ``DownloadError/Code/invalidSet`` for an endpoint that cannot be asked; so do the other URLs.
+    /// - Throws: ``DownloadError/Code/invalidSet`` for an endpoint that cannot be asked. The functions below throw this
+    ///   too.
     package func revisionURL(endpoint: URL) throws(DownloadError) -> URL {
         let revision = SetURL.escaped(revision ?? Self.mainRevision)
         return try SetURL.below(endpoint, escaped: "api/\(kind.rawValue)/\(name)/revision/\(revision)")

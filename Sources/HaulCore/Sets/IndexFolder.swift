@@ -1,6 +1,6 @@
 internal import Foundation
 
-/// The folder of an index page, which its links may not leave.
+/// The folder of an index page. Only links below the folder count.
 struct IndexFolder {
     enum Judgement: Equatable {
         /// The link leads to another place, to the page itself, or has a query.
@@ -18,7 +18,7 @@ struct IndexFolder {
     private let folder: [[UInt8]]
     private let lastPart: [UInt8]
 
-    /// - Returns: `nil` when an escape of the path means nothing.
+    /// - Returns: `nil` if the path has an invalid escape.
     init?(_ page: HTTPURL) {
         guard var parts = Self.parts(page.target) else { return nil }
         self.page = page
@@ -40,14 +40,14 @@ struct IndexFolder {
     ///
     /// - Parameters:
     ///   - target: with its entities decoded.
-    ///   - base: the URL that the target is relative to; the folder holds it.
+    ///   - base: the URL that the target is relative to. It is the folder or lies below.
     ///   - longest: length of the longest target that counts.
     func judge(_ target: [UInt8], base: HTTPURL, longest: Int) -> Judgement {
         let text = target.prefix { $0 != UInt8(ascii: "#") }
         guard !text.isEmpty, text.count <= longest, !text.contains(UInt8(ascii: "?")),
             !text.contains(UInt8(ascii: "\\"))
         else { return .elsewhere }
-        // Bytes that are not UTF-8 are escaped, so that only a link below the folder is refused for them.
+        // Escapes bytes that are not UTF-8. Such a link is then refused only below the folder, and ignored elsewhere.
         let spelled =
             String(validating: text, as: UTF8.self)
             ?? String(decoding: text.flatMap { $0 < 0x80 ? [$0] : FieldText.escaped($0) }, as: UTF8.self)

@@ -4,7 +4,7 @@ package import Foundation
 /// lighttpd and Python, and nginx's list in JSON.
 ///
 /// A link counts only if it leads below the folder of the page, on the same server, without a query. Links that lead
-/// upwards, elsewhere, or sort the page are passed over.
+/// upwards, elsewhere, or sort the page are ignored.
 package struct IndexPage: Sendable, Hashable {
     package struct Link: Sendable, Hashable {
         /// The last part of the path, decoded; not safe to create.
@@ -12,7 +12,7 @@ package struct IndexPage: Sendable, Hashable {
         /// The relative path below the folder of the page, decoded, without a slash at its end; not safe to create.
         package let path: String
         package let url: URL
-        /// Length in bytes, where the page states it exactly.
+        /// Length in bytes; `nil` unless the page states it exactly.
         package let size: Int64?
     }
 
@@ -127,7 +127,7 @@ package struct IndexPage: Sendable, Hashable {
         var files: [Link] = []
         var folders: [Link] = []
         var refused: [RefusedName] = []
-        /// Paths by their bytes, because `String` takes two normalizations of one text for equal.
+        /// Paths by their bytes, because `String` treats two normalizations of one text as equal.
         private var seen: Set<[UInt8]> = []
 
         mutating func add(_ parts: [String], _ isFolder: Bool, _ text: String, size: Int64?) {

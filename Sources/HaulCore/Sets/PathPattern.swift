@@ -29,7 +29,7 @@ package struct PathPattern: Sendable, Hashable {
     /// Length limit of a pattern in bytes.
     package static let maximumBytes = 4096
 
-    /// - Throws: a sentence about a text that cannot match any name, or that begins with `!`.
+    /// - Throws: ``Unusable`` for a text that is too long, cannot match any name, or begins with `!`.
     package init(_ text: String) throws(Unusable) {
         self.text = text
         guard text.utf8.count <= Self.maximumBytes else {
@@ -66,7 +66,8 @@ package struct PathPattern: Sendable, Hashable {
                 parts.append(.name(tokens))
             }
         }
-        // Everything below a folder that matches is matched; a pattern for folders matches no file by itself.
+        // A pattern also matches everything below a matching folder. A pattern for folders does not match a file of
+        // that name.
         parts.append(.folders)
         if isFolder { parts.append(.name([.any])) }
         self.parts = parts
@@ -114,7 +115,8 @@ package struct PathPattern: Sendable, Hashable {
         return pattern[token...].allSatisfy(isStar)
     }
 
-    /// Returns the scalars of a text in one normalization, because a publisher may use another than a keyboard.
+    /// Returns the scalars of a text in one normalization, because the publisher and the user's keyboard may use
+    /// different ones.
     fileprivate static func composed(_ text: String) -> [Unicode.Scalar] {
         let isASCII = text.utf8.allSatisfy { $0 < 0x80 }
         return Array((isASCII ? text : text.precomposedStringWithCanonicalMapping).unicodeScalars)
@@ -166,7 +168,7 @@ extension PathPattern {
         return tokens
     }
 
-    /// Takes a set off the front of `rest`, behind its opening bracket.
+    /// Parses a set and removes it from the front of `rest`, which begins behind the opening bracket.
     private static func set(_ rest: inout ArraySlice<Unicode.Scalar>) -> Token? {
         let isNegated = rest.first == "!" || rest.first == "^"
         if isNegated { rest = rest.dropFirst() }
@@ -194,7 +196,7 @@ extension PathPattern {
         return nil
     }
 
-    /// Takes a class such as `:alpha:]` off the front of `rest`.
+    /// Parses a class such as `:alpha:]` and removes it from the front of `rest`.
     private static func named(_ rest: inout ArraySlice<Unicode.Scalar>) -> [ClosedRange<UInt32>]? {
         guard let end = rest.firstIndex(of: "]"), end - rest.startIndex >= 2, rest[end - 1] == ":" else { return nil }
         let name = String(String.UnicodeScalarView(rest[(rest.startIndex + 1)..<(end - 1)]))

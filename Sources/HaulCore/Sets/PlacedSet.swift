@@ -13,7 +13,7 @@ package struct PlacedSet: Sendable, Hashable {
     /// The selected names that are not fetched, in the order of the set.
     package let refused: [RefusedName]
 
-    /// Whether every selected name has its place.
+    /// Whether every selected name has a path.
     package var isWhole: Bool { refused.isEmpty }
 
     /// Whether a file of a set can have this path below the folder.
@@ -29,9 +29,9 @@ package struct PlacedSet: Sendable, Hashable {
 }
 
 extension FileSet {
-    /// Returns the selected files with safe paths. A name that cannot be safe is refused, and so are all names that
-    /// need one path. The other files may be fetched. A refused folder stays refused whatever is selected, unless it is
-    /// left out.
+    /// Returns the selected files with safe paths. Refuses a name that cannot be made safe, and all names that need the
+    /// same path. The other files may be fetched. A folder that was refused stays refused, unless `except` leaves it
+    /// out.
     ///
     /// - Parameters:
     ///   - select: patterns of the wanted names; with none, every name is wanted.
@@ -51,7 +51,8 @@ extension FileSet {
         }
         func isWantedRefusal(_ name: String) -> Bool {
             guard name.hasSuffix("/") else { return isWanted(name) }
-            // Any name may be in a folder that was not entered. A zero byte is in no name.
+            // A folder that was not entered may contain any name. A zero byte stands for such a name, because no name
+            // contains one.
             let path = PathPattern.Path(name + "\0")
             return !except.contains { $0.matches(path) }
         }
@@ -60,7 +61,7 @@ extension FileSet {
         var reasons: [Int: String] = [:]
         for (index, file) in wanted.enumerated() {
             let path = FileName.safePath(file.name, keepsLeadingDots: true)
-            // A name that is changed may become one of Haul's own only by that.
+            // Checks the safe path too, because making a name safe may turn it into one of Haul's own names.
             let reason = Self.reason(against: file.name) ?? path.flatMap(Self.reason)
             paths.append(reason == nil ? path : nil)
             if path == nil || reason != nil { reasons[index] = reason ?? Self.unsafe(file.name) }

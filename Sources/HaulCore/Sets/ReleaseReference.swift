@@ -2,7 +2,8 @@ package import Foundation
 
 /// A release of a project: the link of its page at GitHub, GitLab, Gitea or Forgejo.
 ///
-/// Only the form of the link decides. GitHub is `github.com`; a link of that form to another host is taken for Gitea.
+/// Only the form of the link decides. GitHub is `github.com`. A link of GitHub's form to another host counts as a link
+/// to Gitea.
 package struct ReleaseReference: Sendable, Hashable {
     package enum Host: Sendable, Hashable { case gitHub, gitLab, gitea }
 
@@ -36,7 +37,7 @@ package struct ReleaseReference: Sendable, Hashable {
             guard front.count >= 2 else { return nil }
             project = Array(front)
             front = []
-            // A slash of a tag is escaped here; more parts lead to one file of a release.
+            // GitLab escapes the slash of a tag. More parts lead to one file of a release.
             if rest.elementsEqual(["permalink", "latest"]) { rest = [] } else if rest.count != 1 { return nil }
         } else {
             host = name == "github.com" || name == "www.github.com" ? .gitHub : .gitea

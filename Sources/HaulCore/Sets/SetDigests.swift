@@ -11,7 +11,7 @@ package struct SetDigests: Sendable {
 
     package init() {}
 
-    /// Notes that the publisher has no digest of a file that proves anything. A list may have one.
+    /// Notes that the publisher states no digest that proves the file. A list may still have one.
     ///
     /// - Parameter reason: a sentence.
     package mutating func refuse(_ name: String, _ reason: String) { listed[name, default: Listed()].refusal = reason }
@@ -40,9 +40,8 @@ package struct SetDigests: Sendable {
         }
     }
 
-    /// Gives each file the strongest of its own digest and the lists' ones. Refuses files for which two digests of one
-    /// algorithm differ, and files for which the lists have only lines that prove nothing. Adds a remark for names that
-    /// only the lists have.
+    /// Gives each file the strongest of its own digest and the digests of the lists. Refuses a file if two digests of
+    /// one algorithm differ, or if it has a refusal and no digest. Adds a remark for names that only the lists have.
     package func apply(to set: inout FileSet) {
         guard !listed.isEmpty else { return }
         var files: [FileSet.File] = []

@@ -16,12 +16,12 @@ package enum SetURL {
         return String(decoding: bytes, as: UTF8.self)
     }
 
-    /// Returns the URL of a file whose relative path a list beside it names.
+    /// Returns the URL of a file by its path relative to a list or a folder.
     ///
     /// - Parameters:
     ///   - path: a relative path, with `/` between its parts.
     ///   - page: the URL of the list after redirects, or of the folder. Its query and fragment do not count.
-    /// - Throws: ``DownloadError/Code/invalidSet`` for a path that leaves the folder, or an URL that cannot be asked.
+    /// - Throws: ``DownloadError/Code/invalidSet`` for a path that leaves the folder, or a URL that cannot be asked.
     package static func file(_ path: String, besides page: URL) throws(DownloadError) -> URL {
         guard let address = HTTPURL(page) else { throw .invalidSet("its URL cannot be asked") }
         let target = address.target.utf8.prefix { $0 != UInt8(ascii: "?") }

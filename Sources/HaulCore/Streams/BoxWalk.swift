@@ -6,7 +6,7 @@ enum BoxWalk {
     ]
 
     /// - Returns: `nil` if the bytes do not begin with a box.
-    /// - Throws: ``SegmentMedia/Refusal`` if the boxes do not make up the length, or the one that the role needs is
+    /// - Throws: ``SegmentMedia/Refusal`` if the boxes do not make up the length, or the box that the role needs is
     ///   missing.
     static func judge(
         _ bytes: some RandomAccessCollection<UInt8>,
@@ -48,7 +48,7 @@ enum BoxWalk {
 
     private enum Head {
         case box(Box)
-        /// The bytes do not reach as far.
+        /// The bytes end before or within the head.
         case beyond
         /// The type is no text.
         case nonsense

@@ -2,7 +2,7 @@ extension DownloadRequest {
     /// Treatment of a URL that leads to a playlist of HTTP Live Streaming (RFC 8216).
     ///
     /// The segments are fetched and put together to one file, which gets its name only when it is whole. Files that are
-    /// no playlists are not affected. Each text is checked when the request is added.
+    /// no playlists are not affected. The texts of the choices are checked when the request is added.
     public struct Stream: Sendable, Hashable, Codable {
         /// The container of the finished file.
         public enum Container: String, Sendable, Hashable, Codable, CaseIterable {
@@ -27,19 +27,20 @@ extension DownloadRequest {
         /// The variant: `best`, `smallest`, a height (`720p`), a bandwidth in bits per second (`4M`), a codec (`hevc`),
         /// or a number in the playlist, from 1. Default: `nil`, which means `best`.
         public var variant: String?
-        /// The sound: a language (`de`) or the name of a rendition, `all` or `none`. Default: `nil`, that which the
+        /// The sound: a language (`de`) or the name of a rendition, `all` or `none`. Default: `nil`, the sound that the
         /// playlist prefers.
         public var audio: String?
         /// The subtitles: a language, a name or `all`. They need ffmpeg. Default: `nil`, none.
         public var subtitles: String?
         /// The container of the finished file. Default: ``Container/automatic``.
         public var container = Container.automatic
-        /// Whether a film with segments that are missing for good counts as complete. With `false`, the default, it
-        /// ends with ``DownloadError/Code/incompleteStream``, and everything else is kept. The same request for a
-        /// finished film with gaps asks for missing segments again, and fetches the film again if one is there by now.
+        /// Whether a film with segments that are missing for good counts as complete. With `false`, the default, the
+        /// download ends with ``DownloadError/Code/incompleteStream``, and all other segments are kept. The same
+        /// request for a finished film with gaps asks for missing segments again, and fetches the film again if the
+        /// server has one of them by now.
         public var allowsGaps = false
-        /// Length in seconds after which the recording of a live stream ends. A stream that stands still also ends:
-        /// when this time and one target duration of the playlist have passed. Default: `nil`, no limit.
+        /// Length in seconds after which the recording of a live stream ends. The recording of a stream without new
+        /// segments ends when this time and one target duration of the playlist have passed. Default: `nil`, no limit.
         public var liveSeconds: Double?
         /// Where the recording of a live stream begins. Default: `nil`: ``LiveStart/start`` for an event, whose
         /// playlist only grows, and ``LiveStart/now`` for all others.

@@ -12,7 +12,7 @@ package struct FilmGaps: Sendable, Hashable, Codable {
 
     /// Number of segments.
     package let count: Int
-    /// Some of them, from all over the film.
+    /// Up to four of them, spread over all gaps.
     package let places: [Place]
 
     /// Most places that are kept. Each costs a request when the film is asked for again.
@@ -27,7 +27,7 @@ package struct FilmGaps: Sendable, Hashable, Codable {
     }
 }
 
-/// A finished film with gaps, which stays under its name until another one without them is there.
+/// A finished film with gaps. It keeps its name until a new film with at most as many missing segments replaces it.
 package struct ReplacedFilm: Sendable, Hashable, Codable {
     package let path: String
     package let file: FileStatus

@@ -1,7 +1,7 @@
 internal import Foundation
 
-/// Gaps of a film as lines for people. Gaps with the same reason share a line, so that a long recording whose server
-/// lost a segment now and then names each of them.
+/// Gaps of a film as lines for people. Gaps with the same reason share a line, so that a long recording can name each
+/// of many small gaps.
 package struct GapLines: Sendable {
     private struct Entry {
         let reason: String

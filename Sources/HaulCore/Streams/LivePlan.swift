@@ -26,7 +26,7 @@ package struct LivePlan: Sendable, Hashable {
 
     package enum Ending: String, Sendable, Hashable, Codable {
         case endList, limit, user
-        /// The server has had no playlist for a minute: it answered 404 or 410 to each reload.
+        /// The server answered each reload with 404 or 410 for a minute or ten target durations, whichever is longer.
         case gone
     }
 
@@ -48,13 +48,13 @@ package struct LivePlan: Sendable, Hashable {
 
     /// The number that the next new segment has; `nil` before the first playlist.
     private var expected: Int64?
-    /// The places of the segments in the last playlist that is not behind an earlier one.
+    /// The places of the segments in the latest playlist that was not an older copy.
     private var window: [Int64: SegmentPlace] = [:]
     private var windowStart: Int64 = 0
     private var targetDuration = 0.0
     private var began: Instant?
     private var lastSuccess: Instant?
-    /// The first of the reloads in sequence that the server answered with 404 or 410.
+    /// Time of the first of the consecutive reloads that the server answered with 404 or 410.
     private var goneSince: Instant?
     private var staleReloads = 0
 
@@ -75,8 +75,9 @@ package struct LivePlan: Sendable, Hashable {
         }
     }
 
-    /// When the recording ends although segments of ``limit`` seconds have not been listed: after that time and one
-    /// target duration, in which the last segment is listed. `nil` for no limit, and before the first playlist.
+    /// Time at which the recording ends even if the playlist has listed less than ``limit`` seconds: that time and one
+    /// target duration after the first playlist. The last segment is listed within the target duration. `nil` for no
+    /// limit, and before the first playlist.
     package var deadline: Instant? {
         guard let limit, let began else { return nil }
         return began + .seconds(min(limit, 1e9) + min(targetDuration, 3600))
@@ -93,7 +94,7 @@ package struct LivePlan: Sendable, Hashable {
 // MARK: - Playlists
 
 extension LivePlan {
-    /// A server may answer with an older copy now and then. More in sequence than this are no accident.
+    /// Maximum number of consecutive reloads that return an older copy. A server may return one occasionally.
     private static let mostStaleReloads = 10
 
     private mutating func take(_ playlist: MediaPlaylist, _ instant: Instant) throws(StreamError) -> Step {
@@ -205,8 +206,8 @@ extension LivePlan {
         return .milliseconds(Int(min(max(seconds, 0.5), 300) * 1000))
     }
 
-    /// Tries again until no playlist came for a minute or ten target durations, whichever is longer. A playlist that
-    /// the server lacks for that time is the end of the stream; any other failure is none.
+    /// Tries again until no playlist has come for a minute or ten target durations, whichever is longer, but at most an
+    /// hour. If the server answered 404 or 410 all that time, the stream is over. Otherwise throws an error.
     private mutating func retry(_ status: Int?, _ instant: Instant) throws(StreamError) -> Step {
         let since = lastSuccess ?? instant
         lastSuccess = since
@@ -227,7 +228,7 @@ extension LivePlan {
     }
 }
 
-/// The marks that a segment of a live stream keeps under its number.
+/// Path and range of a segment of a live stream, which stay the same for one number.
 private struct SegmentPlace: Sendable, Hashable {
     let path: String
     let range: ByteRange?

@@ -1,8 +1,8 @@
 /// The source of a request, relative to the source that the log of a film came from.
 package enum LogSource: Sendable, Hashable {
     case same
-    /// A new URL from the user. Other bytes there replace the log.
+    /// A new URL from the user. If it has other bytes, they replace the log.
     case other
-    /// A mirror. Other bytes there leave the log as it is.
+    /// A mirror. If it has other bytes, the log stays as it is.
     case mirror
 }

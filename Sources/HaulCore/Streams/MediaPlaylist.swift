@@ -14,15 +14,15 @@ package struct MediaPlaylist: Sendable, Hashable {
     }
 
     package internal(set) var version = 1
-    /// No segment is much longer; the unit of reloads. In seconds.
+    /// Approximate upper bound of the durations of segments, in seconds. The time between reloads depends on it.
     package internal(set) var targetDuration = 0.0
     /// The number of the first segment.
     package internal(set) var mediaSequence: Int64 = 0
     package internal(set) var discontinuitySequence: Int64 = 0
     /// Whether no segment will be added.
     package internal(set) var isEnded = false
-    /// Whether the playlist has its end mark. Without one, a playlist of a fixed list (``Kind/vod``) is ended too, but
-    /// nothing in it shows that it arrived whole.
+    /// Whether the playlist has `EXT-X-ENDLIST`. A ``Kind/vod`` playlist is ended without the tag too, but then nothing
+    /// shows that the playlist arrived whole.
     package internal(set) var hasEndMark = false
     /// `nil` if segments may disappear from the front.
     package internal(set) var kind: Kind?
@@ -53,12 +53,12 @@ package struct MediaSegment: Sendable, Hashable {
     package let range: ByteRange?
     /// In seconds; 0 is possible.
     package let duration: Double
-    /// Segments of one number share encoding and time line. Renditions are matched by it.
+    /// Segments with the same number share encoding and time line. Renditions are matched by this number.
     package let discontinuityNumber: Int64
     package let key: SegmentKey?
     /// The bytes that must precede the segment; `nil` for formats that need none.
     package let map: InitializationSection?
-    /// Whether the server says that the segment is missing. It is not asked for.
+    /// Whether the playlist marks the segment as missing. Such a segment is not requested.
     package let isGap: Bool
     /// The date of the first sample, if a tag states it.
     package let programDate: Date?

@@ -94,7 +94,7 @@ extension MediaPlaylistReader {
         hasTargetDuration = true
     }
 
-    /// Takes the number of the first segment. It must come before everything that it counts.
+    /// Takes the number of the first segment or discontinuity. The tag must come before the segments that it counts.
     private mutating func takeFirstNumber(
         _ tag: PlaylistTag,
         _ text: ArraySlice<UInt8>,
@@ -134,7 +134,7 @@ extension MediaPlaylistReader {
         return seconds
     }
 
-    /// Reads a new `EXT-X-MAP`. The keys before it count for it, those behind it do not.
+    /// Reads a new `EXT-X-MAP`. Only the keys before the tag apply to its section.
     private mutating func initializationSection(
         _ attributes: AttributeList,
         _ line: Int

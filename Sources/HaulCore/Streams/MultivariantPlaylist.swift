@@ -1,6 +1,6 @@
 /// The variants of one film: the same content in several qualities, with renditions for sound and subtitles.
 package struct MultivariantPlaylist: Sendable, Hashable {
-    /// In the order of the playlist, without those for winding.
+    /// In the order of the playlist, without I-frame variants.
     package internal(set) var variants: [StreamVariant] = []
     /// In the order of the playlist.
     package internal(set) var renditions: [StreamRendition] = []
@@ -29,7 +29,7 @@ package struct StreamVariant: Sendable, Hashable {
         package let width: Int
         package let height: Int
 
-        /// The height of the class that people name: 720 for 1280x720, 1280x534 and 720x1280.
+        /// Height of the class as people name it: 720 for 1280x720, 1280x534 and 720x1280.
         package var lines: Int { max(min(width, height), max(width, height) * 9 / 16) }
 
         package static func < (left: Resolution, right: Resolution) -> Bool {
@@ -57,7 +57,7 @@ package struct StreamVariant: Sendable, Hashable {
     /// by its number only.
     package let hasUnknownDemands: Bool
 
-    /// Whether the variant has sound and no pictures, as far as it says.
+    /// Whether the variant has sound and no pictures, according to its attributes.
     package var isAudioOnly: Bool {
         resolution == nil && !codecs.isEmpty && codecs.allSatisfy(StreamCodec.isAudio)
     }

@@ -2,7 +2,7 @@
 struct MultivariantReader {
     private var scope: PlaylistScope
     private var playlist = MultivariantPlaylist()
-    /// The `EXT-X-STREAM-INF` whose URI has not come.
+    /// The last `EXT-X-STREAM-INF` until its URI has come; then `nil`.
     private var pending: (attributes: AttributeList, line: Int)?
     private var hasUsableKey = false
 
@@ -18,7 +18,7 @@ struct MultivariantReader {
         }
         if let pending = reader.pending { throw noURI(pending.line) }
         reader.playlist.variables = reader.scope.variables
-        // One usable key is enough: the others state it for other systems.
+        // One usable key is enough, because the other tags state the same key for other systems.
         if reader.hasUsableKey { reader.playlist.protection = nil }
         return reader.playlist
     }
@@ -94,7 +94,8 @@ extension MultivariantReader {
         )
     }
 
-    /// Takes an `EXT-X-MEDIA` tag. One of an unknown type, or without a group or name, cannot be referred to.
+    /// Takes an `EXT-X-MEDIA` tag. Ignores a tag of an unknown type or without a group, because no variant can refer to
+    /// it.
     private mutating func takeRendition(_ attributes: AttributeList, _ line: Int) throws(StreamError) {
         let typeName = try text(attributes, "TYPE", line) ?? ""
         guard let type = StreamRendition.MediaType(rawValue: typeName),

@@ -1,4 +1,4 @@
-/// One line of a playlist that means something: a tag, or a URI. Comments, blank lines and unknown tags are left out.
+/// A line of a playlist with a tag or a URI. Comments, blank lines and unknown tags are left out.
 struct PlaylistLine {
     /// The first line is 1.
     let number: Int

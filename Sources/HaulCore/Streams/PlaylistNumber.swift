@@ -16,7 +16,7 @@ enum PlaylistNumber {
         return number
     }
 
-    /// Reads digits with at most one point among or behind them. Accepts no sign and no exponent.
+    /// Reads digits with at most one decimal point. Accepts no sign and no exponent.
     static func decimal(_ text: ArraySlice<UInt8>) -> Double? {
         let point = text.firstIndex(of: UInt8(ascii: ".")) ?? text.endIndex
         let (whole, fraction) = (text[..<point], text[point...].dropFirst())

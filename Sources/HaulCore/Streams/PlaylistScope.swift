@@ -2,9 +2,9 @@ internal import Foundation
 
 /// The variables of a playlist and the URL that its references are relative to.
 ///
-/// Variables are substituted in URIs and attribute values (rfc8216bis §4.3, §4.4.2.3), once: a value may use variables
-/// defined before it, but a reference within a substituted value means nothing. Lengths are bounded, so that values
-/// that double each other cannot grow without end.
+/// Variables are substituted once in URIs and attribute values (rfc8216bis §4.3, §4.4.2.3). A value may use variables
+/// defined before it. References within a substituted value are not substituted. Lengths are bounded, because values
+/// that repeat each other would grow exponentially.
 struct PlaylistScope {
     let limits: StreamLimits
     private(set) var variables: [String: String] = [:]
@@ -18,7 +18,8 @@ struct PlaylistScope {
     ///   - url: the playlist's URL after redirects.
     ///   - imports: the variables of the multivariant playlist.
     init(url: HTTPURL, imports: [String: String], limits: StreamLimits) {
-        // Credentials belong to an origin. The engine adds them where they are due.
+        // Drops the credentials, because they belong to an origin. The engine adds them to the requests for that
+        // origin.
         base = url.withoutUserInfo
         folder = HTTPURL(".", relativeTo: base).flatMap { $0.spelling == nil ? $0.url.absoluteString : nil }
         self.imports = imports
@@ -122,8 +123,8 @@ struct PlaylistScope {
         return url
     }
 
-    /// Resolves a reference. Appends a plain name, which nearly all segments have, to `folder`: this takes a tenth of
-    /// the time of a full resolution.
+    /// Resolves a reference. Appends a plain name to `folder`, which takes a tenth of the time of a full resolution.
+    /// Nearly all segments have plain names.
     private func resolved(_ text: String) -> HTTPURL? {
         if let folder, Self.isFileName(text), let url = HTTPURL(folder + text) { return url }
         let url = HTTPURL(text, relativeTo: base)

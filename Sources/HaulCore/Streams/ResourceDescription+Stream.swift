@@ -1,5 +1,5 @@
 extension ResourceDescription {
-    /// A stream that a playlist of HTTP Live Streaming lists: what ``DownloadRequest/stream`` can choose.
+    /// A stream of a playlist of HTTP Live Streaming, with the choices for ``DownloadRequest/stream``.
     public struct Stream: Sendable, Hashable, Codable {
         /// One quality of the film.
         public struct Variant: Sendable, Hashable, Codable {
@@ -19,7 +19,7 @@ extension ResourceDescription {
             public let isBest: Bool
         }
 
-        /// Sound or subtitles apart from the variants.
+        /// A rendition of the sound or the subtitles.
         public struct Track: Sendable, Hashable, Codable {
             /// Name for people.
             public let name: String
@@ -31,11 +31,11 @@ extension ResourceDescription {
 
         /// The variants, in the order of the playlist; empty for a playlist of segments.
         public let variants: [Variant]
-        /// The sound that is apart from the variants, each language and name once.
+        /// The renditions of the sound, each language and name once.
         public let audio: [Track]
         /// The subtitles, each language and name once.
         public let subtitles: [Track]
-        /// Duration in seconds of what is listed; `nil` if unknown.
+        /// Duration in seconds of the listed segments; `nil` if unknown.
         public let seconds: Double?
         /// Whether segments are still being added.
         public let isLive: Bool

@@ -1,7 +1,7 @@
-/// The marks by which a resource of a film is the same after the playlist was read again.
+/// Properties by which a resource of a film is recognized after the playlist was read again.
 ///
-/// Hosts and queries do not count: a playlist names another server or carries new signatures each time. Only where
-/// resources of a whole list share a path, ``StreamPlan/version`` also has their queries.
+/// Hosts and queries do not count, because a playlist may name another server or carry new signatures each time. If
+/// several resources share path and range, ``StreamPlan/version`` also includes their queries.
 package struct SegmentIdentity: Sendable, Hashable, Codable {
     /// The sequence number; `nil` for an initialization section.
     package let number: Int64?

@@ -27,8 +27,9 @@ extension SegmentMedia {
             kind == .transportStream && front.first == 0x47 ? scan.programs : nil
         }
 
-        /// Whether the bytes so far are tables and stuffing of a transport stream, for which the playlist has time in
-        /// the film. Some packagers end a film with the tables alone, which last no time.
+        /// Whether the bytes so far are only tables and stuffing of a transport stream, although the playlist gives the
+        /// segment at least `leastHole` seconds. Some packagers end a film with the tables alone, which have no
+        /// duration.
         package var isHole: Bool { programs != nil && scan.isEmpty && seconds >= Self.leastHole }
 
         private static let leastHole = 0.5
@@ -90,7 +91,8 @@ extension SegmentMedia {
         }
 
         private mutating func followPackets(_ bytes: some RandomAccessCollection<UInt8>, from start: Int64) -> String? {
-            // A subscript of a collection of another module costs more than all else that is done for a packet.
+            // Uses a buffer pointer, because a subscript of a collection of another module costs more than the rest of
+            // the work for a packet.
             if let answer = bytes.withContiguousStorageIfAvailable({ followPackets(in: $0, from: start) }) {
                 return answer
             }

@@ -1,4 +1,4 @@
-/// The container of a segment, recognized by its bytes. A page for signing in, an error text or a playlist is none.
+/// The container of a segment, recognized by its bytes. A sign-in page, an error text or a playlist is no container.
 package enum SegmentMedia: Sendable, Hashable {
     case transportStream
     case fragmentedMP4
@@ -10,7 +10,7 @@ package enum SegmentMedia: Sendable, Hashable {
         case aac, mp3, ac3, eac3, unknown
     }
 
-    /// What the bytes must be.
+    /// Kind of resource that the bytes belong to.
     package enum Role: Sendable, Hashable { case segment, initialization }
 
     /// The reason why bytes are no media, as a clause for a sentence.

@@ -1,6 +1,5 @@
 /// Codecs as RFC 6381 writes them (`avc1.64001f`), and as people name them (`h264`).
 enum StreamCodec {
-    /// Whether a codec is one of sound.
     static func isAudio(_ codec: String) -> Bool {
         let family = family(codec)
         return sound.contains(family) || family.hasPrefix("dts")

@@ -25,17 +25,17 @@ package enum StreamError: Error, Sendable, Hashable {
     case contradiction(number: Int64)
     /// A live playlist went back behind the segments that it listed before, and stays there.
     case wentBack(to: Int64)
-    /// A live playlist could not be had for too long.
+    /// A live playlist could not be read for too long.
     case reloadsFailed(status: Int?, seconds: Int)
 
-    /// What came in place of a playlist.
+    /// Kind of content that came instead of a playlist.
     package enum Impostor: Sendable, Hashable {
         case webPage, byteOrderMark, notUTF8, noHeader, emptyList
     }
 }
 
 extension StreamError {
-    /// Whether a live playlist does not go on with what was recorded.
+    /// Whether the live playlist does not continue the recording.
     package var isOfAnotherRecording: Bool {
         switch self {
         case .contradiction, .wentBack: true

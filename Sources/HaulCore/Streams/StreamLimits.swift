@@ -1,4 +1,4 @@
-/// Bounds on playlists, which come from outside.
+/// Bounds on playlists, which are untrusted.
 package struct StreamLimits: Sendable, Hashable {
     package init() {}
 
@@ -16,8 +16,8 @@ package struct StreamLimits: Sendable, Hashable {
     package var variables = 1000
     /// Longest URI, and longest value of a variable, after substitution.
     package var textBytes = 64 << 10
-    /// All URLs of a playlist after resolution, with all texts after substitution. A long base URL or value and short
-    /// references would otherwise multiply.
+    /// All URLs of a playlist after resolution, with all texts after substitution. Otherwise, many short references
+    /// could multiply a long base URL or value.
     package var addressBytes = 256 << 20
     /// Longest segment and longest target duration, in seconds.
     package var seconds = 1e6

@@ -2,7 +2,7 @@ package import Foundation
 
 /// Chooses the file name of a stream.
 package enum StreamName {
-    /// Names that packagers give to playlists. They say nothing of the film, so the part of the path before them does.
+    /// Names that packagers give to playlists. They do not name the film, so the preceding part of the path is used.
     private static let generic: Set<String> = ["master", "index", "playlist", "chunklist"]
     /// Extensions that the ending of the result replaces.
     private static let replaced: Set<String> = [

@@ -36,8 +36,8 @@ private struct SharedPlace: Hashable {
 }
 
 extension StreamVariant {
-    /// Hash of resolution, bandwidth and codecs in 32 hexadecimal digits. Two variants of a film may have the same
-    /// segments by all other marks.
+    /// Hash of resolution, bandwidth and codecs in 32 hexadecimal digits. Two variants of a film may have segments with
+    /// the same identities.
     package var mark: String {
         var hash = PlanHash()
         hash.add(number: Int64(resolution?.width ?? -1))

@@ -45,7 +45,7 @@ package struct StreamPlan: Sendable, Hashable {
     package init(_ playlist: MediaPlaylist) throws(StreamError) { try self.init(media: [(.main, playlist)]) }
 }
 
-/// A stretch of a track in which bytes follow bytes: one initialization section, no discontinuity.
+/// A stretch of a track with one initialization section at most and without a discontinuity.
 package struct StreamPart: Sendable, Hashable {
     package let discontinuityNumber: Int64
     /// The index of the initialization section in the track's resources. Parts may share one.

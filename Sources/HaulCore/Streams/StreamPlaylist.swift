@@ -91,7 +91,7 @@ extension StreamPlaylist {
         return bytes.dropFirst(header.count).first.map { $0 == 0x0A || $0 == 0x0D || $0 == 0x20 || $0 == 0x09 } ?? true
     }
 
-    /// Whether the media type or the path says that the body is a playlist. Its first line decides.
+    /// Whether the media type or the path says that the body is a playlist. Only its first line is certain.
     ///
     /// - Parameter mediaType: a `Content-Type`, perhaps with parameters.
     package static func isPlaylist(mediaType: String?, path: String) -> Bool {
@@ -103,10 +103,10 @@ extension StreamPlaylist {
     }
 
     /// Whether a body is a list of files in the older format: it has an entry, and no tag of HLS. A list without an
-    /// entry is one that was cut off, or none.
+    /// entry was cut off, or is no list.
     package static func isPlainList(_ body: [UInt8]) -> Bool {
         guard isPlaylist(firstBytes: body) else { return false }
-        // Old programs end a line with a carriage return, so a line of this format is not one of HLS.
+        // Old programs end a line with a carriage return alone, which does not end a line in HLS.
         let lines = body.split { $0 == 0x0A || $0 == 0x0D }.map(PlaylistLine.trimmed)
         return lines.contains { $0.first.map { $0 != UInt8(ascii: "#") } ?? false }
             && !lines.contains { $0.starts(with: "#EXT-X-".utf8) }

@@ -1,7 +1,7 @@
-/// Encryption that Haul refuses by name: a method other than AES-128, or a key of a system for protection.
+/// Encryption that Haul does not remove: a method other than AES-128, or a key of a DRM system.
 package struct StreamProtection: Sendable, Hashable, CustomStringConvertible {
     package let method: String
-    /// `identity` unless a system for protection handles the key.
+    /// `identity` unless a DRM system handles the key.
     package let keyFormat: String
 
     /// The method, and the format of the key unless it is `identity`.

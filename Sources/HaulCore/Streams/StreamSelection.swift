@@ -1,4 +1,4 @@
-/// The resources of a film that a person chose: one variant, its sound and subtitles.
+/// The parts of a film that the user chose: one variant, its sound and subtitles.
 package struct StreamSelection: Sendable, Hashable {
     package let variant: StreamVariant
     /// The chosen sound. A rendition without a URL is in the variant. Empty if the playlist names no sound apart from
@@ -145,7 +145,7 @@ extension MultivariantPlaylist {
 
 extension MediaPlaylist {
     /// Refuses a choice of a variant, of sound or of subtitles, which a playlist of segments does not have. Its only
-    /// version is the best and the smallest one.
+    /// version counts as the best and as the smallest one.
     package func check(
         variant: VariantWish = .best,
         audio: TrackWish = .automatic,

@@ -24,7 +24,7 @@ package struct TrackPlan: Sendable, Hashable {
         for segment in playlist.segments { append(segment) }
     }
 
-    /// Starts a track whose segments are appended one by one, as a live one's are.
+    /// Starts an empty track of a live stream, whose segments are appended one by one.
     package init(liveTrack track: StreamTrack) {
         self.track = track
     }

@@ -1,5 +1,5 @@
 /// The variant that a person wants: `best`, `smallest`, `720p`, `4M`, a number of the list, or a codec.
-/// ``StreamSelection`` is what a playlist has of it.
+/// ``StreamSelection`` is the result for a playlist.
 package enum VariantWish: Sendable, Hashable {
     /// The highest score if all have one, else the most pixels, then the most bits per second.
     case best
@@ -27,7 +27,7 @@ package enum VariantWish: Sendable, Hashable {
             {
                 self = .height(Int(height))
             } else if let number = PlaylistNumber.integer(Array(word.utf8)[...]) {
-                // No playlist has as many variants.
+                // A number above the limit of variants is a bandwidth.
                 guard number > 0 else { return nil }
                 self = number <= StreamLimits().variants ? .number(Int(number)) : .bandwidth(number)
             } else if StreamCodec.families(named: word) != nil {

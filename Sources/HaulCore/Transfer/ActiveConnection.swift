@@ -14,7 +14,7 @@ package struct ActiveConnection: Sendable, Equatable {
     /// Whether the answer may be longer than what the connection still owes. If so, the connection is closed as soon as
     /// it owes nothing.
     var isShortened = false
-    /// When everything that the connection owed had arrived; `nil` before.
+    /// Time since which the connection owes nothing; `nil` while it owes bytes.
     var doneSince: Instant?
     /// Arrival times of the first and the latest bytes. Before any bytes, `lastByte` is the time of opening or of the
     /// answer.
@@ -67,11 +67,11 @@ package struct ActiveConnection: Sendable, Equatable {
         return bytesPerSecond(at: now)
     }
 
-    /// Returns the share of the usual speed below which another connection would do better.
+    /// Returns the least share of the usual speed at which the connection is worth keeping.
     ///
     /// A connection over a long path needs several round trips to reach its speed. The time to its answer estimates one
-    /// round trip. Until four of these have passed, the share is `nil`. A hopeless connection shows sooner than a slow
-    /// one, so the share is smaller in the first 150 ms.
+    /// round trip. Until four of these and 60 ms have passed, the share is `nil`. In the first 150 ms the share is
+    /// smaller, because only a very slow connection can be recognized that early.
     func leastShare(at now: Instant) -> Double? {
         guard let answered else { return nil }
         let time = now - answered

@@ -1,7 +1,7 @@
 /// A half-open range of byte positions in a representation, never negative and never inverted.
 ///
-/// HTTP writes closed ranges (`bytes=0-499`), Haul uses half-open ones (`0..<500`). ``ContentRange`` converts those of
-/// answers, ``RangeRequest`` those of requests.
+/// HTTP writes closed ranges (`bytes=0-499`), Haul uses half-open ones (`0..<500`). ``ContentRange`` converts the
+/// ranges of answers, ``RangeRequest`` the ranges of requests.
 package struct ByteRange: Sendable, Hashable, Codable {
     package let lower: Int64
     package let upper: Int64

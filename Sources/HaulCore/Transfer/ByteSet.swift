@@ -44,8 +44,8 @@ extension ByteSet {
         return stretch < ranges.count && ranges[stretch].lowerBound < range.upperBound
     }
 
-    /// Returns the first gap before `total`; `nil` if there is none. The `upper` end is `nil` for an open gap without a
-    /// `total`.
+    /// Returns the first gap before `total`; `nil` if there is none. `upper` is `nil` if no range follows the gap and
+    /// `total` is `nil`.
     package func firstGap(before total: Int64?) -> (lower: Int64, upper: Int64?)? {
         let lower = prefix
         if let total, lower >= total { return nil }
@@ -61,8 +61,8 @@ extension ByteSet {
     /// The ranges in order as text, for example `0-100,250-300`, with exclusive ends.
     package var text: String { ranges.map { "\($0.lowerBound)-\($0.upperBound)" }.joined(separator: ",") }
 
-    /// Parses ``text`` and ignores invalid ranges. Someone may have edited the store by hand, and bytes that are not
-    /// claimed are only fetched again.
+    /// Parses ``text``. Ignores invalid ranges, because their bytes are only fetched again. The store may have been
+    /// edited by hand.
     package init(text: String) {
         self.init()
         for stretch in text.split(separator: ",") {

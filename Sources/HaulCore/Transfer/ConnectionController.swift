@@ -1,7 +1,7 @@
-/// Decides how many connections a download should have, judged only by their total speed (RFC 6249 §7). The controller
-/// doubles the number while that clearly helps, then tries one more now and then. Each connection has to pay for itself
-/// (the penalty of Falcon, TPDS 34(8) 2023), because it costs the server something and takes a share of the link from
-/// others.
+/// Decides how many connections a download should have. The only measure is their total speed (RFC 6249 §7). The
+/// controller doubles the number while doubling clearly helps, then occasionally tries one more. Each additional
+/// connection must bring a minimum gain (the penalty of Falcon, TPDS 34(8) 2023), because it costs the server resources
+/// and takes a share of the link from others.
 package struct ConnectionController: Sendable, Equatable {
     /// Wanted number of connections. Surplus connections are not replaced when they end, but none is cut off.
     package private(set) var target: Int
@@ -9,7 +9,7 @@ package struct ConnectionController: Sendable, Equatable {
     private let start: Int
     private var host: LearnedHostLimit
     private var phase: Phase = .growing
-    /// Measurement of the present count; `nil` until the connections to be measured flow.
+    /// Speed measurement at the present `target`; `nil` until enough connections get bytes.
     private var window: FlowWindow?
     /// When `target` was set; `nil` before the first tick.
     private var aimedAt: Instant?
@@ -34,7 +34,7 @@ package struct ConnectionController: Sendable, Equatable {
         /// The count before the trial, and its speed in bytes per second.
         let count: Int
         let speed: Double
-        /// Whether `speed` was measured for too short a time to see past the bursts of a server that sends in bursts.
+        /// Whether `speed` was measured for less than `windows.none`, so that a burst of the server may have raised it.
         let isBrief: Bool
     }
 
@@ -65,16 +65,16 @@ package struct ConnectionController: Sendable, Equatable {
         (.milliseconds(400), .milliseconds(800), .milliseconds(1200))
     /// Shortest time over which speeds are measured before a small difference between them counts.
     private static let settledWindow: Duration = .seconds(2)
-    /// If less time than these seconds remains for a file, another connection gains nothing.
+    /// Remaining seconds of a file below which no further connection is tried.
     private static let horizon = 3.0
-    /// The largest count that is doubled again when the speed has clearly changed.
+    /// Largest count that is doubled again after the speed has clearly risen or a climb has succeeded.
     private static let few = 4
     private static let firstClimbWait: Duration = .seconds(3)
     private static let longestClimbWait: Duration = .seconds(30)
 
     /// - Parameters:
     ///   - ceiling: largest number of connections.
-    ///   - start: first target; more than 1 if the user named a number or the host has rewarded more connections
+    ///   - start: first target; more than 1 if the user named a number or more connections to the host were worthwhile
     ///     before.
     ///   - knownLimit: largest number of connections that the host was seen to allow before; `nil` if unknown.
     package init(ceiling: Int, start: Int = 1, knownLimit: Int? = nil) {
@@ -134,7 +134,8 @@ package struct ConnectionController: Sendable, Equatable {
             return
         }
         guard isReady(flowing: flowing, at: now) else { return }
-        // Begins at the last tick if that was recent, so that the fast first bytes count over the time that they took.
+        // Begins at the last tick if that was recent, so that the window includes the time in which the first bytes
+        // arrived.
         if let last = recent.last, let aimedAt, last.at >= aimedAt, last.received <= received,
             now - last.at < .milliseconds(350)
         {
@@ -156,7 +157,7 @@ package struct ConnectionController: Sendable, Equatable {
 
     private mutating func remember(received: Int64, at now: Instant) {
         if let last = recent.last, received < last.received { recent.removeAll() }
-        // Frequent ticks must not make a long list.
+        // Keeps the list short if ticks are frequent.
         if recent.count >= 2, now - recent[recent.count - 2].at < .milliseconds(100) { recent.removeLast() }
         recent.append(Sample(received: received, at: now))
         while recent.count > 2, now - recent[1].at >= .seconds(2) { recent.removeFirst() }
@@ -204,13 +205,13 @@ package struct ConnectionController: Sendable, Equatable {
             return decide(window, isWorthMore: isWorthMore, at: now)
         }
         if window.isIdling, target < most, isWorthMore {
-            // Nothing is proven, but more connections are possible. Doubles again and compares with the same earlier
-            // count.
+            // The link idles, so more connections may help although no gain is proven. Doubles again and compares with
+            // the same earlier count.
             return aim(at: min(2 * target, most), at: now)
         }
         guard window.duration >= Self.windows.none else { return }
-        // The earlier speed may have been a burst, because servers let a new connection have more at first. Too many
-        // connections do less harm than too few, so this count becomes the measure for the next doubling.
+        // The earlier speed may have been a burst, because some servers send to a new connection faster at first. Too
+        // many connections do less harm than too few, so the next doubling is compared with this count.
         if trial.isBrief, isWorthMore, target < most {
             return attempt(.doubling, to: 2 * target, from: window.bytesPerSecond, at: now)
         }
@@ -253,8 +254,7 @@ package struct ConnectionController: Sendable, Equatable {
         if let rejected = settled.rejected, rejected.count <= most,
             rejected.speed >= speed * (1 + Self.gainNeeded(from: target, to: rejected.count))
         {
-            // The step back cost speed, so the higher count was better. It was compared with the first burst of a
-            // server.
+            // The higher count was better. Its trial was compared with a burst of the server.
             return attempt(.secondThought, to: rejected.count, from: speed, at: now)
         }
         if let before = settled.speed, speed >= before * 1.5, target <= Self.few, target < most {
@@ -267,7 +267,7 @@ package struct ConnectionController: Sendable, Equatable {
     }
 
     /// Returns the gain that a higher count must bring, as a share of the speed of the lower count. A doubling must
-    /// bring 30 %, and one more connection its share of that. Less than 3 % cannot be told from noise.
+    /// bring 30 %, and one more connection a proportional share. A gain below 3 % cannot be told from noise.
     private static func gainNeeded(from count: Int, to more: Int) -> Double {
         min(max(0.3 * Double(more - count) / Double(count), 0.03), 0.3)
     }

@@ -24,8 +24,8 @@ package struct ConnectionLimiter: Sendable {
     private var open: [Origin: Int] = [:]
     private var waiting: [Origin: Line] = [:]
     private var waitingCount = 0
-    /// The places of each download in the lines. Thousands of downloads may be stopped one after another, and none of
-    /// them may search all lines.
+    /// The places of each download in the lines. Stopping a download must not search all lines, because thousands may
+    /// be stopped one after another.
     private var places: [DownloadID: [Place]] = [:]
 
     private struct Place: Sendable, Equatable {

@@ -15,8 +15,8 @@ package struct ExpiringURL: Sendable, Equatable {
     package private(set) var number = 0
     /// Time from which the link is of no use for another request; `nil` if unknown.
     package private(set) var expiresAt: Instant?
-    /// Time from which a fresh link is asked for while this one still works. `nil` if that has been done or the expiry
-    /// is unknown.
+    /// Time from which a fresh link is asked for while this one still works. `nil` if a fresh link has been asked for
+    /// or the expiry is unknown.
     private var renewsAt: Instant?
     /// Answer with which the server refused the link; `nil` if there was none.
     package private(set) var refusal: Refusal?
@@ -87,7 +87,7 @@ package struct ExpiringURL: Sendable, Equatable {
         number += 1
         (isMissing, isVouchedFor, isUntried, refusal) = (false, true, true, nil)
         setExpiry(expiresAt: expiresAt, at: now)
-        // The link has just been made. If its date has passed, the date comes from a different clock.
+        // Ignores a date that has passed. The link is new, so the date comes from a different clock.
         if let expiresAt, expiresAt <= now { (self.expiresAt, renewsAt) = (nil, nil) }
     }
 
@@ -95,7 +95,8 @@ package struct ExpiringURL: Sendable, Equatable {
     mutating func setExpiry(expiresAt: Instant?, at now: Instant) {
         self.expiresAt = expiresAt
         renewsAt = expiresAt.map { moment in
-            // A link is replaced in the last quarter of its life, so that one of two seconds is not replaced at once.
+            // A link is replaced in the last quarter of its life, so that a link that lasts two seconds is not replaced
+            // at once.
             let lead = min(Self.longestLead, max(.zero, moment - now) / 4)
             return Instant(sinceStart: moment.sinceStart - lead)
         }
@@ -116,7 +117,6 @@ package struct ExpiringURL: Sendable, Equatable {
 
     /// Time between a request to the application that had no answer and the next one.
     private static let pause = Duration.seconds(10)
-    /// Longest time before its expiry at which a link is replaced. The application has time to ask its own server
-    /// twice.
+    /// Longest time before its expiry at which a link is replaced. It lets the application ask its own server twice.
     private static let longestLead = Duration.seconds(5)
 }

@@ -19,7 +19,7 @@ struct FlowWindow: Sendable, Equatable {
         landedAtEnd = received
     }
 
-    /// Enough to detect idling. A window that is open for an hour need not remember more.
+    /// Maximum length of `ticks`. More ticks are not needed to detect idling.
     private static let ticksRemembered = 64
 
     /// - Returns: `false` if the count went backwards or no tick came for three seconds. The window is then of no use.
@@ -38,9 +38,8 @@ struct FlowWindow: Sendable, Equatable {
     var bytes: Int64 { landedAtEnd - landedAtStart }
     var bytesPerSecond: Double { duration > .zero ? Double(bytes) / duration.seconds : 0 }
 
-    /// Whether the link was idle for part of the time although connections were open. In that case the server sets the
-    /// pace: nginx lets each connection have a number of bytes at once and then none for most of a second. More
-    /// connections would then bring more, whatever the present total is.
+    /// Whether the link was idle for part of the time although connections were open. The server then limits each
+    /// connection: nginx sends a burst and then nothing for most of a second. More connections would bring more bytes.
     var isIdling: Bool {
         guard bytes >= 512 << 10 else { return false }
         let few = bytesPerSecond / 10

@@ -13,7 +13,8 @@ package struct KnownHost: Sendable, Equatable, Codable {
 
     /// Maximum number of connections that a large file begins with.
     private static let mostAtOnce = 4
-    /// A smaller file is done before the number of its connections matters.
+    /// Least number of missing bytes for which a download begins with several connections. A smaller file is done
+    /// before their number matters.
     private static let leastBytes: Int64 = 32 << 20
 
     /// Returns how many connections to begin with: half of the number that was worthwhile for another file.
@@ -34,8 +35,8 @@ package enum HostFact: CaseIterable, Sendable {
         }
     }
 
-    /// Age in seconds at which a fact is forgotten. The allowed connections change with the host's load, the worthwhile
-    /// ones with the load of everybody.
+    /// Age in seconds at which a fact is forgotten. The worthwhile number is forgotten sooner, because it also depends
+    /// on the load of the network.
     package var lifetime: Double {
         switch self {
         case .limit: 24 * 3600

@@ -22,7 +22,7 @@ struct LearnedHostLimit: Sendable, Equatable {
     /// Maximum number of requests that are sent before the first answer is back. The host may refuse all of them.
     private static let mostUntested = 3
 
-    /// Largest count that is believed.
+    /// Upper bound of every count of connections.
     static let sane = 1024
 
     init(known: Int?) { limit = known.map { min(max($0, 1), Self.sane) } }

@@ -1,6 +1,6 @@
 internal import DequeModule
 
-/// Measures the speed over a sliding window. Returns 0 after a whole window without bytes.
+/// Measures the speed over a sliding window. The speed is 0 after a whole window without bytes.
 package struct RateMeter: Sendable, Equatable {
     private struct Sample: Sendable, Equatable {
         let at: Instant

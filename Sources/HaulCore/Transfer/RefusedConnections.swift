@@ -1,8 +1,8 @@
 internal import DequeModule
 
-/// Keeps refused connections until their next try. Each was the first one of its download, and its host closed it
-/// without an answer while it served other downloads. Such a host may limit the number of connections by closing them
-/// instead of by a 429 or 503. The connections wait until the host serves fewer, or until a time for the next try.
+/// Keeps refused first connections of downloads until their next try. The host closed each of them without an answer
+/// while it served other downloads. Some hosts limit the number of connections in this way instead of with a 429 or
+/// 503. The connections wait until the host serves fewer, or until a time for the next try.
 ///
 /// Waiting costs no attempt. If the host serves no other download, the refusal counts as a failure.
 package struct RefusedConnections: Sendable {
@@ -10,8 +10,8 @@ package struct RefusedConnections: Sendable {
     package init() {}
     package typealias Waiter = ConnectionLimiter.Waiter
 
-    /// Maximum number of consecutive refusals of a download. Further ones count as failures, because other downloads
-    /// are not the cause.
+    /// Maximum number of consecutive refusals of a download. Further refusals count as failures, because other
+    /// downloads are unlikely to be the cause.
     static let mostRefusals = 30
     /// Number of consecutive refusals that are followed by a timed try, since they may be accidents. After that the
     /// download waits for its turn.
@@ -29,7 +29,8 @@ package struct RefusedConnections: Sendable {
     private var refusals: [DownloadID: Int] = [:]
     /// When each host last answered a first connection with a status below 400.
     private var servedAt: [Origin: Instant] = [:]
-    /// Time for which such an answer shows that the host serves. Between two short files nothing flows for a moment.
+    /// Time for which an answer in `servedAt` shows that the host serves. Between two short files nothing flows for a
+    /// moment.
     private static let freshAnswer: Duration = .seconds(2)
 
     /// Adds a connection that its host has refused.

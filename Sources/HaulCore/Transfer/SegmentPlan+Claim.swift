@@ -3,11 +3,10 @@ extension SegmentPlan {
     /// Usual time from a request to its first byte.
     static let usualRequestTime: Duration = .milliseconds(100)
 
-    /// Gives a free connection the place where a reader waits, if no connection brings that soon. Otherwise gives it
-    /// the first gap. If there is none, cuts the segment with the most time left and gives its last part.
+    /// Gives a free connection the bytes that a reader waits for, if no other connection brings them soon. Otherwise
+    /// gives it the first gap. If there is no gap, cuts the segment with the most time left and gives its last part.
     /// - Parameters:
-    ///   - speeds: bytes per second. A connection without an entry counts with the mean of the others. This applies to
-    ///     `id` too, unless the caller knows better from the mirror that it will ask.
+    ///   - speeds: bytes per second. A connection without an entry, including `id`, counts with the mean of the others.
     ///   - most: maximum number of bytes of a gap to give. The range may be a little shorter, so that the rest is not
     ///     shorter than the smallest piece.
     ///   - requestTime: time to the first byte of a new request. A segment that will be done sooner stays whole.
@@ -52,9 +51,9 @@ extension SegmentPlan {
     /// Requests the rest of the slowest segment a second time, near the end of the file. The first connection to have
     /// it wins.
     ///
-    /// A hedge is worth it if it needs at most two thirds of the time that the first connection still needs. That is
-    /// not so if both are as fast. Then the hedge takes only the last part of the rest: the part that it would have
-    /// first if the rest were long enough to be cut. The same bytes are requested twice at most.
+    /// A hedge is worth it if it needs at most two thirds of the time that the first connection still needs. If both
+    /// are equally fast, repeating the whole rest is not worth it. The hedge then takes only the last part of the rest,
+    /// as if the rest were long enough to be cut. No byte is requested more than twice.
     ///
     /// All hedges of a file together request at most 1 % of its bytes. In a small file they may request as many bytes
     /// as the longest segment that cannot be cut. A connection that stands still can thus be replaced in a file of any
@@ -70,7 +69,7 @@ extension SegmentPlan {
         let speeds = SegmentSpeeds(speeds)
         let latency = requestTime.seconds
         let allowance = max(total / 100, split.longestUncut) - duplicateBytes
-        // If both connections are fast, their hedges get half of the 1 %. The rest is for connections that stand still.
+        // Hedges of a last part get half of the 1 %. The other half is for hedges of connections that stand still.
         let allowanceForTails = total / 200 - duplicateBytes
         var best: (range: Range<Int64>, victim: ConnectionID, seconds: Double)?
         for (victim, segment) in segments where !segment.isHedge && !isHedged(segment) {

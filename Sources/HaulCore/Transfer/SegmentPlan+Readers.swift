@@ -1,6 +1,6 @@
 /// Gives connections the places in the file where readers wait.
 extension SegmentPlan {
-    /// Where the first missing byte for a reader stands.
+    /// Location of the first missing byte for a reader.
     enum Demand: Sendable, Equatable {
         /// In a range that is unassigned. The range begins at the byte, or at the last multiple of the alignment
         /// before.
@@ -9,7 +9,7 @@ extension SegmentPlan {
         case owed(by: ConnectionID, at: Int64, ahead: Int64)
     }
 
-    /// Returns where the first missing byte from `position` on stands; `nil` if no byte is missing there.
+    /// Returns the location of the first missing byte from `position` on; `nil` if no byte is missing from there on.
     func demand(at position: Int64) -> Demand? {
         let wanted = receivedRanges.end(from: max(position, 0))
         guard wanted < total else { return nil }
@@ -25,8 +25,8 @@ extension SegmentPlan {
         return .unassigned(max(lower, wanted - wanted % split.alignment)..<upper)
     }
 
-    /// Returns whether a reader at `position` waits for bytes that no connection brings within ``soon``. If nothing was
-    /// measured, a connection counts as bringing the next bytes soon, as many as the smallest piece has.
+    /// Returns whether a reader at `position` waits for bytes that no connection brings within ``soon``. If no speed
+    /// was measured, a connection counts as bringing its next `smallestPiece` bytes soon.
     func lacksConnection(at position: Int64, speeds: [ConnectionID: Double]) -> Bool {
         switch demand(at: position) {
         case nil: false
@@ -44,7 +44,7 @@ extension SegmentPlan {
     /// Longest wait of a reader for which no connection is cut short.
     static let soon: Duration = .seconds(1)
 
-    /// Gives a free connection the place of the first of `readers` whose bytes no connection brings soon.
+    /// Gives a free connection the bytes for the first of `readers` whose bytes no other connection brings soon.
     ///
     /// - Returns: `nil` if there is none, or the connection is not free.
     mutating func claim(

@@ -14,7 +14,7 @@ package struct SegmentPlan: Sendable, Equatable {
     package let total: Int64
     package private(set) var receivedRanges: ByteSet
     package private(set) var segments: [ConnectionID: Segment] = [:]
-    /// Bytes that were requested a second time: those that came twice, and those that still may.
+    /// Bytes that were requested twice: bytes that came twice, and bytes that may still come twice.
     private(set) var duplicateBytes: Int64 = 0
     /// Ends of the segments whose last part was requested a second time. It is not requested a third time.
     private(set) var tails: Set<Int64> = []
@@ -68,7 +68,8 @@ package struct SegmentPlan: Sendable, Equatable {
     // MARK: Giving out
 
     /// Gives a range to a connection that has none.
-    /// - Returns: `false` if the range is not unassigned or the connection is not free. Nothing changes then.
+    /// - Returns: `false` if the range is empty or lies outside the file, if any of its bytes has landed or is owed, or
+    ///   if the connection is not free. Nothing changes then.
     package mutating func assign(_ range: Range<Int64>, to id: ConnectionID) -> Bool {
         guard segments[id] == nil, !range.isEmpty, range.lowerBound >= 0, range.upperBound <= total,
             !receivedRanges.intersects(range), !segments.values.contains(where: { $0.remainingRange.overlaps(range) })
@@ -88,7 +89,8 @@ package struct SegmentPlan: Sendable, Equatable {
         let reached = min(position, segment.end)
         receivedRanges.insert(contentsOf: segment.position..<reached)
         segments[id]?.position = reached
-        // Segments that share bytes have the same end: a hedge takes all the rest, and neither is cut from then on.
+        // Segments that share bytes have the same end, because a hedge takes the last bytes of a segment and neither is
+        // cut from then on.
         let done = segments.filter {
             $0.value.end == segment.end && receivedRanges.firstMissing(in: $0.value.remainingRange) == segment.end
         }
@@ -141,8 +143,8 @@ package struct SegmentPlan: Sendable, Equatable {
         promoteHedge(endingAt: segment.end)
     }
 
-    /// Marks wrong bytes as missing again. A connection that has not reached them yet will bring them. Those behind its
-    /// position are unassigned.
+    /// Marks wrong bytes as missing again. Bytes in the rest of a segment stay with its connection. All others become
+    /// unassigned.
     package mutating func forget(_ range: Range<Int64>) {
         let inside = range.clamped(to: 0..<total)
         if !inside.isEmpty { receivedRanges.remove(contentsOf: inside) }

@@ -15,8 +15,8 @@ struct SegmentSpeeds: Sendable, Equatable {
     /// Returns the speed, or else the mean; `nil` only if no connection was measured.
     func of(_ id: DownloadMachine.ConnectionID) -> Double? { known[id] ?? mean }
 
-    /// Returns the seconds that the connection needs for `bytes`; infinity if it stands still. If nothing was measured,
-    /// all connections count as equally fast and the unit means nothing.
+    /// Returns the seconds that the connection needs for `bytes`; infinity if it stands still. If no speed was
+    /// measured, returns the number of bytes, which compares connections as equally fast.
     func seconds(_ bytes: Int64, by id: DownloadMachine.ConnectionID) -> Double {
         guard let speed = of(id) else { return Double(bytes) }
         return speed > 0 ? Double(bytes) / speed : .infinity

@@ -13,12 +13,11 @@ package struct SegmentSplit: Sendable, Equatable {
         self.alignment = min(max(alignment, sane.lowerBound), sane.upperBound)
     }
 
-    /// Shortest length at which a range always has a point to cut at: every longer range can be cut too. Whether the
-    /// cut is worth it depends on the speeds.
+    /// Length from which on every range has a point to cut at. Whether the cut is worth it depends on the speeds.
     package var longestUncut: Int64 { 2 * smallestPiece + alignment - 1 }
 
-    /// Limits of the share that a new connection gets. It gets at least half, because the head start of the other
-    /// connection is of unknown worth. It does not get nearly everything, because its speed is a guess.
+    /// Limits of the share that a new connection gets. It gets at least half, because the advantage of the running
+    /// connection is unknown. It gets at most 15/16, because its speed is a guess.
     private static let share = 0.5...(15.0 / 16)
 
     /// - Parameters:

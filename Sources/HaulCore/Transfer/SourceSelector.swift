@@ -30,8 +30,8 @@ package struct SourceSelector: Sendable, Equatable {
     package private(set) var sources: [Source]
     /// The link of the first source.
     package var link = ExpiringURL()
-    /// Index of the primary source. It is asked first after every interruption, and its statements on the version
-    /// count.
+    /// Index of the primary source. It is asked first after every interruption, and its answers decide which version is
+    /// downloaded.
     package private(set) var home: Int
     /// Whether only the primary source is asked, because the whole file was wrong and it is unknown who sent the wrong
     /// bytes.
@@ -98,7 +98,7 @@ package struct SourceSelector: Sendable, Equatable {
     }
 
     /// Makes another source the primary one after the present one failed. The next one has the fewest failures, then
-    /// the best priority. A source is dropped only if `droppingHome` is `true`, and the last one never is.
+    /// the best priority. Drops the failed source if `droppingHome` is `true`, unless it is the last one.
     ///
     /// - Returns: `false` if no other source has failed less often.
     mutating func moveOn(droppingHome: Bool) -> Bool {
@@ -181,7 +181,8 @@ package struct SourceSelector: Sendable, Equatable {
         }
     }
 
-    /// Maximum number of connections to a mirror, which serves as a favour (RFC 6249 §7.1 has one at a time).
+    /// Maximum number of connections to a mirror. It is small because mirrors serve voluntarily (RFC 6249 §7.1 has one
+    /// at a time).
     private static let mostOfAMirror = 4
 
     mutating func noteFailure(of index: Int) { sources[index].failures += 1 }

@@ -1,7 +1,7 @@
 /// A token bucket for bytes that have already arrived. Bytes that arrive too soon are owed, and paid for in the order
 /// of arrival.
 package struct TokenBucket: Sendable, Equatable {
-    /// Tokens that accrue in a second, one for each byte; `nil` for no limit, and no count.
+    /// Tokens that accrue in a second, one for each byte; `nil` for no limit. Bytes are not counted then.
     package private(set) var bytesPerSecond: Int64?
     /// Bytes taken in all, modulo 2⁶⁴. This is the place in the queue of the byte that was taken last.
     package private(set) var taken: Int64 = 0

@@ -89,7 +89,7 @@ extension Transfer {
     package enum End: Sendable, Equatable {
         case finished
         case failed
-        /// The host has no connection slot for it.
+        /// The host has no slot for the connection.
         case noConnectionSlot
     }
 
@@ -173,7 +173,8 @@ extension Transfer {
         sources.drop(culprit)
         var actions: [Action] = []
         for id in openIDs where active[id]?.source == culprit { actions += drop(id) }
-        // A source that sent right pieces before may have sent right parts. The check of their pieces will show that.
+        // Keeps the other bytes of a source that has sent right pieces. The checks of their pieces will show which are
+        // wrong.
         if sources.sources[culprit].isProven { return actions }
         for range in pieces?.discardBytes(culprit) ?? [] { actions += forget(range) }
         return actions

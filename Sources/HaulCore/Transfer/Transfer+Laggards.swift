@@ -1,9 +1,9 @@
 /// Closes connections that bring too little or do not answer, so that better ones can take their place.
 extension Transfer {
-    /// Closes connections that are silent, or far slower than the others with much left to bring. A new connection is
-    /// likely to do better. The bytes that they owe become unassigned.
+    /// Closes connections that are silent, or that are far slower than the others and still owe many bytes. A new
+    /// connection is likely to be faster. The owed bytes become unassigned.
     mutating func replaceLaggards(_ sources: inout SourceSelector, at now: Instant) -> [Action] {
-        // The only connection is to a mirror that brings nothing. The primary source is asked again.
+        // Closes the only connection if it is to a silent mirror. The primary source is then asked again.
         if active.count == 1, let (id, connection) = active.first, sources.isMirror(connection.source),
             now - connection.lastByte > Self.longestSilence
         {
@@ -54,7 +54,8 @@ extension Transfer {
         for id in openIDs {
             guard let connection = active[id], !connection.isFlowing else { continue }
             let waited = now - connection.opened
-            // The connection that was cut short for this one can still bring its part, but not for long.
+            // Drops the connection sooner if the connection that was cut short for it is about to reach the cut. Until
+            // then, that connection can take the bytes back.
             let isUrgent = waited > max(Self.shortestQuestion, answers.slowest * 4) && isAboutToBeReached(id, at: now)
             guard isUrgent || waited > max(Self.longestQuestion, answers.slowest * 8) else { continue }
             if sources.isMirror(connection.source) { sources.noteFailure(of: connection.source) }
@@ -79,7 +80,8 @@ extension Transfer {
     private static let longestQuestion = Duration.seconds(5)
 
     /// Returns the slowest connection if all connections together bring less than 1 % of the best speed of a single
-    /// one. No fast connection is then open for a comparison. `nil` if a new connection may be worse or cannot be had.
+    /// one. No fast connection is then open for a comparison. Returns `nil` otherwise, or if a connection was measured
+    /// for less than `longestSilence`, or if no other connection may be opened.
     private func slowestOfADrip(_ plan: SegmentPlan, _ sources: SourceSelector, at now: Instant) -> ConnectionID? {
         guard replacements < Self.mostReplacements, !isSolitary, terms.limits.connections > 1,
             let best = sources.sources.compactMap(\.bytesPerSecond).max()
@@ -101,6 +103,7 @@ extension Transfer {
     /// Share of the best speed of a connection below which all connections together are too slow.
     private static let drip = 0.01
     static let mostReplacements = 16
-    /// Shorter than the time that a single connection has to recover, because other connections bring bytes meanwhile.
+    /// Longest time without bytes before a connection is closed. Shorter than the timeout of a single connection,
+    /// because other connections bring bytes meanwhile.
     static let longestSilence = Duration.seconds(3)
 }

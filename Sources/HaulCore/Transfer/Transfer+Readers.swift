@@ -4,7 +4,7 @@ extension Transfer {
     struct Readers: Sendable, Equatable {
         /// Positions of bytes that are not written yet, newest reader first.
         private(set) var positions: [Int64] = []
-        /// Estimated bytes that were on the way over the connections that were given up.
+        /// Estimated number of bytes that were in flight on the connections that were given up.
         private var lostBytes: Int64 = 0
         /// When a connection was last given up; `nil` before.
         private var lastMove: Instant?
@@ -29,9 +29,10 @@ extension Transfer {
             if !positions.isEmpty { positions.removeAll { written.end(from: $0) > $0 } }
         }
 
-        /// Notes that a connection is given up, unless all connections given up so far would lose over 1 % of the file.
+        /// Notes that a connection is given up for a reader.
         ///
-        /// - Returns: `false` if they would, or if the last connection was given up less than a second ago.
+        /// - Returns: `false` if all given up connections would lose over 1 % of the file, or if the last one was given
+        ///   up less than a second ago. Nothing changes then.
         mutating func move(losing bytes: Int64, of total: Int64, at now: Instant) -> Bool {
             guard lostBytes + bytes <= total / 100, lastMove.map({ now - $0 >= .seconds(1) }) ?? true else {
                 return false

@@ -104,8 +104,8 @@ extension Transfer {
         if onlyForReaders {
             claim = plan.claim(for: id, readers: readers.positions, speeds: speeds, most: most)
         } else {
-            // At the end of a file there is no time for a long measurement, and only slow connections are left to
-            // compare with. The best speed of this source is known.
+            // A hedge needs speeds sooner, because the file is nearly complete. The new connection counts with the best
+            // speed of its source, because only slow connections are left to compare with.
             var hoped = active.compactMapValues {
                 $0.measuredSpeed(at: now, after: max(.milliseconds(25), answers.estimate))
             }
@@ -117,7 +117,7 @@ extension Transfer {
                 requestTime: answers.estimate,
                 readers: wantedPositions
             )
-            // If a speed limit slows the download, a second connection would be no faster.
+            // Does not hedge while a speed limit slows the download, because a second connection would be no faster.
             claim = next ?? (isHeldBack ? nil : plan.hedge(for: id, speeds: hoped, requestTime: answers.estimate))
         }
         guard let claim else { return nil }

@@ -1,4 +1,4 @@
-/// Takes over what is on disk, and lets connections go.
+/// Updates a transfer from the bytes on disk, and drops connections.
 extension Transfer {
     package var outcome: Outcome {
         guard let plan else { return active.isEmpty ? .noConnections : .goesOn }
@@ -9,7 +9,7 @@ extension Transfer {
         return active.isEmpty ? .noConnections : .goesOn
     }
 
-    /// Takes over what is on disk: positions, speeds, complete pieces, and connections that owe nothing any more.
+    /// Updates positions, speeds, complete pieces and finished connections from the bytes on disk.
     mutating func absorb(_ persisted: PersistedRanges, _ sources: inout SourceSelector, at now: Instant) -> [Action] {
         guard var plan else {
             for id in active.keys { active[id]?.record(persisted.prefix, advanced: true, at: now) }
@@ -46,8 +46,8 @@ extension Transfer {
         var actions: [Action] = []
         for id in openIDs {
             guard let connection = active[id] else { continue }
-            // The bytes that the first connection repeats are compared. Only this shows that a complete file is the
-            // server's.
+            // Keeps the first connection until its repeated bytes have been compared. Only the comparison shows that a
+            // complete file is the server's.
             guard plan.segments[id] == nil || plan.isComplete, id != overlap.connection else { continue }
             let isLate = connection.doneSince.map { now - $0 > Self.graceToEnd } ?? false
             if connection.isShortened || !connection.isFlowing || isLate { actions += drop(id) }
@@ -94,7 +94,7 @@ extension Transfer {
     }
 
     /// If a connection closed before its answer, gives its bytes back to the connection that was cut short for it. A
-    /// server that serves only one connection is thus asked for nothing twice.
+    /// server that serves only one connection thus gets no request for the same bytes again.
     package mutating func giveBack() -> [Action] {
         guard var plan else { return [] }
         var actions: [Action] = []
@@ -117,7 +117,7 @@ extension Transfer {
 
     /// Ends the plan if the only connection has ended and every byte is on disk.
     ///
-    /// - Returns: `false` if that is not so. Nothing changes then.
+    /// - Returns: `false` otherwise. Nothing changes then.
     package mutating func isDone(with id: ConnectionID, _ persisted: PersistedRanges) -> Bool {
         guard active.count == 1, active[id] != nil, pieces == nil, !overlap.isPending, let plan,
             persisted.written.containsAll(of: 0..<plan.total)

@@ -5,7 +5,7 @@ extension Transfer {
     struct OverlapCheck: Sendable, Equatable {
         /// The first connection while its repeated bytes are being compared; then `nil`.
         private(set) var connection: ConnectionID?
-        /// The resource as it is known after the comparison.
+        /// The resource to use if the compared bytes are equal; `nil` if it does not change.
         private var expected: Resource?
         /// The resource that a comparison has confirmed, until the machine takes it.
         private var confirmed: Resource?
@@ -46,7 +46,7 @@ extension Transfer {
         mutating func bar() { isBarred = true }
         mutating func unbar() { isBarred = false }
 
-        /// Notes a link, which has not been asked for additional connections yet.
+        /// Notes a new link. The first source may get additional connections again.
         mutating func noteLink(isForeign: Bool) { (self.isForeign, isBarred) = (isForeign, false) }
 
         /// Notes that the link leads to the known version.
@@ -92,7 +92,7 @@ extension Transfer {
 
         mutating func setWanted(_ isWanted: Bool) { self.isWanted = isWanted }
 
-        /// Opens no connection before the next tick.
+        /// Prevents new connections until the next tick.
         mutating func giveUp() { hasGivenUp = true }
 
         mutating func tick() { hasGivenUp = false }

@@ -22,7 +22,7 @@ package struct Transfer: Sendable, Equatable {
         case primaryRejected
         /// The last connection was given up for a reader. The next request begins where the reader waits.
         case givenUpForReader
-        /// A piece is wrong again and again, wherever it comes from.
+        /// A piece has had a wrong digest too often, whatever its source.
         case wrongPiece(Int)
     }
 
@@ -44,7 +44,7 @@ package struct Transfer: Sendable, Equatable {
         /// Number of connections to have from the beginning, without a measurement of what they bring.
         package var start = 1
         package var smallestPiece: Int64 = 256 << 10
-        /// Whether the end of a film or of music comes early; `nil` means `false`.
+        /// Whether the end of a film or of music is fetched early; `nil` means `false`.
         package var fetchesMediaEndEarly: Bool?
 
         package init(connections: Int = 1, start: Int = 1, smallestPiece: Int64 = 256 << 10) {
@@ -86,7 +86,7 @@ package struct Transfer: Sendable, Equatable {
 
     // MARK: Beginning and ending
 
-    /// The first connection, and what it is to bring.
+    /// The first connection, the range that it brings, and the number of repeated bytes to compare.
     package typealias First = (id: ConnectionID, lower: Int64, upper: Int64?, compare: Int64)
 
     /// Begins the transfer when the body of the first connection is about to flow. If `first` is `nil`, every byte is
@@ -146,7 +146,7 @@ package struct Transfer: Sendable, Equatable {
     /// Notes bytes that arrived without a plan, because the length was not known.
     mutating func noteUnplanned(_ range: Range<Int64>, from source: Int) { pieces?.note(range, from: source) }
 
-    /// Forgets what was known of the pieces on disk, because another run begins.
+    /// Forgets the state of the pieces, because another run begins.
     mutating func forgetPieces() { pieces = nil }
 
     /// Starts the pieces over, because the bytes on disk belong to no version any more.
@@ -168,8 +168,8 @@ package struct Transfer: Sendable, Equatable {
     /// The connections in the order in which they were opened, so that equal transfers act equally.
     var openIDs: [ConnectionID] { active.keys.sorted { $0.number < $1.number } }
 
-    /// Whether additional connections can be told which version to bring. Under a weak validator two of them may bring
-    /// two versions, and neither has been compared.
+    /// Whether additional connections can request exactly the known version. With a weak validator, two of them may
+    /// bring two versions, because their bytes are not compared.
     var canShare: Bool {
         let resource = terms.resource
         guard resource.total != nil, resource.hasUsableRanges, resource.advisesAgainstRanges != true,

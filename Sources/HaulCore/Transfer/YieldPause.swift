@@ -28,7 +28,7 @@ package struct YieldPause: Sendable, Equatable {
             hosts[host] = Pause(until: now + Self.shortest, length: Self.shortest, lastUse: now)
             return
         }
-        // Several connections that are given up at a time count as one.
+        // Connections that are given up during a pause count as one.
         let length = now < last.until ? last.length : min(last.length * 2, Self.longest)
         hosts[host] = Pause(until: now + length, length: length, lastUse: now)
     }

@@ -14,7 +14,7 @@ package enum HTTPHost {
             return nil
         }
         guard decoded.allSatisfy({ $0 < 0x80 }) else {
-            // Foundation escapes forbidden characters, so the name must not contain any.
+            // Refuses forbidden characters before Foundation sees the name, because Foundation would escape them.
             guard decoded.allSatisfy(isPartOfName), let host = URL(string: "http://" + name + "/")?.host,
                 host.utf8.allSatisfy({ $0 < 0x80 && isPartOfName($0) }), !host.isEmpty
             else { return nil }
@@ -23,9 +23,9 @@ package enum HTTPHost {
         return !decoded.isEmpty && decoded.allSatisfy(isPartOfName) ? name : nil
     }
 
-    /// Whether the text that Foundation takes for the host of a URL can be a host
-    /// (https://url.spec.whatwg.org/#forbidden-domain-code-point). A line break would end the `Host` field, a null
-    /// character the name that the resolver sees.
+    /// Whether a host that Foundation found in a URL is possible
+    /// (https://url.spec.whatwg.org/#forbidden-domain-code-point). A line break would end the `Host` field. A null
+    /// character would end the name that the resolver sees.
     package static func isPossible(_ host: String) -> Bool {
         let bytes = Array(host.utf8)[...]
         guard (1...253).contains(bytes.count) else { return false }
@@ -42,7 +42,7 @@ package enum HTTPHost {
         return "\(name):\(port)"
     }
 
-    /// An IPv6 address, perhaps with a zone (RFC 6874).
+    /// Whether the bytes are an IPv6 address, perhaps with a zone (RFC 6874).
     private static func isAddress(_ bytes: ArraySlice<UInt8>) -> Bool {
         let zone = bytes.firstIndex(of: UInt8(ascii: "%")) ?? bytes.endIndex
         let address = bytes[..<zone]

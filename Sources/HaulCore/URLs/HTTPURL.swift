@@ -3,8 +3,8 @@ package import Foundation
 /// An `http` or `https` URL, parsed as browsers do (https://url.spec.whatwg.org) from the spelling of a person, a list,
 /// a header field or a Metalink. Escapes stay, and only bytes that a URL cannot contain are escaped.
 ///
-/// A URL has two spellings, because Foundation's `URL` accepts fewer characters than servers are sent. `url` is strict
-/// (RFC 3986) and names the download. `target` is sent in the request line.
+/// A URL has two spellings, because Foundation's `URL` does not accept all characters that are sent to servers. `url`
+/// is strict (RFC 3986) and names the download. `target` is sent in the request line.
 package struct HTTPURL: Sendable, Hashable {
     package let url: URL
     /// Path and query as they are sent (RFC 9112 §3.2.1), without dot segments, never empty.
@@ -80,7 +80,8 @@ package struct HTTPURL: Sendable, Hashable {
             let end = after.firstIndex { Self.isSlash($0) || $0 == Self.question } ?? after.endIndex
             guard let authority = Authority(after[..<end]) else { return nil }
             let (path, query) = Self.split(after[end...])
-            // A fragment is never sent, and redirects that differ only in the fragment lead to the same URL.
+            // Drops the fragment of a resolved reference, because redirects that differ only in the fragment lead to
+            // the same URL.
             self.init(scheme + "://" + authority.text, path, query, base == nil ? fragment : nil)
             return
         }
@@ -119,7 +120,7 @@ package struct HTTPURL: Sendable, Hashable {
 // MARK: - Plain URLs
 
 extension HTTPURL {
-    /// Handles the URLs that need no escaping and no resolving: nearly all of the hundred thousand URLs of a list.
+    /// Handles URLs that need no escaping and no resolving, as nearly all URLs of a list of 100,000 do.
     ///
     /// - Returns: the target of a URL in which every byte may stay as it is; `nil` for a URL that has to be parsed.
     private static func plainTarget(_ text: String) -> String? {
@@ -270,12 +271,13 @@ extension HTTPURL {
     }
 
     /// The bytes that are escaped in a part of a URL (https://url.spec.whatwg.org/#percent-encoded-bytes). Control
-    /// characters, blanks and bytes above 0x7E are always escaped. A percent sign that begins an escape never is.
+    /// characters, blanks and bytes above 0x7E are always escaped. A percent sign that begins an escape is never
+    /// escaped.
     private struct Escaping {
         static let path = Escaping("\"#<>?^`{}")
         /// The query set of the special schemes, to which `http` and `https` belong.
         static let query = Escaping("\"#<>'")
-        /// Characters that Foundation accepts only in some hosts, because RFC 3986 does not allow them.
+        /// Characters that RFC 3986 does not allow in a query or a fragment.
         static let strict = Escaping("\"#<>^`{}|[]\\", escapesLonePercents: true)
         static let strictPath = Escaping("\"#<>^`{}|[]\\?", escapesLonePercents: true)
         static let userInfo = Escaping("\"#<>?^`{}/@[\\]|", escapesLonePercents: true)

@@ -48,7 +48,7 @@ package enum LinkExpiry {
         return start + duration
     }
 
-    /// Ten years. Services allow a week.
+    /// Ten years, in seconds. Services allow a week.
     private static let longestLife: Int64 = 315_360_000
 
     private static func seconds(_ text: String) -> Int64? { number(text) }

@@ -1,7 +1,7 @@
 internal import Foundation
 
-/// A value that may hold passwords or tokens, or much that is of no use in a log. `print`, `dump`,
-/// `String(describing:)` and string interpolation show the children of its mirror.
+/// A value that may hold passwords, tokens, or data that is useless in a log. `print`, `dump`, `String(describing:)`
+/// and string interpolation show the children of its mirror.
 package protocol Masked: CustomReflectable {
     /// The mirror to show; without passwords and tokens.
     var maskedMirror: Mirror { get }

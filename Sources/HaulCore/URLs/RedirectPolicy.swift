@@ -11,7 +11,7 @@ package struct RedirectPolicy: Sendable, Equatable {
     package private(set) var target: String?
     /// Whether the user's header fields go to the present URL. After a change of the origin they are never sent again.
     package private(set) var carriesUserHeaders = true
-    /// Whether the request still has its method. Otherwise the request has become a GET, for good.
+    /// Whether the request keeps its method; `false` once the request has become a GET.
     package private(set) var keepsMethod = true
     private let hasBody: Bool
     private let allowsInsecure: Bool
@@ -41,7 +41,7 @@ package struct RedirectPolicy: Sendable, Equatable {
         }
         if hasBody, keepsMethod {
             keepsMethod = status == 307 || status == 308
-            // The user's body is for one origin only, and without the body the request means nothing.
+            // Fails, because the user's body is for one origin only and the request is useless without its body.
             if keepsMethod, Origin(target) != Origin(url) {
                 throw TransportError(reporting: .isRedirectedPost(to: Origin(target).text, status))
             }

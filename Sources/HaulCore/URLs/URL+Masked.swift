@@ -20,7 +20,7 @@ extension URL {
     /// ``masked``, cut to the length that a message can hold.
     package var messageText: String { Self.cut(masked) }
 
-    /// Cuts a text from outside to 300 characters, the most that a message can hold.
+    /// Cuts a text that is not by Haul to 300 characters, the most that a message can hold.
     package static func cut(_ text: String) -> String {
         guard
             let end = text.unicodeScalars.index(
@@ -50,8 +50,8 @@ extension URL {
 }
 
 extension URL {
-    /// Masks a text by another program or by the application, for people and logs. Every URL in the text is masked as
-    /// by ``masked``. Secrets of `url` are masked also outside URLs.
+    /// Masks a text that another program or the application wrote, for people and logs. Every URL in the text is masked
+    /// as by ``masked``. Secrets of `url` are masked also outside URLs.
     ///
     /// - Parameter url: a URL whose secrets the author of the text knows.
     package static func maskedText(_ text: String, knowing url: URL?) -> String {

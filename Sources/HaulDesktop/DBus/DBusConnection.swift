@@ -114,7 +114,8 @@ final class DBusConnection: Sendable {
         let promise = channel.eventLoop.makePromise(of: DBusMessage.self)
         let serial: UInt32? = state.state.withLock { state in
             guard !state.isClosed else { return nil }
-            // 0 is not a valid serial. No call still waits after four thousand million later ones.
+            // 0 is not a valid serial. A serial is free when it comes again, because no call waits during 2³² later
+            // calls.
             state.lastSerial = state.lastSerial == .max ? 1 : state.lastSerial + 1
             state.waiting[state.lastSerial] = promise
             return state.lastSerial

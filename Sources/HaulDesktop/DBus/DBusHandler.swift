@@ -12,7 +12,7 @@ final class DBusHandler: ChannelInboundHandler {
     private let opened: EventLoopPromise<Void>
     private let received: @Sendable (DBusMessage) -> Void
     private let closed: @Sendable () -> Void
-    /// Maximum number of bytes in an answer to the authentication, which is short.
+    /// Maximum length of the answer to `AUTH`, in bytes.
     private static let mostLineBytes = 1024
 
     /// - Parameter opened: succeeds when messages may be sent; fails if authentication or the connection fails.
@@ -27,7 +27,7 @@ final class DBusHandler: ChannelInboundHandler {
     }
 
     func channelActive(context: ChannelHandlerContext) {
-        // The bus reads the user from the socket, as EXTERNAL asks it to. The protocol requires the NUL.
+        // With EXTERNAL, the bus compares this user with the peer of the socket. The protocol requires the NUL byte.
         let user = "\(geteuid())".utf8.map { String($0, radix: 16) }.joined()
         send("\0AUTH EXTERNAL \(user)\r\n", context)
         context.fireChannelActive()

@@ -8,7 +8,7 @@ struct DBusMessage: Sendable, Hashable {
     /// `nil` for a kind that this version of the protocol does not define. Receivers ignore such messages.
     var kind: Kind?
     var flags: UInt8 = 0
-    /// Never 0. ``DBusConnection`` numbers its calls.
+    /// Never 0. ``DBusConnection`` sets the serial of each call.
     var serial: UInt32 = 1
     var path: String?
     var interface: String?

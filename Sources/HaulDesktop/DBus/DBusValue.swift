@@ -3,7 +3,8 @@ enum DBusValue: Sendable, Hashable {
     case byte(UInt8), boolean(Bool), int16(Int16), uint16(UInt16), int32(Int32), uint32(UInt32)
     case int64(Int64), uint64(UInt64), double(Double)
     case string(String), objectPath(String), signature(String)
-    /// An index of a file descriptor that came with the message. None ever comes, because none is requested.
+    /// Index of a file descriptor sent with the message. No message brings a descriptor, because the connection does
+    /// not negotiate them.
     case descriptor(UInt32)
     indirect case variant(DBusValue)
     case array(of: DBusType, [DBusValue])

@@ -1,6 +1,7 @@
 internal import Synchronization
 
-/// A call that waits for the thread of a connection. The first answer counts: from the thread, or from a cancellation.
+/// A call that waits for the thread of a connection. Only the first answer counts; it comes from the thread or from a
+/// cancellation.
 final class DatabaseCall: Sendable {
     typealias Work = @Sendable (DatabaseSession) throws(FleetError) -> Void
 

@@ -5,8 +5,8 @@ internal import Synchronization
 ///
 /// The thread connects for the first call, and reconnects after a loss. Failed attempts are followed by random delays
 /// of up to 30 s. During a delay, calls fail at once with ``FleetError/Code/databaseUnreachable``; the caller decides
-/// when to repeat them. A call that is cancelled or exceeds its deadline closes the connection, because its late answer
-/// would be taken for that of the next call.
+/// when to repeat them. A call that is cancelled or exceeds its deadline closes the connection, because the next call
+/// would otherwise read its late answer.
 ///
 /// Statements are unnamed and settings end with their transaction, so the connection works through PgBouncer in
 /// transaction mode.
@@ -78,8 +78,8 @@ package final class DatabaseConnection: Sendable {
 }
 
 extension TransactionLimits {
-    /// Limit for a call whose server does not enforce its own limits. Covers several statements and the time to
-    /// connect.
+    /// Limit for the whole call, in case the server does not enforce its limits. Covers several statements and the time
+    /// to connect.
     fileprivate var callTimeout: Duration { statementTimeout * 2 + .seconds(10) }
 }
 

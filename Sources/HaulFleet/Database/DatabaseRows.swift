@@ -58,8 +58,8 @@ extension DatabaseRows: Sequence {
     var first: DatabaseRow? { count > 0 ? DatabaseRow(rows: self, number: 0) : nil }
 }
 
-/// One row. The accessors throw ``FleetError/Code/statementFailed`` if a value has an unexpected form, because the
-/// schema then is an unexpected one.
+/// One row. The accessors throw ``FleetError/Code/statementFailed`` if a value has an unexpected form: the schema is
+/// then not the expected one.
 struct DatabaseRow: Sendable {
     fileprivate let rows: DatabaseRows
     fileprivate let number: Int

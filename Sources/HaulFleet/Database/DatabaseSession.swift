@@ -74,7 +74,7 @@ final class DatabaseSession {
 
     /// Runs statements as one transaction in one round trip, so that no lock is held during a round trip.
     ///
-    /// The server runs all statements before the synchronization as one transaction. A failed statement ends the
+    /// The server runs all statements before the Sync message as one transaction. A failed statement ends the
     /// transaction, and the server skips the rest.
     ///
     /// - Returns: the rows of each statement.
@@ -112,7 +112,7 @@ final class DatabaseSession {
             _ = try execute(limits.statement.text, limits.statement.parameters)
             value = try body(self)
         } catch {
-            // The caller needs the first error. A session whose ROLLBACK fails is not used again.
+            // Throws the first error even if ROLLBACK fails. A failed ROLLBACK breaks the session.
             if !isBroken { do { _ = try execute("ROLLBACK") } catch { isBroken = true } }
             throw error
         }
@@ -263,8 +263,8 @@ final class DatabaseSession {
         }
     }
 
-    /// Sends the output buffer of libpq and reads input meanwhile. A server that cannot send its answers accepts no
-    /// further statements.
+    /// Sends the output buffer of libpq and reads input meanwhile, because a server that cannot send its answers stops
+    /// reading statements.
     private func flush() throws(FleetError) {
         while true {
             switch PQflush(connection) {

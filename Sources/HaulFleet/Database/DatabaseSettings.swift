@@ -33,8 +33,8 @@ package struct DatabaseSettings: Sendable, CustomStringConvertible {
         func prefer(_ key: String, _ value: String) { if parameters[key] == nil { parameters[key] = value } }
 
         let hosts = (named("hostaddr", "PGHOSTADDR") ?? named("host", "PGHOST") ?? "").split(separator: ",")
-        // Refuses impossible hosts and ports: after an unescaped slash or at sign, a part of the password is in the
-        // host or port, and libpq would print it.
+        // Refuses impossible hosts and ports. An unescaped slash or at sign in a password moves a part of the password
+        // into the host or port, and libpq would print that part.
         let ports = (named("port", "PGPORT") ?? "").split(separator: ",")
         guard ports.allSatisfy({ (1...65_535).contains(Int($0) ?? 0) }),
             !hosts.contains(where: { $0.dropFirst().contains("@") })

@@ -1,10 +1,10 @@
 internal import Foundation
 internal import HaulKit
 
-/// An empty file that the first worker makes at a destination. The queue keeps its name. A folder without the file is
-/// not the folder of the queue's files, for example a mount point whose file system is not mounted.
+/// An empty file that the first worker makes at a destination. The queue keeps the name of the file. A folder without
+/// the file is not the destination of the queue, for example because its file system is not mounted.
 enum DestinationMark {
-    /// Stores `name` in the queue unless the queue has a name, and returns the queue's name.
+    /// Stores `name` as the mark of the queue unless the queue has a mark. Returns the mark of the queue.
     typealias Keep = (_ name: String) async throws(FleetError) -> String
 
     /// Checks that the folder has the mark of the queue. Makes the mark if the queue has none.

@@ -46,7 +46,7 @@ package enum DestinationText {
         let parts = text.split(separator: "?", maxSplits: 1)
         var settings = try S3Settings(parts.first.map(String.init) ?? "", environment: environment)
         if parts.count > 1 {
-            // Setting `percentEncodedQuery` would trap on characters that no query may have.
+            // Parses a URL, because setting `percentEncodedQuery` would trap on characters that no query may have.
             guard let query = URLComponents(string: "?\(parts[1])"), query.fragment == nil else {
                 throw FleetError(.invalidInput, "The settings of the destination cannot be read: \(parts[1])")
             }
@@ -65,7 +65,7 @@ package struct S3Overrides: Sendable, Hashable {
     /// Minimum size of a part in bytes.
     package var partSize: Int64?
 
-    /// Minimum sizes of a part that may be set, in bytes. S3 allows parts of 5 MiB to 5 GiB.
+    /// Permitted values of ``partSize`` in bytes. S3 allows parts of 5 MiB to 5 GiB.
     package static let partSizes: ClosedRange<Int64> = 5 << 20...5 << 30
 
     package init() {}

@@ -67,7 +67,7 @@ enum PublicationOutcome: Sendable, Hashable {
     case published(tag: String?)
     /// Something else has the final name.
     case conflict(String)
-    /// The file was not published now. The reason concerns this file, or the whole destination if the error blames no
-    /// file.
+    /// The file was not published now. The reason concerns this file, or the whole destination if
+    /// ``FleetError/blamesNoFile`` is `true`.
     case failed(FleetError)
 }

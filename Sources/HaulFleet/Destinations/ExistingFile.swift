@@ -10,7 +10,8 @@ struct ExistingFile {
         (self.name, self.folder) = (name, folder)
     }
 
-    /// Compares the existing entry with `file`. Syncs an equal file of other origin, so that its bytes are on the disk.
+    /// Compares the existing entry with `file`. Syncs an existing file with the same bytes unless it is the staged file
+    /// itself.
     ///
     /// - Parameter staged: the staged file; `nil` if it is gone.
     /// - Returns: a sentence about the difference; `nil` for the same file or a file with the same bytes.

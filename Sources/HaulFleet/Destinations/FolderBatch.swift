@@ -3,10 +3,10 @@ internal import HaulKit
 
 /// Publishes files of the staging folder under their final names. Runs on a thread that may block.
 ///
-/// All files of a group get their names first; then each folder is synced once. The first sync also writes most of what
-/// the later ones need.
+/// All files of a group get their names first; then each folder is synced once. The first sync also writes most of the
+/// data that the later syncs wait for.
 struct FolderBatch {
-    /// Maximum number of open folders.
+    /// Number of open folders at which a group ends.
     static let mostFolders = 256
 
     enum Method: Sendable {
@@ -117,8 +117,8 @@ struct FolderBatch {
         }
     }
 
-    /// Also called for a file that already existed, because the process that named it may have ended before it synced
-    /// the folder.
+    /// Marks the folder for a sync. Also called for a file that already existed, because the process that named the
+    /// file may have ended before it synced the folder.
     private mutating func added(_ file: StagedFile, to folder: FolderTree.Folder) {
         folder.hasNewNames = true
         named.append((file.key, folder))

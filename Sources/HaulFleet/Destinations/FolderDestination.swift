@@ -73,7 +73,8 @@ struct FolderDestination: DestinationWriting {
         }
     }
 
-    /// A folder has no uploads. Uploads of an earlier S3 destination are dropped from the queue's list.
+    /// Returns all `uploads`, because a folder has none. The queue then forgets the uploads of an earlier S3
+    /// destination.
     func abort(_ uploads: [OrphanUpload]) async -> [OrphanUpload] { uploads }
 
     private func method() async throws(FleetError) -> FolderBatch.Method {

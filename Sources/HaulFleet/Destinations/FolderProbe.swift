@@ -1,7 +1,8 @@
 internal import Foundation
 internal import HaulKit
 
-/// Checks whether a folder can be a destination. Makes the staging folder and tests there what publishing needs.
+/// Checks whether a folder can be a destination. Makes the staging folder and tests in it the file operations that
+/// publishing needs.
 enum FolderProbe {
     /// Makes a hard link. Uses ``SystemCalls/addLink(_:in:to:in:)`` except in tests.
     typealias Link = @Sendable (String, Int32, String, Int32) throws(SystemCalls.Errno) -> Void

@@ -2,8 +2,8 @@ internal import Foundation
 internal import HaulKit
 internal import Synchronization
 
-/// Opens folders below the root of a destination and makes missing ones. Never follows symbolic links. A rename above
-/// an open folder has no effect on it.
+/// Opens folders below the root of a destination and makes missing ones. Never follows symbolic links. The rename of a
+/// parent folder does not affect an open folder.
 ///
 /// A tree serves one batch, on the thread that publishes the batch.
 final class FolderTree {
@@ -162,8 +162,8 @@ final class DurableFolders: Sendable {
     private static let most = 1 << 16
     private let state = Mutex(State())
 
-    /// Whether `identity` is the root of the first call. A network folder that is not mounted is an empty folder of
-    /// this machine.
+    /// Whether `identity` has the inode of the root of the first call. The inode differs if a network file system was
+    /// unmounted, because the path then leads to an empty folder of this machine.
     func isRoot(_ identity: SystemCalls.Entry) -> Bool {
         state.withLock { state in
             let rootInode = state.rootInode ?? identity.inode

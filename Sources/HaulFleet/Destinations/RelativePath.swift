@@ -44,8 +44,8 @@ struct RelativePath: Sendable, Hashable {
         name = String(text[start...])
     }
 
-    /// Whether some file systems treat this root folder as the reserved one: in capital letters, or followed by dots or
-    /// spaces.
+    /// Whether `segment` is the reserved name, or differs from it only in letter case or in dots and spaces at the end.
+    /// Some file systems treat such names as equal.
     private static func isReserved(_ segment: Substring) -> Bool {
         let end = segment.lastIndex { $0 != "." && $0 != " " }
         return end.map { segment[...$0].lowercased() == reserved } ?? false

@@ -10,13 +10,14 @@ extension S3Destination {
 
     private func findBucket() async throws(S3Failure) {
         do throws(S3Failure) { try await client.headBucket() } catch {
-            // These keys may not send HEAD to the bucket. The probe gives a better reason if they are unusable.
+            // Some credentials may not send HEAD to the bucket. If they are unusable, the probe gives a better reason.
             guard error.status == 403, ["Forbidden", "AccessDenied"].contains(error.code) else { throw error }
         }
     }
 
-    /// Tests with an empty object what publishing needs. The store must keep metadata and must distinguish a missing
-    /// object from a forbidden one. The probe also finds out whether the store refuses a taken key.
+    /// Tests with an empty object the abilities that publishing needs. The store must keep metadata and must
+    /// distinguish a missing object from a forbidden one. The probe also finds out whether the store refuses a taken
+    /// key.
     private func probe() async throws(S3Failure) {
         let prefix = settings.prefix.isEmpty ? "" : settings.prefix + "/"
         let key = "\(prefix).haul-fleet-probe-\(UUID().uuidString)"
@@ -63,7 +64,7 @@ extension S3Destination {
             _ = try await client.put(key, .none, metadata: metadata, replaces: false)
             return false
         } catch {
-            // A first request can fail like this only if the client repeated it after its response was lost.
+            // The first request can find the key taken only if the client repeated the request after a lost response.
             if error.isTaken { return true }
             guard error.refusesFeature else { throw error }
             _ = try await client.put(key, .none, metadata: metadata, replaces: true)

@@ -149,7 +149,8 @@ extension S3Destination {
                     )
                 )
             } catch {
-                // The upload is of an earlier worker, which had already found that the store accepts no checksums.
+                // Sends the part without a checksum: an earlier worker found that the store accepts none, and began the
+                // upload without checksums.
                 guard checksums, error.refusesFeature else { throw error }
                 let part = try await client.uploadPart(
                     key,
@@ -170,7 +171,7 @@ extension S3Failure {
     /// Whether the upload was completed or aborted.
     var isGone: Bool { code == "NoSuchUpload" || (status == 404 && code == "NotFound") }
 
-    /// Whether the store does not support a header field, as opposed to its value.
+    /// Whether the store refuses the request because it does not support a header field.
     var refusesFeature: Bool {
         status == 501 || (status == 400 && ["NotImplemented", "InvalidArgument", "InvalidRequest"].contains(code))
     }

@@ -2,7 +2,8 @@ internal import Logging
 
 /// Publishes objects under their final keys.
 extension S3Destination {
-    /// Maximum number of rounds of a request and a look at the key. Each request also has repetitions of its own.
+    /// Maximum number of rounds. Each round sends a request and looks at the key; ``S3Client`` also repeats each
+    /// request.
     private static let rounds = 8
 
     func publish(_ files: [PreparedFile]) async -> [LeaseKey: PublicationOutcome] {
@@ -69,7 +70,7 @@ extension S3Destination {
                 )
             } catch {
                 guard error.isTaken || error.refusesFeature else { throw error }
-                // After a lost response, this finds the object of the first attempt.
+                // Finds the object of the first attempt if its response was lost.
                 if let outcome = outcome(of: try await standing(file, key)) { return outcome }
                 guard error.isTaken else { throw error }
                 await pause(round)
@@ -99,7 +100,7 @@ extension S3Destination {
                 if let outcome = outcome(of: try await standing(file, key)) { return await end(outcome, key) }
                 if error.isGone { throw error }
                 if error.isOfParts || round == Self.rounds {
-                    // The store's parts are of no use. The next attempt starts a new upload.
+                    // Aborts the upload, so that the next attempt starts a new one.
                     try await client.abortUpload(key, upload: upload.id)
                     throw error.isOfParts ? error : client.broken("it could not decide between two uploads of one key")
                 }
@@ -109,8 +110,8 @@ extension S3Destination {
         throw client.broken("it says that \(RelativePath.quoted(key)) is complete, and that it does not exist")
     }
 
-    /// Aborts all other uploads of the key. They can only fail, because the key is taken for good. They belong to
-    /// workers that were killed before recording them or that lost their leases.
+    /// Aborts all remaining uploads of the key. None of them can succeed, because the key is taken for good. They
+    /// belong to workers that were killed before they recorded the upload, or that lost their leases.
     private func end(_ outcome: PublicationOutcome, _ key: String) async -> PublicationOutcome {
         do throws(S3Failure) {
             for upload in try await client.uploads(of: key) { try await client.abortUpload(key, upload: upload.id) }

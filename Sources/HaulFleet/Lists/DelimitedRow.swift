@@ -36,7 +36,7 @@ struct DelimitedRow {
         }
     }
 
-    /// Returns the index after the closing quote, which is that of a comma or the end.
+    /// Returns the index after the closing quote: the index of a comma, or the end index.
     private mutating func quoted(_ bytes: ArraySlice<UInt8>, _ open: Int, _ line: Int) throws(LineError) -> Int {
         let quote = UInt8(ascii: "\"")
         var start = open + 1

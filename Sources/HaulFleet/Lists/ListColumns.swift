@@ -2,7 +2,7 @@
 struct ListColumns {
     private enum Meaning {
         case known(RawItem.Field)
-        /// A member of the metadata, as its encoded beginning: `"name":`.
+        /// A column whose value becomes a member of the metadata. The text is the encoded name with a colon: `"name":`.
         case other(String)
     }
 

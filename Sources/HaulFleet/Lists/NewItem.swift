@@ -31,7 +31,7 @@ package struct NewItem: Sendable, Hashable {
     package static let defaultPriority: Int16 = 100
 
     package var resolvedKey: String { key ?? url }
-    /// The path of the list, unchanged. Without one, a relative path from the URL, with no empty, `.` and `..`
+    /// The path of the list, unchanged. Without one, a relative path from the URL, without empty, `.` and `..`
     /// segments.
     package var resolvedPath: String { path ?? ItemPath.from(url: url) }
 }

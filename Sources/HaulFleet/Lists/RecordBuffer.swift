@@ -82,7 +82,7 @@ struct RecordBuffer {
         throw LineError(number, "is longer than \(limit) bytes")
     }
 
-    /// Returns whether the end of the line was found.
+    /// Skips the rest of an overlong line. Returns `false` if more bytes are needed.
     private mutating func skipRest() -> Bool {
         guard let end = lineEnd(from: position) else {
             position = bytes.count

@@ -11,8 +11,8 @@ package struct SetItems: Sendable {
 
     /// - Parameters:
     ///   - files: the files of the set. Their names are safe relative paths.
-    ///   - source: the origin of the set, with the commit that is pinned: `hf://ORG/NAME@COMMIT`, or a URL. Metadata of
-    ///     each item.
+    ///   - source: the origin of the set, with the commit that is pinned: `hf://ORG/NAME@COMMIT`, or a URL. Becomes
+    ///     metadata of each item.
     ///   - folder: folder of the set below the destination; `nil` for one that is named after the source.
     /// - Throws: ``FleetError/Code/invalidInput`` for a folder that is not below the destination.
     package init(_ files: [FileSet.File], of source: String, folder: String? = nil) throws(FleetError) {
@@ -47,7 +47,8 @@ package struct SetItems: Sendable {
         return item
     }
 
-    /// Returns `org/model@COMMIT` for a hub, and host and path of other URLs. A list is in the folder of its files.
+    /// Returns `org/model@COMMIT` for a hub, and host and path for other URLs. Removes the name of a checksum list from
+    /// the end of the path.
     static func folder(of source: String) -> String {
         let start = source.firstRange(of: "://")?.upperBound ?? source.startIndex
         var parts = source[start...].prefix { $0 != "?" && $0 != "#" }.split(separator: "/").map { String($0) }

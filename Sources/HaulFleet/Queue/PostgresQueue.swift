@@ -3,7 +3,7 @@ internal import Synchronization
 
 /// The queue in a PostgreSQL schema. Workers call the functions of the schema and need no other rights.
 ///
-/// Beats have a connection of their own, so that a beat never waits behind a large report.
+/// Beats and other short calls have a connection of their own, so that a beat never waits behind a large report.
 package final class PostgresQueue: LeaseQueue {
     let work: DatabaseConnection
     let beats: DatabaseConnection

@@ -201,7 +201,8 @@ private enum StaticHexadecimal {
     static let digits = Array("0123456789abcdef".utf8)
 }
 
-/// Remembers the last host of a list. Neighbours usually share a host, and parsing the URL is the most expensive step.
+/// Caches the host of the last item, because neighbouring items usually share a host and parsing the URL is the most
+/// expensive step.
 private struct HostCache: Sendable {
     private var origin = ""
     private var host: String?

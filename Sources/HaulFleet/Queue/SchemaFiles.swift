@@ -15,8 +15,7 @@ enum SchemaFiles {
         )
     }()
 
-    /// The texts that lead from each version of the schema to the next, in order. A released migration must never
-    /// change.
+    /// The migrations from each version of the schema to the next, in order. A released migration must never change.
     static let migrations = folder("migrations")
 
     /// Returns the texts that create all functions. The last one gives the functions their settings.

@@ -26,7 +26,7 @@ package struct SchemaInstaller: Sendable {
     @discardableResult
     package func install() async throws(FleetError) -> Bool { try await install(upTo: Self.version) }
 
-    /// - Parameter version: minimum version of the tables. The functions are always those of this program.
+    /// - Parameter version: minimum version of the tables. An upgrade replaces all functions by those of this program.
     func install(upTo version: Int32) async throws(FleetError) -> Bool {
         let queue = queue
         let limits = TransactionLimits(statementTimeout: .seconds(600), lockTimeout: .seconds(60))

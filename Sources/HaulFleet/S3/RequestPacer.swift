@@ -15,7 +15,7 @@ actor RequestPacer {
         self.backoff = backoff
     }
 
-    /// Waits until a request may be sent. The caller must call ``leave()`` once after each success.
+    /// Waits until a request may be sent. The caller must call ``leave()`` once unless this method throws.
     func enter() async throws(CancellationError) {
         guard !Task.isCancelled else { throw CancellationError() }
         if free > 0 {

@@ -5,7 +5,8 @@ internal import Logging
 /// Sends signed requests to one bucket of an S3-compatible store. Repeats failed requests if that may help, and limits
 /// the requests of the whole client.
 ///
-/// Each attempt has a new signature, because temporary keys and the time of the previous attempt may have expired.
+/// Each attempt has a new signature, because temporary keys or the timestamp of the previous signature may have
+/// expired.
 final class S3Client: Sendable {
     let settings: S3Settings
     let endpoint: S3Endpoint
@@ -162,7 +163,7 @@ final class S3Client: Sendable {
     }
 
     /// Finds the reason of a refused HEAD request, whose response has no document. Sends a GET with the same keys,
-    /// whose error document names the keys, the clock or the region as the reason.
+    /// because its error document says whether the keys, the clock or the region is the reason.
     private func explanation(
         of refusal: S3Failure,
         _ keys: S3Credentials,
@@ -207,8 +208,8 @@ final class S3Client: Sendable {
         default: break
         }
         guard remedies.redirects < 2 else { return false }
-        // Responses with 403 or 400 also name the bucket's region if the signature has another one, even for HEAD
-        // without a code.
+        // Responses with 400 or 403 also name the bucket's region if the signature has another region. Responses to
+        // HEAD name it too, without a code.
         if let right = failure.region, right != region, [301, 307, 400, 403].contains(failure.status) {
             remedies.redirects += 1
             remedies.target = nil

@@ -70,7 +70,7 @@ struct S3Failure: Error, Sendable {
     /// Whether the store or an intermediary asks for fewer requests.
     var asksForLess = false
 
-    /// Makes a failure that did not come from the store: of the disk, by cancellation, or for lack of keys.
+    /// Makes a failure without an error response, for example a disk error, a cancellation or missing keys.
     init(_ error: FleetError) {
         (code, self.error) = ("", error)
     }

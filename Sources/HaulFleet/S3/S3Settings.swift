@@ -4,7 +4,8 @@ internal import HaulKit
 /// Settings for one bucket of an S3-compatible store.
 package struct S3Settings: Sendable, Hashable {
     package enum Addressing: String, Sendable, Hashable, Codable, CaseIterable {
-        /// At Amazon, puts the bucket into the host name if its name allows that. Elsewhere puts it into the path.
+        /// For Amazon S3, the bucket is in the host name if the bucket name permits this. For other stores, the bucket
+        /// is in the path.
         case automatic
         case path
         case virtualHost = "virtual-host"
@@ -23,7 +24,8 @@ package struct S3Settings: Sendable, Hashable {
     package var partsAtOnce = 4
     /// Maximum number of simultaneous requests for all objects.
     package var connections = 16
-    /// Sends a SHA-256 with each part. The store keeps the SHA-256. Turned off automatically if the store refuses.
+    /// Whether requests send a SHA-256 with each part, which the store keeps. The worker stops sending it if the store
+    /// refuses.
     package var sendsChecksums = true
     /// Maximum number of attempts per request.
     package var attempts = 6

@@ -67,7 +67,8 @@ final class S3Transport: Sendable {
         case .region(let region, _): message.body = .stream(WatchedBody(region, watch), length: .known(region.count))
         }
         do {
-            // Silence ends a request sooner. This limit stops a store that sends a byte now and then forever.
+            // Limits a store that sends a byte now and then forever. The idle timeout ends a request to a silent store
+            // sooner.
             let longest = TimeAmount.minutes(10) + .seconds(request.payload.count / (32 << 10))
             let deadline = NIODeadline.now() + longest
             guard case .region = request.payload else {

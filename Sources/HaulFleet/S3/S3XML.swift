@@ -19,13 +19,13 @@ struct S3XML: Sendable, Hashable {
     /// Parses a document. Returns `nil` if the document is incomplete or not UTF-8, has a document type, is nested more
     /// than 16 deep, or has more than 100,000 elements.
     init?(_ bytes: [UInt8]) {
-        // A store sends spaces before a slow document to keep the connection alive.
+        // Skips spaces, which a store sends before a slow document to keep the connection alive.
         let start = bytes.firstIndex { ![0x20, 0x09, 0x0A, 0x0D].contains($0) } ?? bytes.endIndex
         guard start < bytes.endIndex, let text = XMLText(utf8: bytes[start...]) else { return nil }
         let parser = XMLParser.confined(text)
         let reader = Reader()
         parser.delegate = reader
-        // The result is unreliable: on Linux it is true for truncated documents.
+        // Ignores the result, because on Linux it is `true` for truncated documents too.
         _ = parser.parse()
         guard !reader.isRefused, let root = reader.root else { return nil }
         self = root

@@ -1,7 +1,7 @@
 /// Exports the results of a queue as text, in the order of the item numbers.
 ///
 /// Each page has a transaction of its own, because a transaction as long as the export would keep vacuum from cleaning
-/// the tables of the workers. The export includes an item that ends meanwhile if it has not passed the item's number
+/// the tables of the workers. An item that ends during the export is included if the export has not passed its number
 /// yet.
 package struct QueueExport: AsyncSequence, Sendable {
     package enum Format: String, Sendable, Hashable, CaseIterable {

@@ -3,7 +3,7 @@ struct CallPace: Sendable, Equatable {
     private enum State: Sendable, Equatable {
         case idle
         case inFlight(WorkerCall)
-        /// Under way. The answer comes too late to act on.
+        /// Under way, but its answer has no effect, because the lease came into doubt meanwhile.
         case void(WorkerCall)
     }
 
@@ -34,7 +34,7 @@ struct CallPace: Sendable, Equatable {
         lastSent = now
     }
 
-    /// Marks the call under way, if there is one, as too late to act on.
+    /// Marks the call under way as void, if there is one.
     mutating func becameVoid() {
         if case .inFlight(let call) = state { state = .void(call) }
     }

@@ -49,7 +49,7 @@ struct EndRate: Sendable, Equatable {
     private var count = 0
     private var last = 0
 
-    /// Ends in the previous second, or in the current one if these are more.
+    /// Number of ends in the previous or the current second, whichever is greater.
     var perSecond: Int { max(count, last) }
 
     mutating func noteEnd(at now: Duration) {

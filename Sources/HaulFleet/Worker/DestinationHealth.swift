@@ -7,11 +7,12 @@ struct DestinationHealth: Sendable, Equatable {
 
     /// Number of failures in a row.
     private var failures = 0
-    /// Claims pause when the destination or the disk accepts nothing. This is the end of the pause; `nil` without one.
+    /// End of the pause of claims; `nil` without a pause. Claims pause while the destination or the disk accepts
+    /// nothing.
     private var pausedUntil: Duration?
     /// Number of pauses since the last success.
     private var pauses = 0
-    /// After a pause, one item at a time tests whether the destination works again. Earliest time of the next test.
+    /// Earliest time of the next test. After a pause, one item at a time tests whether the destination works again.
     private var probeNotBefore = Duration.zero
     /// Earliest time to repeat interrupted preparations.
     private(set) var prepareNotBefore = Duration.zero

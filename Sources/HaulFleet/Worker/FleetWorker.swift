@@ -77,8 +77,8 @@ package actor FleetWorker {
         }
     }
 
-    /// Limit for a destination that accepts requests and does not answer. A running publication may still give a file
-    /// its name; the item's next worker then compares that file.
+    /// Time after which a stopping worker leaves even if the destination does not answer. A running publication may
+    /// still give a file its name; the item's next worker then compares that file.
     private static let stopPatience = Duration.seconds(15)
 
     private func leaveAtOnce() async {
@@ -153,7 +153,8 @@ package actor FleetWorker {
     }
 
     private func prepare(_ file: StagedFile) {
-        // At a thousand files per second, a task for each would cost more than the preparation itself.
+        // Makes no task for an immediate preparation. At a thousand files per second, the tasks would cost more than
+        // the preparations.
         if let result = destination.preparedAtOnce(file) {
             events.yield(.prepared(file.key, result))
             return
@@ -177,7 +178,7 @@ package actor FleetWorker {
     private func publish(_ files: [PreparedFile]) {
         let deadline = machine.lease.deadline
         Task { [destination, events, clock] in
-            // The computer may have been suspended since the leases were checked.
+            // Checks the deadline again, because the computer may have been suspended since the gate call.
             guard clock.now < deadline else {
                 let late = PublicationOutcome.failed(
                     FleetError(.cancelled, "The leases ended before the files got their names.")

@@ -61,7 +61,7 @@ extension HostPacer {
             return (lastNumber, needsLimits)
         }
 
-        /// Whether the host's block ends clearly later than known so far.
+        /// Whether `until` is more than 250 ms later than the known end of the host's block, or no block is known.
         func isNews(_ name: String, blockedUntil until: Duration) -> Bool {
             hosts[name]?.blockedUntil.map { $0 + .milliseconds(250) < until } ?? true
         }
@@ -112,7 +112,8 @@ extension HostPacer {
     func findLimits(_ name: String) async {
         let limits: Result<HostLimits?, FleetError>
         do throws(FleetError) { limits = .success(try await calls.find(name)) } catch { limits = .failure(error) }
-        // A worker without the database finishes what it holds, so a failed look-up admits requests for a short time.
+        // Admits requests for a short time after a failed look-up, because a worker finishes its items without the
+        // database.
         let life = if case .success = limits { Self.limitsLife } else { Self.retryLimits }
         state.withLock { $0.setLimits(name, limits, at: time.now(), life: life) }
         advance(name)

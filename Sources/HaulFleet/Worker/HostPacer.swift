@@ -9,7 +9,7 @@ internal import Synchronization
 /// A lease of a host with a minimum gap contains the start time of one request, unless the lease was taken over. Each
 /// further request (a retry, a further range, a redirect to that host) reserves another start time from the queue. A
 /// start time that has passed is not used, because the queue has given the next ones to other workers. The limits of a
-/// host without leases, the target of a redirect, are looked up by name. May be called from any thread.
+/// host without leases, such as the target of a redirect, are looked up by name. May be called from any thread.
 final class HostPacer: RequestAdmission {
     /// Calls to the queue.
     struct Calls: Sendable {
@@ -40,7 +40,7 @@ final class HostPacer: RequestAdmission {
     let calls: Calls
     let time: Time
     let state = Mutex(State())
-    /// Shifts all start times, so that a request that needs a moment until it is sent is not late. The gaps between
+    /// Delay that is added to all start times, because a request needs a moment until it is sent. The gaps between
     /// requests stay the same.
     private static let lead = Duration.milliseconds(250)
     /// Maximum block after one response. A server that asks for a year is asked again after an hour.

@@ -66,8 +66,8 @@ extension ItemDownloads {
         _ = await BlockingExecutor.system.run { StagingFolder.remove(wrong) }
     }
 
-    /// Cleans up the downloads of earlier processes, after a registration. Of items without a lease, removes finished
-    /// files, because they are already published or belong to another worker now. Keeps partial files, except empty
+    /// Cleans up the downloads of earlier processes, after a registration. Removes the finished files of items without
+    /// a lease, because they are published or their items belong to another worker. Keeps partial files, except empty
     /// and old ones. Removes all files if the worker has another queue now.
     func keepOnlyNow(_ leases: [LeasedItem], _ isSameQueue: Bool) async {
         let held = Set(leases.map { Self.key($0.key.item) })

@@ -42,9 +42,9 @@ actor ItemDownloads {
     private var warnings = DiskWarnings()
     /// Carries out the commands.
     private var lane: Task<Void, Never>?
-    /// Check the running downloads until they are cancelled.
+    /// Tasks that check the running downloads until ``shutDown()`` cancels them.
     private var regularChecks: [Task<Void, Never>] = []
-    /// Partial files of other workers; `nil` if the destination is not a folder.
+    /// Partial files of all workers; `nil` if the destination is not a folder.
     let partials: SharedPartials?
 
     /// - Throws: ``FleetError/Code/disk`` if the downloader cannot be opened.
@@ -107,7 +107,8 @@ actor ItemDownloads {
         )
     }
 
-    /// Items of a host that is blocked for longer are given back, because they would keep other items from starting.
+    /// Longest block of a host for which its items wait. During a longer block, waiting items go back to the queue,
+    /// because they would keep other items from starting.
     private static let longestWait = Duration.seconds(3)
 
     // MARK: Commands, from any thread
@@ -167,9 +168,10 @@ actor ItemDownloads {
         request.size = lease.size
         if let hub { request.headers = hub.headers(for: url) }
         request.maxConnections = lease.connections
-        // Only this worker has files there, so an existing file is from an earlier lease.
+        // Only this worker has files in its staging folder, so an existing file is from an earlier lease.
         request.onConflict = .overwrite
-        // An item is the file at its URL, whose length and digest the list may name.
+        // Saves a playlist itself as the file, because the list may name the length and the digest of the file at the
+        // URL.
         request.stream = .playlist
         return request
     }
@@ -209,7 +211,7 @@ actor ItemDownloads {
         }
     }
 
-    /// Whether the staging folder exists. It does not if its file system is not mounted.
+    /// Whether the staging folder exists. The folder is missing while its file system is not mounted.
     func hasStagingFolder() async -> Bool {
         await BlockingExecutor.system.run { [stagingFolder] in SystemCalls.isFolder(stagingFolder) }
     }
@@ -238,7 +240,7 @@ actor ItemDownloads {
         case .failed(let error):
             noteTrouble(error)
             end(lease.key, error.ending(retryAfter: pacer.blockedTime(of: lease.url)))
-        // Nothing here cancels the download of a held item. If something else did, the item must not hang.
+        // This type never cancels the download of a held item. If another caller does, the item goes back to the queue.
         case .cancelled: end(lease.key, .notTried(pausesClaims: false))
         }
     }
@@ -251,7 +253,7 @@ actor ItemDownloads {
 
     /// Whether the item is to blame for a full disk: its missing bytes exceed the free space, although at least
     /// ``leastFree`` is free, or it has no known length and may never end. Such an item fails and its bytes are
-    /// removed. Other items wait for space.
+    /// removed. Other items go back to the queue.
     private func doesNotFit(_ snapshot: DownloadSnapshot, _ lease: LeasedItem) async -> Bool {
         guard let total = snapshot.totalBytes ?? lease.size else { return true }
         do throws(DownloadError) {
@@ -260,7 +262,7 @@ actor ItemDownloads {
         } catch { return false }
     }
 
-    /// A disk with less free space counts as full, whatever is downloaded.
+    /// Minimum free space in bytes. A disk with less counts as full for every item.
     private static let leastFree: Int64 = 64 << 20
 
     private func completed(_ lease: LeasedItem, _ file: CompletedDownload) async {
@@ -328,8 +330,8 @@ actor ItemDownloads {
         await attempt { () throws(DownloadError) in try await item.download.resume() }
     }
 
-    /// Returns items of a blocked host without their first bytes to the queue. The queue does not give them out while
-    /// the host is blocked.
+    /// Returns to the queue the items of a blocked host whose downloads are not transferring, verifying or complete.
+    /// The queue does not give them out while the host is blocked.
     private func returnWaiting(_ hostID: Int32) async {
         for item in items.values where item.lease.hostID == hostID && !item.isSuspended {
             let snapshot = item.download.snapshot

@@ -1,12 +1,12 @@
 /// The worker's own deadline for its leases. Ends before that of the queue, which takes leases away after
-/// ``QueueSettings/leaseSeconds`` without a call.
+/// ``QueueSettings/leaseSeconds`` without a beat.
 struct LeaseClock: Sendable, Equatable {
     /// Share of the lease time after which the worker stops by itself. The rest allows for different clock rates, and
     /// for the destination's work between the decision to publish and the final name.
     private static let share = 0.7
 
     private(set) var leaseTime = Duration.seconds(60)
-    /// Time before the last confirmed call was sent.
+    /// Time when the last confirmed call was sent.
     private var confirmedAt = Duration.zero
     private(set) var isInDoubt = false
 

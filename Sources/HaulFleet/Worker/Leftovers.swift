@@ -9,7 +9,7 @@ struct Leftovers {
         let stagedPath: String?
     }
 
-    /// Number of unwanted downloads that are removed together at once. Fewer wait for a moment.
+    /// Number of unwanted downloads that are removed at once. Fewer downloads wait for the planned removal.
     private static let removedTogether = 256
 
     /// Maximum number of kept partial files.
@@ -17,7 +17,6 @@ struct Leftovers {
     /// Partial files, oldest first.
     private var kept: [(item: Int64, id: DownloadID)] = []
     private var unwanted: [Unwanted] = []
-    /// Whether the removal is planned.
     private var isRemovalPlanned = false
     /// Items whose bytes are never kept.
     private var endless: Set<Int64> = []

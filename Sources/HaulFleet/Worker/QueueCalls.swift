@@ -35,7 +35,7 @@ struct QueueCalls: Sendable, Equatable {
 
     mutating func failed(_ kind: WorkerCall.Kind, _ error: FleetError) { paces[kind.rawValue].failed(error) }
 
-    /// Makes the answer of the gate call under way worthless.
+    /// Marks the gate call under way as void: its answer has no effect.
     mutating func gateBecameVoid() { paces[WorkerCall.Kind.gate.rawValue].becameVoid() }
 
     /// Forgets the earlier calls of this kind.

@@ -27,8 +27,8 @@ struct ReportQueue: Sendable, Equatable {
     /// Allows more reports in the next call, because the queue took the last ones.
     mutating func raiseLimit() { limit = min(limit * 2, most) }
 
-    /// Isolates a result that the database refuses, by smaller and smaller batches, so that it does not hold up other
-    /// results. A failure that states the refusal replaces the result.
+    /// Halves the refused batch to isolate the report that the database refuses, so that this report does not hold up
+    /// the others. Replaces a single refused report by a failure that states the refusal.
     ///
     /// - Returns: the reports to send next; `nil` if the database refuses the replacement too.
     mutating func bisect(_ reports: [Report], refusedWith error: FleetError) -> [Report]? {

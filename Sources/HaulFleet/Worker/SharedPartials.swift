@@ -4,9 +4,9 @@ internal import HaulKit
 /// Gives access to partial files in the staging folders of all workers that share a destination.
 ///
 /// A worker records beside each large partial file which ranges are on disk. The item's next worker copies these ranges
-/// and continues from there. It works on a copy, because the first worker may be frozen and may write again when it is
-/// thawed. Only items with a digest in the list are continued, because only the digest proves that all bytes are of one
-/// version.
+/// and continues from there. It works on a copy, because the first worker may be suspended and may write to its file
+/// again later. Only items with a digest in the list are continued, because only the digest proves that all bytes are
+/// of one version.
 struct SharedPartials: Sendable {
     /// Staging folder of this worker. The folders of the others are beside it.
     let stagingFolder: String
@@ -24,7 +24,8 @@ struct SharedPartials: Sendable {
         /// Longest file. Sums of two lengths stay within `Int64`; the reader of control files has the same limit.
         private static let longest: Int64 = 1 << 60
 
-        /// `false` for ranges that no worker writes. Other workers wrote the file, and a crash may have damaged it.
+        /// Whether the ranges are in order and within the file. Another worker wrote them, and a crash may have damaged
+        /// them.
         var isValid: Bool {
             guard total <= Self.longest else { return false }
             var end: Int64 = -1

@@ -9,7 +9,7 @@ struct StopRequest: Sendable, Equatable {
 
     /// `nil` if the worker was not asked to end.
     private(set) var kind: Kind?
-    /// Time from which an ending worker counts its patience with the database.
+    /// Earliest time from which ``WorkerMachine/Settings/stopPatience`` counts.
     private(set) var since = Duration.zero
 
     var isRequested: Bool { kind != nil }

@@ -1,8 +1,8 @@
 internal import Foundation
 
 /// The folder of a worker on its machine. Holds the store of its downloads and the worker's number. The process locks
-/// the folder while it lives. A worker that is started again finds the folder of the ended one and knows from the lock
-/// that it has ended.
+/// the folder while it lives. A restarted worker finds the folder of its predecessor. The free lock shows that the
+/// predecessor has ended.
 package final class WorkFolder: Sendable {
     package let path: String
     /// Unique among all work folders. Part of the worker's label and of its staging folder's name.

@@ -6,7 +6,7 @@ struct WorkerClock: Sendable {
 
     var now: Duration { origin.duration(to: .now) }
 
-    /// Calls `ring` at `time`, unless an earlier timer is set. A later one is cancelled.
+    /// Calls `ring` at `time`, unless an earlier timer is set. A later timer is cancelled.
     mutating func setTimer(at time: Duration, ring: @escaping @Sendable () -> Void) {
         if let timer, timer.at <= time { return }
         timer?.task.cancel()

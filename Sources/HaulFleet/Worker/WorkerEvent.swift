@@ -1,5 +1,5 @@
-/// An event for a ``WorkerMachine``. `sentAt` is the worker's clock before the call was sent. Leases are counted from
-/// `sentAt`, never from the answer.
+/// An event for a ``WorkerMachine``. `sentAt` is the worker's clock before the call was sent. The lease time counts
+/// from `sentAt`, never from the answer.
 enum WorkerEvent: Sendable, Equatable {
     case registered(Registration, sentAt: Duration)
     case claimed(Claim, sentAt: Duration)
@@ -27,8 +27,8 @@ enum DownloadEnding: Sendable, Equatable {
     case staged(StagedFile)
     /// - Parameter retryAfter: the delay that the server asked for; `nil` if it asked for none.
     case failed(Failure, isRetryable: Bool, retryAfter: Duration?)
-    /// The item could not be tried now and is not to blame: its host is blocked, or this machine's disk is full.
-    /// `pausesClaims` means that other items could not be tried either.
+    /// The item could not be tried now and is not to blame, for example because its host is blocked or this machine's
+    /// disk is full. `pausesClaims` means that other items could not be tried either.
     case notTried(pausesClaims: Bool)
 }
 

@@ -9,8 +9,8 @@ extension WorkerMachine {
         guard phase == .working, !stop.isRequested, !lease.isInDoubt, !pace.isInFlight, room > 0 else { return nil }
         let earliest = max(pace.notBefore, destination.claimNotBefore)
         if room >= max(1, holdLimit / 4) { return earliest }
-        // Smaller claims would cost a transaction per item. After a full claim they are allowed once a second, so that
-        // a few large files do not keep the rest waiting.
+        // Avoids smaller claims, because they would cost a transaction per item. After a full claim, allows them once a
+        // second, so that a few large files do not keep the other items waiting.
         return claims.wasFull && claims.hasEndedItem ? max(earliest, pace.lastSent + .seconds(1)) : nil
     }
 
@@ -24,8 +24,8 @@ extension WorkerMachine {
     mutating func claimed(_ answer: Claim, sentAt: Duration) {
         guard case .claim(let limit) = calls[.claim].inFlight, sentAt >= calls[.claim].lastSent else { return }
         calls.succeeded(.claim, at: now)
-        // In another phase, the queue does not count this worker as live any more, and gives the items to other
-        // workers.
+        // Ignores the items in another phase: the queue no longer counts this worker as live and gives the items to
+        // other workers.
         guard phase == .working else { return }
         claims.claimAnswered(isFull: answer.leases.count >= limit, isPaused: answer.isPaused)
         accept(answer.leases)
@@ -83,8 +83,8 @@ extension WorkerMachine {
         return min(settings.capacity, least + 2 * max(0, claims.endsPerSecond - least))
     }
 
-    /// Returns the time for the next batch. Single files wait a moment for more, so that not each one costs a
-    /// transaction.
+    /// Returns the time for the next batch. A small batch waits up to ``Settings/batchInterval`` for more files, so
+    /// that not each file costs a transaction.
     func nextBatch(_ pace: CallPace, waiting: Int) -> Duration? {
         guard waiting > 0, !pace.isInFlight else { return nil }
         let isFull = waiting >= min(settings.publishBatch, max(1, holdLimit / 4))

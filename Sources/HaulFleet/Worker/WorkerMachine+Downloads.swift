@@ -20,8 +20,8 @@ extension WorkerMachine {
             if pausesClaims {
                 destination.pauseClaims(at: now, &delays)
             } else {
-                // The queue learns of a blocked host. If it does not, this delay keeps items from being returned and
-                // claimed at full speed.
+                // Usually the queue knows that the host is blocked. Otherwise this delay keeps items from being
+                // returned and claimed at full speed.
                 let delay = delays.afterFailures(claims.untriedInRow, limit: .seconds(5))
                 calls.postpone(.claim, to: now + delay)
             }

@@ -18,15 +18,15 @@ extension WorkerMachine {
         let isIdle = result.returnedItems <= 0 && result.promotedItems <= 0 && result.fedItems <= 0
         maintenance.ended(isIdle: isIdle)
         guard !isIdle else { return }
-        // Items are available now, and perhaps more can be made ready.
+        // Claims at once, because items are available now.
         claims.foundItems()
         if calls[.claim].failures == 0 { calls.advance(.claim, to: now) }
     }
 
     mutating func maintenanceFailed() { calls.backOff(.maintain, at: now, &delays) }
 
-    /// Advances the maintenance after a claim that returned nothing, because the items may only wait for the feeder.
-    /// The first time it is due at once, later after a pause. The pause doubles while there is nothing to feed.
+    /// Advances the maintenance after a claim that returned nothing, because items may only wait for the feeder. The
+    /// first maintenance is due at once, each later one after a pause. The pause doubles while there is nothing to do.
     mutating func hurryMaintenance() {
         guard calls[.maintain].failures == 0 else { return }
         guard maintenance.hasBegun else { return calls.wait(.maintain, until: now) }

@@ -43,7 +43,7 @@ extension WorkerMachine {
     mutating func registerAgain() {
         guard !calls.isAnyInFlight else { return }
         guard !stop.isRequested else { return end(nil) }
-        // After a failover, all workers of the fleet register again at the same time.
+        // Waits for a random time, because after a failover all workers of the fleet register again at once.
         let delay = delays.random(in: .zero...(.seconds(1)))
         calls.restart(.register, notBefore: now + delay)
         enter(.registering(nil))

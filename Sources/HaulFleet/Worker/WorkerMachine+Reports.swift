@@ -13,11 +13,11 @@ extension WorkerMachine {
         calls.succeeded(.report, at: now)
         reports.raiseLimit()
         for report in sent where items.removeReported(report.key) {
-            // This worker may get the item again unless the queue knows the item's end.
+            // Keeps the bytes unless the queue knows the item's end, because this worker may get the item again.
             discard(report.key, keepsBytes: !report.endsItem || !accepted.contains(report.key))
             claims.itemEnded()
         }
-        // The worker holds nothing now, so it claims at once. The queue may have more items or be drained.
+        // Claims at once if the worker holds no item now, because the queue may have more items or be drained.
         let hasCompleted = sent.contains { if case .completed = $0.outcome { true } else { false } }
         if hasCompleted, items.isEmpty, calls[.claim].failures == 0, claims.untriedInRow == 0 {
             calls.advance(.claim, to: now)

@@ -16,7 +16,8 @@ extension WorkerMachine {
         var endsWhenDrained = false
         /// Maximum time between two claims that return nothing.
         var idleClaimLimit = Duration.seconds(5)
-        /// Minimum time between two gates or two reports, unless a quarter of the capacity waits for one.
+        /// Minimum time between two gates or two reports, unless ``publishBatch`` items or a quarter of the hold limit
+        /// wait.
         var batchInterval = Duration.milliseconds(50)
         /// Upper bound of the worker's own delays before the next attempt of an item.
         var retryDelayLimit = Duration.seconds(900)

@@ -2,7 +2,7 @@
 ///
 /// `now` is the worker's own clock. The clock never steps and counts the time in which the machine sleeps
 /// (`CLOCK_BOOTTIME`), but may run at another rate than the database's clock. The machine checks the elapsed time
-/// before it handles an event, so a process that was stopped for an hour publishes nothing from before.
+/// before it handles an event, so a process that was stopped for an hour publishes no file under its old leases.
 ///
 /// Contract with the effects:
 /// - Each `.call` gets one answer: its event or `.callFailed`.

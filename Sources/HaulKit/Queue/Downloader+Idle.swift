@@ -3,12 +3,12 @@ extension Downloader {
     ///
     /// Returns at once if no download waits or runs, as after adding a list whose files are all complete.
     ///
-    /// A download that was paused by the user, failed or completed is idle. A held download
+    /// A download is idle if the user paused it, or if it failed or completed. A held download
     /// (``DownloadSnapshot/holdReason``) is not idle: the call waits for it. When the call returns, the files of all
-    /// ended downloads have their final names and the records are written. Downloads added by a call that returned
-    /// before this call are counted.
+    /// ended downloads have their final names and the records are written. The call also waits for downloads that were
+    /// added before it.
     ///
-    /// - Returns: the sum of all downloads of the store, including those that ended before or in other processes.
+    /// - Returns: the summary of all downloads of the store, including those that ended before or in other processes.
     /// - Throws: ``DownloadError`` with code ``DownloadError/Code/waitCancelled`` when the task is cancelled,
     ///   ``DownloadError/Code/shutDown`` when the downloader was or is shut down first,
     ///   ``DownloadError/Code/storeFailed``.
@@ -42,12 +42,11 @@ extension Downloader {
 }
 
 extension DownloadGroup {
-    /// Waits until no download of the group waits or runs, and returns the sum of all downloads of the group. Returns
-    /// at once if the group is idle already or empty. Waits for a call that is still adding to the group.
+    /// Waits until no download of the group waits or runs, and returns the summary of all downloads of the group.
+    /// Returns at once if the group is idle already or empty. Waits for a call that is still adding to the group.
     ///
     /// A failed download does not fail the group; ``DownloadSummary/failed`` counts it. A download that the user paused
-    /// is idle. A download that is held for a reason that ends by itself (``HoldReason``) is not: the call waits for
-    /// it.
+    /// is idle. A held download (``HoldReason``) is not idle: the call waits for it, because the reason ends by itself.
     ///
     /// - Throws: ``DownloadError`` with code ``DownloadError/Code/waitCancelled`` when this task is cancelled, which
     ///   leaves the downloads as they are; ``DownloadError/Code/shutDown`` when the downloader is or was shut down

@@ -46,7 +46,7 @@ extension Downloader {
         /// Directly after a download.
         case after(DownloadID)
 
-        /// The download of `before` or `after`.
+        /// The download that `before` or `after` names; `nil` for `first` and `last`.
         fileprivate var other: DownloadID? {
             switch self {
             case .first, .last: nil
@@ -59,7 +59,7 @@ extension Downloader {
     /// precedence over positions. Unknown IDs are ignored.
     ///
     /// - Throws: ``DownloadError`` with code ``DownloadError/Code/notFound`` when the store has none of these
-    ///   downloads, or not the one that `place` names; ``DownloadError/Code/storeFailed`` or
+    ///   downloads, or lacks the one that `place` names; ``DownloadError/Code/storeFailed`` or
     ///   ``DownloadError/Code/shutDown``.
     public func move(_ ids: [DownloadID], to place: Place) async throws(DownloadError) {
         try checkIsOpen()

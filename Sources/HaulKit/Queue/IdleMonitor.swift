@@ -1,13 +1,14 @@
 internal import Logging
 
-/// Finds out whether no download waits or runs, for all downloads and for each group, and reports an end once.
+/// Detects when all downloads, or all downloads of a group, are idle, and reports each end once. Idle means that no
+/// download waits or runs.
 ///
 /// Confined to the actor of its downloader.
 final class IdleMonitor: IdleWatchDelegate {
     private let environment: TaskEnvironment
     private let scheduler: Scheduler
     private let reader: CatalogReader
-    /// Whether a download waited or ran at the last look.
+    /// Whether the last check found work whose end is still to be reported.
     private var wasBusy = false
     private var catalog: DownloadCatalog { scheduler.catalog }
     private var watch: IdleWatch { scheduler.idle }
@@ -22,7 +23,7 @@ final class IdleMonitor: IdleWatchDelegate {
 
     // MARK: Adding
 
-    /// Counts an addition. Nothing is idle while an addition is under way.
+    /// Counts an addition. Until the addition ends, neither its groups nor all downloads together count as idle.
     func additionBegan(_ groups: Set<String>) {
         catalog.pendingAdditions += 1
         watch.additionBegan(groups)
@@ -43,8 +44,8 @@ final class IdleMonitor: IdleWatchDelegate {
         if !environment.isShuttingDown { watch.changed() }
     }
 
-    /// Makes the next check report that the downloader became idle, even if nothing ran because all files of an added
-    /// list were complete already.
+    /// Makes the next check report the end of all downloads even if none ran, because all files of an added list were
+    /// already complete.
     func noteCompleteAddition() { wasBusy = true }
 
     // MARK: Looking
@@ -111,11 +112,11 @@ final class IdleMonitor: IdleWatchDelegate {
         } catch { environment.services.logger.debug("store: \(error)") }
     }
 
-    /// The sum of the idle downloads; `nil` if a download waits or runs.
+    /// Returns the summary of the group, or of all downloads; `nil` if one of them waits or runs.
     private func idleSummary(_ group: String?, isolation: isolated (any Actor)? = #isolation)
         async throws(DownloadError) -> DownloadSummary?
     {
-        // Downloads that stop for the shut-down will run again.
+        // Downloads that stop for the shut-down are not idle, because they run again after the next start.
         guard !environment.isShuttingDown, try await isIdle(group) else { return nil }
         let summary = try await reader.sum(DownloadFilter(group: group))
         // A download may have been added during the `await`.
@@ -127,7 +128,7 @@ final class IdleMonitor: IdleWatchDelegate {
         -> Bool
     {
         guard let group else { return isIdle && tasks.values.allSatisfy(scheduler.isAtRest) }
-        // The rest of a list that is being added belongs to the group too.
+        // A group to which a list is being added is not idle, because the rest of the list belongs to the group too.
         guard !watch.isAdding(to: group), !scheduler.isFilling else { return false }
         guard
             tasks.values.allSatisfy({

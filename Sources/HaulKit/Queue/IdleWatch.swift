@@ -31,8 +31,8 @@ final class IdleWatch {
         look()
     }
 
-    /// Requests one look for all changes until the look begins. Call this method whenever a download may have come to
-    /// rest.
+    /// Requests a look. One look covers all changes before it begins. Call this method whenever a download may have
+    /// come to rest.
     func look() {
         guard !waiters.isEmpty || !restedGroups.isEmpty, !isLooking else { return }
         isLooking = true

@@ -49,7 +49,8 @@ final class RunConditionMonitor {
     /// Replaces the timetable; `nil` for none. The caller must call ``followTimetable(_:)`` afterwards.
     func setTimetable(_ timetable: Timetable?) { self.timetable = timetable }
 
-    /// Applies the timetable's present rule, and calls `onChange` when to apply the next one.
+    /// Applies the present rule of the timetable. Calls `onChange` when the rule changes, and after an hour at the
+    /// latest.
     func followTimetable(_ onChange: @escaping @Sendable () -> Void) {
         timer?.cancel()
         timer = nil
@@ -67,7 +68,7 @@ final class RunConditionMonitor {
         _ onChange: @escaping @Sendable () -> Void
     ) -> Task<Void, Never> {
         Task {
-            // The sleep fails only by cancellation, and another timer has been set then.
+            // The sleep fails only by cancellation, when the timer is replaced or stopped.
             guard (try? await sleep(wait)) != nil else { return }
             onChange()
         }

@@ -15,12 +15,12 @@ extension Scheduler {
 
     /// Puts the waiting downloads of the store in the queue. The caller has the catalog's lock.
     ///
-    /// If there are many, only the first ones in the order of the queue are there when this method returns; the others
-    /// follow. Until then nothing counts as idle. A host whose first downloads follow later may begin with another of
-    /// its downloads.
+    /// If there are many, this method enqueues only the first ones in the order of the queue. A background task reads
+    /// the others; until then nothing counts as idle. A host whose first downloads are read late may start with another
+    /// of its downloads.
     func fill(_ condition: StoreCondition, isolation: isolated (any Actor)? = #isolation) async throws(DownloadError) {
         let store = services.store
-        // Reading in the order of the queue visits each row on the way, so it is used only if enough rows wait.
+        // Reading in the order of the queue also visits rows that do not wait, so it is used only if many rows wait.
         guard !condition.namesRows,
             let waiting = try await store.waitingCount(condition, above: fillSizes.first)
         else {

@@ -38,7 +38,7 @@ extension Scheduler {
     /// - Parameters:
     ///   - ids: downloads that may have handles.
     ///   - count: number of all downloads with the new state.
-    ///   - groups: number of them in each observed group.
+    ///   - groups: number of these downloads in each observed group.
     func tellHolders(
         of ids: [DownloadID],
         count: Int,

@@ -8,11 +8,11 @@ internal import Logging
 final class Scheduler {
     /// Number of waiting downloads that are read from the store at a time.
     static let readTogether = 256
-    /// Number of downloads that are to be in memory before they get slots.
+    /// Fewest downloads that should be in memory ahead of their slots.
     private static let readAhead = 64
-    /// A download keeps its slot while it waits at most this long before its next attempt. Another download would gain
-    /// little from the slot in that time: it must look the host up and open a connection first, and the waiting
-    /// download may have to queue behind it.
+    /// Longest wait before the next attempt during which a download keeps its slot. Another download could hardly use
+    /// the slot in that time, because it must first look up the host and open a connection. The waiting download might
+    /// then have to queue behind it.
     private static let longestWaitWithSlot = Duration.seconds(2)
 
     let environment: TaskEnvironment
@@ -89,7 +89,7 @@ final class Scheduler {
         return queue.runs(task.id)
     }
 
-    /// Calls `startQueuedDownloads` again when a host will have rested.
+    /// Calls `startQueuedDownloads` again when the rest of a host ends.
     private func wake(at next: Instant?, _ now: Instant) {
         guard let next else { return }
         if let timer, timer.at <= next { return }

@@ -49,7 +49,8 @@ package struct SourceReaders: Sendable {
     private func unsupported(_ scheme: String) -> DownloadError {
         DownloadError(
             .unsupportedScheme,
-            // The scheme of a text that is no URL may be a user name, and some servers take a token as user name.
+            // Does not repeat a long scheme: in a text that is no URL, the scheme may be a user name, which may be a
+            // token.
             "Haul downloads \(schemes("and")) URLs, not \(Self.isWord(scheme) ? scheme.lowercased() : "others")."
         )
     }

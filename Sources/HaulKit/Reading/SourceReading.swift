@@ -3,9 +3,10 @@ package import NIOCore
 
 /// Reads files over one protocol. ``SourceReaders`` chooses the reader of a request by the scheme of its URL.
 ///
-/// The engine requests ranges under a condition, and judges each response in the terms of RFC 9110. Its decisions and
-/// the store use these terms. A reader for another protocol than HTTP translates to them; ``FileResponse`` does so if
-/// length and version of a file are known before its bytes are read. A reader responds to each request as follows:
+/// The engine requests ranges under a condition, and judges each response in the terms of RFC 9110. The store uses
+/// these terms too. A reader for another protocol than HTTP translates its responses into these terms; ``FileResponse``
+/// does so if length and version of a file are known before its bytes are read. A reader responds to each request as
+/// follows:
 ///
 /// - Everything (not ``TransportRequest/isForRange``): status 200 and all bytes, with `Content-Length` if the length is
 ///   known.
@@ -63,8 +64,8 @@ package protocol ResponseReceiver: AnyObject, Sendable {
     func headReceived(_ head: ResponseHead, on eventLoop: any EventLoop) -> EventLoopFuture<Void>
     /// - Returns: `nil` to continue at once.
     func bodyReceived(_ bytes: ByteBuffer, on eventLoop: any EventLoop) -> EventLoopFuture<Void>?
-    /// Completes when the bytes received so far are written, or never will be. A receiver that writes nothing completes
-    /// it at once.
+    /// Completes when each byte received so far is written or will never be written. A receiver that writes nothing
+    /// completes it at once.
     func bodyWritten(on eventLoop: any EventLoop) -> EventLoopFuture<Void>
     func ended(_ failure: TransportError?)
 }

@@ -18,8 +18,8 @@ package struct TransportRequest: Sendable, Equatable {
     /// Whether the URL was chosen by a Metalink, a server's `Link` field or a source provider, not by the user. Such a
     /// URL gets only credentials that name its host.
     var isChosenByOthers = false
-    /// Host of the playlist that names the URL; `nil` for a URL that no playlist names. The URL may lead to an address
-    /// that is not public only if this host has one.
+    /// Host of the playlist that names the URL; `nil` for a URL that no playlist names. The request may connect to an
+    /// address that is not public only if this host has such an address too.
     var playlistHost: String?
     /// The download that sends the request; `nil` for none. ``LookupQueue`` limits the simultaneous lookups of one
     /// download.

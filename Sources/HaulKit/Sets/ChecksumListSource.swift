@@ -54,9 +54,9 @@ package struct ChecksumListSource: SetSource {
         var set = FileSet(files: [], origin: origin, signedBy: signed.signer)
         set.refused = list.refused
         if let remark = list.remark(named: name) { set.remarks.append(remark) }
-        // The publisher's set has a file more than can be read.
+        // A damaged line stands for a file of the publisher's set whose name cannot be read.
         if list.damagedLines > 0 { set.damage = RefusedName(name, list.damage) }
-        // The signature is of the whole list.
+        // Only an unsigned list can lack its end unnoticed, because a signature covers the whole list.
         if !isFramed, signed.signer == nil { set.noteUnknownEnd(of: name) }
         for line in list.lines {
             do throws(DownloadError) {
@@ -110,6 +110,6 @@ extension URL {
     /// The URL with a slash at its end, so that relative names lead below it.
     var asFolder: URL { appendingPathComponent("", isDirectory: true) }
 
-    /// The URL of a file that can be compared and not fetched.
+    /// The URL of a file that can be compared but not fetched.
     static let nowhere = URL(fileURLWithPath: "/")
 }

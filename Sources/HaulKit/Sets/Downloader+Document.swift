@@ -10,7 +10,7 @@ extension Downloader {
         let mostBytes: Int
         /// Makes the error for a document that cannot be used; the parameter is a clause about the document.
         let unusable: @Sendable (String) -> DownloadError
-        /// Returns the error for a response with another status than 200; `nil` for the error of a download.
+        /// Returns the error for a response with another status than 200 or 203; `nil` for the error of a download.
         var refusal: @Sendable (ResponseHead) -> DownloadError? = { _ in nil }
     }
 
@@ -36,7 +36,7 @@ extension Downloader {
         let host = request.url.host ?? ""
         var failures = 0
         var hasAnswered = false
-        // Time that the server may still ask this call to wait. The sum has a limit, because a caller waits.
+        // Rest of the total delay that `Retry-After` fields may cause. The total has a limit, because a caller waits.
         var patience = configuration.retry.retryAfterCap
         while true {
             guard !isShuttingDown else { throw .isShutDown }
@@ -116,7 +116,7 @@ extension Downloader {
 }
 
 extension DownloadError {
-    /// The error with a sentence that says when the server wants to be asked again.
+    /// Adds a sentence to the message: the time after which the server wants to be asked again.
     fileprivate func askingForLater(_ now: Date, _ retryAfter: Duration) -> DownloadError {
         let date = HTTPDate.format(now.addingTimeInterval(retryAfter.seconds))
         let text = "\(message) It wants to be asked again after \(date)."

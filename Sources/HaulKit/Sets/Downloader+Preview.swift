@@ -12,13 +12,13 @@ extension FileSet {
 }
 
 extension DownloadRequest.Checksum {
-    /// The algorithm as it stands before the digits.
+    /// The name of the algorithm, as written before the digits.
     package var algorithmName: String { String(description.prefix { $0 != ":" }) }
 }
 
 extension Downloader {
-    /// Lists what ``sync(_:into:options:)`` with the same source and options would bring into an empty folder. Asks for
-    /// no file, and changes nothing.
+    /// Lists the files that ``sync(_:into:options:)`` with the same source and options would fetch into an empty
+    /// folder. Requests none of these files except lists of digests, and changes nothing.
     ///
     /// - Returns: the set with the selected files and the selected names that cannot be fetched. The names of the files
     ///   are their paths below the folder.
@@ -47,7 +47,7 @@ extension Downloader {
     }
 }
 
-/// A sync that has begun, with what its list says.
+/// A sync that has begun, with the source, the faults and the remarks of its list.
 package struct BegunSync: Sendable {
     /// As ``SetReport/source``.
     package let source: String

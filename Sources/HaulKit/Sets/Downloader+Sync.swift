@@ -4,7 +4,7 @@ internal import Foundation
 extension Downloader {
     /// Makes a folder hold a set. Fetches the files that are missing or different, each proved before it gets its name,
     /// and keeps the others. A file that has to be replaced stays under its name until its successor is proved. Other
-    /// files in the folder stay as they are.
+    /// files in the folder stay as they are, except those that ``SetOptions/deletes`` removes.
     ///
     /// ```swift
     /// let sync = try await downloader.sync(.hub("hf://org/model"), into: "models/model")
@@ -12,11 +12,11 @@ extension Downloader {
     /// print(report.isWhole, report.revision ?? "")
     /// ```
     ///
-    /// After a crash or a kill, call it again: received bytes are used. Records of earlier syncs are in `.haul/` below
-    /// the folder.
+    /// After a crash or a kill, call this function again: it uses the received bytes. Records of earlier syncs are in
+    /// `.haul/` below the folder.
     ///
     /// - Parameters:
-    ///   - source: who publishes the set.
+    ///   - source: the publisher of the set.
     ///   - folder: path of the folder, which is created if necessary.
     /// - Returns: the sync, whose downloads have been added.
     /// - Throws: ``DownloadError``: the errors of the source; ``DownloadError/Code/inUse`` while another sync of the
@@ -29,8 +29,8 @@ extension Downloader {
         SetSync(try await prepareSync(source, into: folder, options), self)
     }
 
-    /// Compares a folder with a set. Asks the source for its list and reads the files of the folder. No file is
-    /// fetched, and nothing is changed.
+    /// Compares a folder with a set. Asks the source for its list and reads the files of the folder. Fetches no file
+    /// into the folder, and changes nothing.
     ///
     /// - Returns: a report whose ``SetReport/faults`` are the missing and the different files.
     /// - Throws: as ``sync(_:into:options:)``.
@@ -63,7 +63,7 @@ extension Downloader {
         return report
     }
 
-    /// Lists a set, compares the folder with it, and makes the requests for what is missing or different.
+    /// Lists a set, compares the folder with the list, and makes the requests for missing and different files.
     package func prepareSync(
         _ source: any SetSource,
         into folder: String,
@@ -93,7 +93,7 @@ extension Downloader {
         var records = written
         var report = SetReport(set)
         report.addRefusals(of: set)
-        // The set has a folder in place of a file, or the reverse. Both cannot be there, so these go before the fetch.
+        // Removes old files in the way before the fetch: the set has a folder in place of the file, or the reverse.
         if options.deletes, report.isWhole {
             try await place.remove(records.obstacles(to: set), &records, &report, disk)
         }
@@ -121,7 +121,7 @@ extension Downloader {
             }
         }
         let requests = missing.map { requestOfSet($0, place, group, origin, options) }
-        // The files that are right need no download. One that an earlier list has begun would replace them.
+        // Right files need no download. A download that an earlier sync began would replace them.
         let settled = Set(wanted.map(\.name)).subtracting(missing.map(\.name))
         let others = set.files.filter { !settled.contains($0.name) }.map { Self.key($0, place) }
         try await dropStale(group, place, needed: Set(requests.compactMap(\.key)), wanted: Set(others))
@@ -133,7 +133,7 @@ extension Downloader {
             place,
             disk,
             deletes: options.deletes,
-            // Without the record, the path of the file is all that is compared.
+            // If the store has no record of the download any more, the sync checks only the path of its file.
             finished: { [weak self] id in try? await self?.store.find(id: id.description)?.record },
             records: records,
             written: written,
@@ -152,24 +152,25 @@ extension Downloader {
 
     // MARK: Requests
 
-    /// A playlist in a set is a file of the set.
+    /// Keeps playlists as files, because a playlist in a set is a file of the set.
     static let playlistsAsFiles = {
         var stream = DownloadRequest.Stream()
         stream.keepsPlaylist = true
         return stream
     }()
 
-    /// The key of the download of a file: another digest is another download, so that bytes of two versions never meet.
-    /// Keys are shown, so a file without a digest has a hash of its URL, which may hold a password.
+    /// Returns the key of the download of a file. The key has the digest, so that bytes of two versions never mix.
+    /// Without a digest it has a hash of the URL: keys are shown, and the URL may contain a password.
     private static func key(_ file: FileSet.File, _ place: SetFolder) -> String {
         let url = "url:" + String(StableHash.of(file.url.absoluteString.utf8), radix: 16)
         return "sync \(file.checksum?.description ?? url) \(place.path(of: file.name))"
     }
 
-    /// Whether a key is of a file of a set.
+    /// Whether a key belongs to a file of a set.
     static func isKeyOfSet(_ key: String) -> Bool { key.hasPrefix("sync ") }
 
-    /// Whether a key is of a file below the folder. Two folders may be synced in one group.
+    /// Whether a key belongs to a file below the folder. The group alone does not tell, because two folders may be
+    /// synced in one group.
     private static func isKey(_ key: String, ofFileIn place: SetFolder) -> Bool {
         let words = key.split(separator: " ", maxSplits: 2)
         return words.count == 3 && words[0] == "sync" && words[2].hasPrefix(FilePaths.join(place.path, ""))
@@ -193,7 +194,7 @@ extension Downloader {
         request.onConflict = .overwrite
         request.group = group
         request.stream = Self.playlistsAsFiles
-        // The modification time is all that the next sync can compare where there is no digest.
+        // The next sync compares the modification time of a file without a digest.
         request.setsModificationTime = file.checksum == nil
         request.allowsInsecureRedirects = options.allowsInsecureRedirects
         options.prepare(&request)
@@ -201,18 +202,19 @@ extension Downloader {
         return request
     }
 
-    /// Removes records of earlier syncs that would answer for a file that is not there, and cancels downloads that the
-    /// set does not want: of other versions, whose partial files have the names that are needed now, of files that the
-    /// list has no more, and of files that are right.
+    /// Removes completed downloads of earlier syncs whose files are missing or different now. Cancels downloads that
+    /// the set does not want: of other versions, whose partial files have the names that are needed now; of files that
+    /// the list no longer has; and of files that are right.
     ///
     /// - Parameters:
     ///   - needed: keys of the files that this sync fetches.
-    ///   - wanted: keys of the files that may have a download, also one of another selection.
+    ///   - wanted: keys of the files that may keep a download, including files of the set that this sync does not
+    ///     select.
     private func dropStale(_ group: String, _ place: SetFolder, needed: Set<String>, wanted: Set<String>)
         async throws(DownloadError)
     {
         var filter = DownloadFilter.group(group)
-        // A set that is whole has a record of every file.
+        // Skips completed downloads if no file is needed, because a whole set may have one for every file.
         if needed.isEmpty { filter.states = Set(DownloadSnapshot.State.allCases).subtracting([.completed]) }
         var (finished, stale): ([DownloadID], [DownloadID]) = ([], [])
         filter.limit = 1000

@@ -1,6 +1,6 @@
 internal import Foundation
 
-/// Address and access token of the hub, from the variables and the file that the hub's own programs use.
+/// Address and access token of the hub, from the environment variables and the file that the hub's own programs use.
 package struct HubAccess: Sendable {
     package var endpoint = HubSource.defaultEndpoint
     package var token: String?
@@ -17,7 +17,8 @@ package struct HubAccess: Sendable {
         token = (value("HF_TOKEN_PATH") ?? folder.map { FilePaths.join($0, "token") }).flatMap(Self.token)
     }
 
-    /// Returns the text of a file of at most 4 KiB; `nil` if there is none, which means that nobody has logged in.
+    /// Returns the first 4 KiB of a file as text; `nil` if the file is empty or cannot be read, as when nobody has
+    /// logged in.
     private static func token(at path: String) -> String? {
         guard let file = try? PosixFile.reading(path), let bytes = try? file.read(at: 0, count: 4096) else {
             return nil

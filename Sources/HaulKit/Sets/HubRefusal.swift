@@ -9,7 +9,7 @@ struct HubRefusal {
     init?(_ head: ResponseHead) {
         switch (head.status, head.headers.first(name: "X-Error-Code")) {
         case (401, "GatedRepo"), (403, "GatedRepo"): reason = .gated
-        // The hub refuses a token that it does not know without a code, also for what is public.
+        // The hub refuses an unknown token without a code, even for public repositories.
         case (401, nil): reason = .badToken
         case (401, _), (403, "RepoNotFound"), (404, "RepoNotFound"): reason = .unknownOrPrivate
         case (404, "RevisionNotFound"): reason = .noSuchRevision

@@ -10,7 +10,7 @@ package struct HubSource: SetSource {
     private let endpoint: URL
     private let token: String?
 
-    /// The hub that is asked when nothing else is given.
+    /// URL of the default hub.
     package static let defaultEndpoint = "https://huggingface.co"
 
     /// Makes a source for a reference; see ``PublishedSet``.
@@ -65,7 +65,7 @@ package struct HubSource: SetSource {
         var next: URL? = try reference.treeURL(endpoint: endpoint, commit: commit)
         var pages: Set<URL> = []
         while let page = next {
-            // A hub whose last page leads back would be read for ever.
+            // A page that leads back to an earlier one would make this loop endless.
             guard pages.insert(page).inserted else {
                 throw .invalidSet("a page of the hub's list leads back to an earlier one")
             }

@@ -8,7 +8,7 @@ package struct IndexSource: SetSource {
     private let url: URL
     private let depth: Int?
 
-    /// How many folders below the top are entered when nothing else is said.
+    /// Number of folder levels below the top that are entered by default.
     static let usualDepth = 5
     /// Largest number of folders that are read.
     static let mostFolders = 100_000
@@ -17,8 +17,8 @@ package struct IndexSource: SetSource {
 
     /// - Parameters:
     ///   - url: an `http` or `https` URL of a folder, with a slash at the end of its path.
-    ///   - depth: how many folders below it are entered: 0 takes only the files of the folder itself. Deeper folders
-    ///     are not part of the set. `nil`, the default: 5, and a set with deeper folders is not whole.
+    ///   - depth: how many levels of folders below it are entered: 0 takes only the files of the folder itself. Deeper
+    ///     folders are not part of the set. `nil`, the default: 5 levels, and a set with deeper folders is not whole.
     package init(_ url: URL, depth: Int? = nil) { (self.url, self.depth) = (url, depth.map { max(0, $0) }) }
 
     /// The URL of the folder.
@@ -83,8 +83,8 @@ package struct IndexSource: SetSource {
         let result: Result<Folder, DownloadError>
     }
 
-    /// A function and not a part of the task's closure: Swift 6.3.1 loses values of a tuple that such a closure returns
-    /// beside the result of a call with a typed error, with optimization.
+    /// Stays outside the task's closure because of a compiler fault: with optimization, Swift 6.3.1 loses values of a
+    /// tuple that such a closure returns beside the result of a call with a typed error.
     private static func result(_ place: Place, below top: URL, _ documents: SetDocuments) async
         -> Result<Folder, DownloadError>
     {
@@ -93,7 +93,7 @@ package struct IndexSource: SetSource {
         } catch { return .failure(error) }
     }
 
-    /// - Parameter known: number of names that earlier folders have.
+    /// - Parameter known: number of names in the folders that were read before.
     private static func folders(
         _ places: [Place],
         below top: URL,
@@ -150,7 +150,7 @@ package struct IndexSource: SetSource {
 }
 
 extension URL {
-    /// Whether the path ends in a slash. `path` has no slash at its end.
+    /// Whether the path ends in a slash. Reads the target, because `URL.path` drops that slash.
     fileprivate var isFolder: Bool {
         HTTPURL(self)?.target.utf8.prefix { $0 != UInt8(ascii: "?") }.last == UInt8(ascii: "/")
     }

@@ -1,6 +1,6 @@
 public import Foundation
 
-/// The digests of a publisher's list, for downloads of single files of it.
+/// The digests of a publisher's list, for downloads of single listed files.
 public struct ListedChecksums: Sendable {
     /// The signer of the list; `nil` without a signature.
     public let signedBy: String?
@@ -9,7 +9,7 @@ public struct ListedChecksums: Sendable {
     init(_ list: ChecksumList, signedBy: String?) { (self.signedBy, index) = (signedBy, ChecksumIndex(list)) }
 
     /// Returns the digest that the list names for the file of a request: by the path of its URL, else by the path of
-    /// its ``DownloadRequest/Destination/file(path:)``. A name with folders fits the end of the path.
+    /// its ``DownloadRequest/Destination/file(path:)``. A listed name with folders matches the end of the path.
     ///
     /// - Throws: ``DownloadError`` with code ``DownloadError/Code/unprovedSet`` if the list does not name the file,
     ///   names it without a digest that Haul can compute, or has several digests that fit.

@@ -30,7 +30,7 @@ struct ListedSet: Sendable {
         }
         set.files = all.files.map(\.atItsPath)
         set.refused = wanted.refused + (set.damage.map { [$0] } ?? [])
-        // The set has these names still, also those that were not selected.
+        // The set still has the names that cannot be fetched, including those that were not selected.
         set.unread.formUnion(all.refused.map { FileName.safePath($0.name, keepsLeadingDots: true) ?? $0.name })
         (self.set, self.wanted) = (set, wanted.files.map(\.atItsPath))
     }

@@ -13,7 +13,7 @@ package struct MetalinkSource: SetSource {
     /// Fetches the document.
     ///
     /// - Throws: ``DownloadError``: ``DownloadError/Code/invalidSet`` for a document that cannot be used, and the codes
-    ///   of a download. A file that the document describes and that cannot be used is a fault of the report.
+    ///   of a download. A described file that cannot be used becomes a fault of the report.
     package func list(_ documents: SetDocuments) async throws(DownloadError) -> FileSet {
         let bytes = try await documents.read(url).bytes
         do throws(DownloadError) { return FileSet(try Metalink(bytes), origin: url.masked) } catch {

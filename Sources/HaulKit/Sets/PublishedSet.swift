@@ -71,8 +71,7 @@ extension SetSource where Self == PublishedSet {
 
     /// The files that a project has published with a release on GitHub, GitLab, Gitea or Forgejo.
     ///
-    /// A digest that the release itself names counts. For the other files, the lists of digests among the files are
-    /// read.
+    /// Uses the digests that the release itself names. If a file has none, reads the lists of digests among the files.
     ///
     /// - Parameter url: the page of a release, such as `https://github.com/OWNER/NAME/releases/tag/TAG`.
     /// - Throws: ``DownloadError`` with code ``DownloadError/Code/invalidURL`` for another page.
@@ -92,8 +91,8 @@ extension SetSource where Self == PublishedSet {
     ///
     /// - Parameters:
     ///   - url: an `http` or `https` URL of a folder, with a slash at the end of its path.
-    ///   - depth: how many folders below it are entered: 0 takes only the files of the folder itself. Deeper folders
-    ///     are not part of the set. `nil`, the default: 5, and a set with deeper folders is not whole.
+    ///   - depth: how many levels of folders below it are entered: 0 takes only the files of the folder itself. Deeper
+    ///     folders are not part of the set. `nil`, the default: 5 levels, and a set with deeper folders is not whole.
     public static func index(_ url: URL, depth: Int? = nil) -> PublishedSet {
         PublishedSet(IndexSource(url, depth: depth))
     }

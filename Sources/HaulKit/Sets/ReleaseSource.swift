@@ -2,7 +2,7 @@ package import Foundation
 
 /// The files that a project has published with a release on GitHub, GitLab, Gitea or Forgejo.
 ///
-/// A digest that the release itself names counts. For the other files, the lists of digests among the files are read.
+/// Uses the digests that the release itself names. If a file has none, reads the lists of digests among the files.
 package struct ReleaseSource: SetSource {
     private let reference: ReleaseReference
 
@@ -17,10 +17,12 @@ package struct ReleaseSource: SetSource {
 
     package init(_ reference: ReleaseReference) { self.reference = reference }
 
-    /// `nil` if the server's name cannot be asked, which ``list(_:)`` says.
+    /// The URL of the release in the server's API; `nil` if the server cannot be asked. ``list(_:)`` then throws the
+    /// reason.
     package var location: URL? { try? reference.apiURL() }
 
-    /// Asks the server for the files of the release, and fetches lists of digests among them if some have none.
+    /// Asks the server for the files of the release, and fetches the lists of digests among them if a file has no
+    /// digest.
     ///
     /// - Throws: ``DownloadError``: ``DownloadError/Code/invalidSet`` for an answer that cannot be used, and the codes
     ///   of a download.

@@ -4,22 +4,22 @@ internal import Synchronization
 /// Compares the folder of a set with its list, and decides for each name whether its file has to be fetched.
 struct SetComparison: Sendable {
     enum Finding: Sendable, Hashable {
-        /// The file is there and right. `isRecorded` is `false` for a file that was read, or that has no digest.
+        /// The file is there and right. `isRecorded` is `false` if the file was read to find this out.
         case right(FileStatus, isRecorded: Bool)
         case missing
-        /// The file is there with other bytes, or with another length than its publisher names.
+        /// The file has other bytes or another length than its publisher names, or is a symbolic link.
         case different
         /// The file is there, and only its server knows whether it is the present version.
         case undecided(FileStatus)
-        /// The name is taken by something that is no file.
+        /// Something that is no file has the name, or the file cannot be read.
         case blocked(DownloadError)
     }
 
     let folder: SetFolder
     let services: EngineServices
-    /// Reads every file, also one that is as its record says.
+    /// Whether to read every file, even one that matches its record.
     let readsAll: Bool
-    /// Set when the downloader shuts down, which ends the reading.
+    /// Set when the downloader shuts down. The reading of files then ends.
     let isStopping: CancelFlag
 
     /// - Returns: a finding for each file, in order.

@@ -3,7 +3,7 @@ extension SetDocuments {
     /// exceptions of the sync leave out are not read.
     ///
     /// - Parameters:
-    ///   - onlyLastParts: whether folders in the names of the lists do not count.
+    ///   - onlyLastParts: whether only the last part of a listed name counts, without its folders.
     ///   - digests: digests that are known already.
     /// - Throws: ``DownloadError`` of a list that cannot be fetched; ``DownloadError/Code/unprovedSet`` for a list that
     ///   cannot be read. Ignoring an unreadable list would let files pass that the list disproves.

@@ -4,8 +4,8 @@ internal import Synchronization
 
 /// The folder of a set and the records of earlier syncs in `.haul/set.jsonl` below it.
 ///
-/// The records save reading files that have not changed. They are never believed over the bytes: a record counts only
-/// for a file with the same identity, size and modification time.
+/// The records save reading files that have not changed. A record counts only for a file with the same identity, size
+/// and modification time.
 final class SetFolder: Sendable {
     /// The file of records while a sync adds to it.
     private struct Journal {
@@ -61,7 +61,7 @@ final class SetFolder: Sendable {
                 records.source = head.source
             }
             for line in lines.dropFirst() {
-                // A line is cut short if the process was killed while it wrote it.
+                // A line is cut short if the process was killed during the write.
                 guard let record = try? decoder.decode(SetRecord.self, from: line), record.hasNameOfSet else {
                     continue
                 }
@@ -86,7 +86,7 @@ final class SetFolder: Sendable {
     }
 
     private func opened(_ disk: any Disk) throws(DiskError) -> Journal {
-        // A file with a second name may be somebody else's, and a new one takes its place.
+        // A new file replaces a file with a second name, because that file may be somebody else's.
         let isNew = try disk.status(recordsPath)?.isPlainFile != true
         let file = isNew ? try disk.createAnew(recordsPath) : try disk.open(recordsPath)
         // The line break ends a line that a killed process has cut short.
@@ -122,7 +122,7 @@ final class SetFolder: Sendable {
 
     // MARK: Files
 
-    /// Returns the status of each name; `nil` where there is no file, or a link leads out of the folder.
+    /// Returns the status of each name; `nil` where there is no file, or where a folder of the name is a symbolic link.
     func statuses(of names: [String], _ disk: any Disk) async throws(DownloadError) -> [FileStatus?] {
         let (root, paths) = (path, names.map(path(of:)))
         return try await onDisk { () throws(DiskError) in

@@ -10,9 +10,9 @@ struct SetQuestions: Sendable {
     private static let questionsAtOnce = 16
 
     /// - Parameters:
-    ///   - findings: what the comparison found, one for each file. Only undecided ones are asked for.
+    ///   - findings: what the comparison found, one for each file. Only the servers of undecided files are asked.
     ///   - records: the records of earlier syncs, by name.
-    /// - Returns: the places of the files that are present versions.
+    /// - Returns: the indices of the files that are present versions.
     func present(
         _ files: [FileSet.File],
         _ findings: [SetComparison.Finding],
@@ -47,7 +47,7 @@ struct SetQuestions: Sendable {
         // A file whose server does not answer is fetched again, and that download says why it fails.
         guard let answer = try? await downloader.probe(request), answer.totalBytes == status.size else { return false }
         if let record, record.file.isSameFile(as: status), let mine = record.entityTag, let theirs = answer.entityTag {
-            // The file must not have been changed here since it had this tag.
+            // The tag counts only if the local file has not changed since its record was made.
             return mine == theirs && status.isUnchanged(since: record.file)
         }
         guard let modified = answer.lastModified else { return true }

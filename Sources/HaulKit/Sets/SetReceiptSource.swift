@@ -6,7 +6,7 @@ package struct SetReceiptSource: SetSource {
 
     package init(_ path: String) { self.path = path }
 
-    /// Whether a file begins as JSON, which no list of digests does. `false` for a file that cannot be read.
+    /// Whether a file begins with `{`, as JSON does and no list of digests. `false` for a file that cannot be read.
     package static func isReceipt(_ path: String) -> Bool {
         guard let file = try? PosixFile.reading(path), let first = try? file.read(at: 0, count: 1) else { return false }
         return first == Array("{".utf8)

@@ -1,32 +1,32 @@
 internal import Foundation
 
-/// What a sync knows of a file that it brought or found right: one line of `.haul/set.jsonl`.
+/// Record of a file that a sync brought or found right: one line of `.haul/set.jsonl`.
 struct SetRecord: Codable, Sendable, Hashable {
     /// The name below the folder, with `/` between its parts.
     let name: String
     /// The digest that the file had; `nil` if its publisher names none.
     let checksum: String?
-    /// The file as it was then.
+    /// Status of the file when the record was made.
     let file: FileStatus
     /// Whether a sync brought the file. Only such a file is removed when the set no longer has it.
     let isBrought: Bool
     /// The entity tag with which the file was fetched, for a file without a digest; `nil` if the server names none.
     var entityTag: String?
 
-    /// Whether the file is the one of this record, and has the digest.
+    /// Whether `file` is unchanged since the record was made, and the record has the digest.
     func stands(for file: FileStatus, _ checksum: DownloadRequest.Checksum?) -> Bool {
         file.isUnchanged(since: self.file) && self.checksum == checksum?.description
     }
 }
 
 extension SetRecord {
-    /// Whether a set can have the name. Who may write into the folder may write names into its records that lead
+    /// Whether a set can have the name. A person who may write into the folder can forge records whose names lead
     /// elsewhere.
     var hasNameOfSet: Bool { PlacedSet.isPath(name) }
 
     /// Records a file that was there and right.
     ///
-    /// - Parameter earlier: the record of the name before.
+    /// - Parameter earlier: the earlier record of the name; `nil` for none.
     init(_ file: FileSet.File, _ status: FileStatus, after earlier: SetRecord?) {
         self.init(
             name: file.name,

@@ -1,7 +1,7 @@
 // Removal of files that earlier syncs of a folder brought and that the set no longer has.
 
 extension SetRecords {
-    /// The records of files that earlier syncs brought and that the set no longer has, by name.
+    /// Returns the records of files that earlier syncs brought and that the set no longer has, sorted by name.
     func others(than set: FileSet) -> [SetRecord] {
         let names = Set(set.files.map(\.name))
         return byName.values

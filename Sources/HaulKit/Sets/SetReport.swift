@@ -33,25 +33,25 @@ public struct SetReport: Sendable, Hashable, Codable {
     public let signedBy: String?
     /// The files that are in the folder and right, by name.
     public internal(set) var files: [File] = []
-    /// The files that are not.
+    /// The files of the set that are missing, wrong or refused.
     public internal(set) var faults: [Fault] = []
     /// Number of files that this run fetched.
     public internal(set) var fetched = 0
     /// Number of files that were there and right.
     public internal(set) var unchanged = 0
-    /// Names that were removed because the set no longer has them.
+    /// Names of the files that were removed because the set no longer has them.
     public internal(set) var removed: [String] = []
-    /// Names that the set no longer has, kept because they were changed since a sync brought them.
+    /// Names of the files that the set no longer has, kept because they were changed since a sync brought them.
     public internal(set) var kept: [String] = []
     /// Remarks of the source about its list, for people.
     public internal(set) var remarks: [String] = []
 
     /// Whether the folder holds the whole set.
     public var isWhole: Bool { faults.isEmpty }
-    /// Length of ``files`` together, in bytes.
+    /// Sum of the lengths of ``files``, in bytes.
     package var bytes: Int64 { files.reduce(0) { $0.addingReportingOverflow(max(0, $1.size)).partialValue } }
-    /// Number of files for each algorithm of their digests (`sha256`); `none` for files without a digest. Neither those
-    /// nor the files of `md5` are proved.
+    /// Number of files by the algorithm of their digests, such as `sha256`; `none` for files without a digest. The
+    /// files under `none` and `md5` are not proved.
     public var proofs: [String: Int] {
         files.reduce(into: [:]) { $0[$1.algorithm, default: 0] += 1 }
     }

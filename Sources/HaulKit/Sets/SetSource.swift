@@ -2,14 +2,15 @@ public import Foundation
 
 /// The publisher of a set: lists the files with their URLs, sizes and digests.
 ///
-/// ``PublishedSet`` has the sources that Haul knows. Another hub is a type of the application with this one function.
+/// ``PublishedSet`` has the sources that Haul knows. For another hub, the application defines a type with this one
+/// function.
 public protocol SetSource: Sendable {
     /// The URL of the list or of the hub, whose origin gets ``SetOptions/headers``. Default: `nil`, for no origin.
     var location: URL? { get }
     /// Lists the files of the set. ``Downloader/sync(_:into:options:)`` calls it once, outside any actor.
     ///
     /// - Parameter documents: reads documents over the downloader's network settings.
-    /// - Throws: ``DownloadError``, which ends the sync before a file is asked for.
+    /// - Throws: ``DownloadError``, which ends the sync before it requests a file.
     func list(_ documents: SetDocuments) async throws(DownloadError) -> FileSet
 }
 
@@ -23,7 +24,7 @@ public struct SetDocuments: Sendable {
     let downloader: Downloader
     /// The user's header fields for the origin of ``home``.
     var headers: [HeaderField] = []
-    /// The URL that the user named. A document named the others.
+    /// The URL that the user named. Documents name all other URLs.
     var home: URL?
     var allowsInsecureRedirects = false
     /// Patterns of the names that the sync leaves out. Lists of digests among them are not read.
@@ -44,8 +45,8 @@ public struct SetDocuments: Sendable {
         try await read(url, headers: headers) { _ in nil }
     }
 
-    /// - Parameter refusal: returns the error for a response with another status than 200; `nil` for the error of a
-    ///   download.
+    /// - Parameter refusal: returns the error for a response with another status than 200 or 203; `nil` for the error
+    ///   of a download.
     func read(
         _ url: URL,
         headers: [HeaderField],
@@ -73,7 +74,7 @@ public struct SetDocument: Sendable {
     /// Media type in lower case without parameters, such as `application/json`; `nil` without `Content-Type`.
     public let mediaType: String?
     let headers: HeaderFields
-    /// Whether the answer says where the document ends. Else a part of it looks like the whole.
+    /// Whether the answer says where the document ends. Otherwise a part of the document looks like the whole.
     let isFramed: Bool
 
     init(_ bytes: [UInt8], _ head: ResponseHead) {

@@ -6,7 +6,7 @@ extension SetSourceText {
     /// - Parameters:
     ///   - access: address and access token of the hub.
     ///   - revision: branch, tag or commit; only for a hub reference without a revision. `nil` to use the text's own.
-    ///   - depth: how many folders below an index are entered; `nil` for the source's own limit.
+    ///   - depth: how many levels of folders below an index are entered; `nil` for the source's own limit.
     ///   - signature: signature of a list of digests; `nil` for none.
     /// - Throws: ``DownloadError`` with code ``DownloadError/Code/invalidURL`` for a list on this machine, because it
     ///   does not contain the URLs of its files, and for a revision that the source does not accept.
@@ -36,10 +36,10 @@ extension SetSourceText {
         }
     }
 
-    /// Returns the name of the set for people, safe as the name of a folder: of a model, of a release with its tag, or
-    /// of the folder that a list or an index is in.
+    /// Returns a name of the set for people, safe as the name of a folder: that of the model, of the project with the
+    /// tag of the release, of the document, or of the folder with the list or the index.
     ///
-    /// - Parameter text: the text that this value was made of.
+    /// - Parameter text: the text from which this value was made.
     package func name(of text: String) -> String { FileName.safe(rawName(of: text)) ?? "set" }
 
     private func rawName(of text: String) -> String {

@@ -21,7 +21,7 @@ public final class SetSync: Sendable {
     ///   ``DownloadError/Code/shutDown``. Failed downloads are in ``SetReport/faults``.
     public func report() async throws(DownloadError) -> SetReport { try await end.value.get() }
 
-    /// Number of downloads that are added at once, and a quarter of those that are followed at once.
+    /// Number of downloads that are added at once. At most four times as many are followed at once.
     private static let addedTogether = 256
 
     private static func run(_ work: SetWork, _ downloader: Downloader) async -> Result<SetReport, DownloadError> {

@@ -3,7 +3,7 @@ internal import Synchronization
 
 /// One sync: the comparison of a folder with a set, the downloads that are left to do, and the report.
 ///
-/// Whoever adds the downloads tells how each of them ended, and then calls ``finish()``.
+/// The caller adds the downloads, reports the end of each one, and then calls ``finish()``.
 package final class SetWork: Sendable {
     /// The downloads that the folder needs.
     package let requests: [DownloadRequest]
@@ -14,24 +14,24 @@ package final class SetWork: Sendable {
     private let folder: SetFolder
     private let disk: any Disk
     private let deletes: Bool
-    /// Returns the record of a completed download; `nil` if the list does not have it any more.
+    /// Returns the record of a completed download; `nil` if the store no longer has it.
     private let finished: @Sendable (DownloadID) async -> DownloadRecord?
-    /// The records as the file has them, without the lines that this sync has added.
+    /// The records that the file had when the sync began.
     private let written: SetRecords
     private let state: Mutex<State>
 
     private struct State {
         var records: SetRecords
         var report: SetReport
-        /// The places of the requests whose ends are not known.
+        /// Indices of the requests whose end has not been reported.
         var open: Set<Int>
     }
 
     /// - Parameters:
     ///   - set: the whole set, with safe names.
     ///   - files: the files to fetch; one for each request.
-    ///   - records: what is known of the files that need no download.
-    ///   - written: the records as the file has them.
+    ///   - records: `written`, updated for the files that need no download.
+    ///   - written: the records that the file has.
     init(
         _ set: FileSet,
         _ requests: [DownloadRequest],
@@ -61,7 +61,7 @@ package final class SetWork: Sendable {
 
     /// Notes the end of the download of a request.
     ///
-    /// - Parameter index: the place of the request in ``requests``.
+    /// - Parameter index: the index of the request in ``requests``.
     package func ended(_ index: Int, _ outcome: DownloadOutcome) async {
         let file = files[index]
         switch outcome {
@@ -100,7 +100,7 @@ package final class SetWork: Sendable {
     )
 
     /// - Parameters:
-    ///   - path: where the download says that its file is.
+    ///   - path: the path of the file that the download reports.
     ///   - found: the record of the download.
     /// - Returns: `nil` if the file of the download is not in its place in the folder any more.
     private func newRecord(of file: FileSet.File, at path: String, _ found: DownloadRecord?) -> SetRecord? {
@@ -118,8 +118,8 @@ package final class SetWork: Sendable {
         )
     }
 
-    /// Notes files that are not in their places any more: somebody may rename the complete files of a set while others
-    /// are fetched.
+    /// Reports files that are no longer in their places as faults: somebody may rename complete files of a set while
+    /// others are fetched.
     private func checkPlaces(_ records: inout SetRecords, _ report: inout SetReport) async throws(DownloadError) {
         guard !requests.isEmpty else { return }
         let names = report.files.map(\.name)
@@ -133,8 +133,8 @@ package final class SetWork: Sendable {
         report.files.removeAll { gone.contains($0.name) }
     }
 
-    /// Removes what the set no longer has, if that is wanted, writes the records, and lets another sync take the
-    /// folder.
+    /// Removes the files that the set no longer has, if `deletes` is set. Writes the records, and lets another sync
+    /// take the folder.
     ///
     /// - Throws: ``DownloadError`` with a disk code if the records cannot be written. The files are complete then.
     package func finish() async throws(DownloadError) -> SetReport {

@@ -1,7 +1,7 @@
 internal import Foundation
 
-/// Checks signatures with the programs that the system has for it. They parse bytes from outside, so they run as
-/// processes of their own, without the network's help, on files in a folder of their own.
+/// Checks signatures with the programs that the system has for it. The programs parse bytes from outside, so each runs
+/// as a process of its own on files in a folder of its own. None needs the network.
 enum SignatureCheck {
     /// Checks a detached OpenPGP signature.
     ///
@@ -51,8 +51,8 @@ enum SignatureCheck {
         }
     }
 
-    /// Runs gpgv and reads its status lines. One good signature is enough, and none may be bad: publishers sign with a
-    /// new key beside the old one.
+    /// Runs gpgv and reads its status lines. At least one signature must be good and none bad, because publishers sign
+    /// with a new key beside the old one.
     private static func gpgv(_ program: String, _ folder: String, _ files: [String]) async throws(DownloadError)
         -> String
     {
@@ -65,7 +65,7 @@ enum SignatureCheck {
             return words.first == "[GNUPG:]" ? Array(words.dropFirst()) : nil
         }
         let isBad = lines.contains { ["BADSIG", "REVKEYSIG"].contains($0.first) }
-        // The fingerprint follows the name of its signature.
+        // The line with the fingerprint follows the line with the name of the signer.
         let first = lines.firstIndex { $0.first == "GOODSIG" }
         guard !isBad, let first, let valid = lines[first...].first(where: { $0.first == "VALIDSIG" && $0.count > 1 })
         else {

@@ -1,6 +1,7 @@
 internal import Foundation
 
-/// The part of a list that its signature covers, and who signed it. Without a signature, the whole list.
+/// The part of a list that its signature covers, and the signer. If no signature is to be checked: the text of a list
+/// that is signed in itself, else the whole list.
 struct SignedList {
     let bytes: [UInt8]
     /// The signer's name or key; `nil` without a signature.

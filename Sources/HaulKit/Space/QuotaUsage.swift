@@ -5,8 +5,8 @@ struct QuotaUsage: Sendable {
     /// Bytes that each running download takes, including its preallocated bytes.
     private(set) var running: [DownloadID: Int64] = [:]
     private var runningSum: Int128 = 0
-    /// Counts the changes of the set of running downloads. A sum of the store is valid only for the generation in which
-    /// it was computed.
+    /// Counts the changes that make a sum of the store invalid. Such a sum is valid only for the generation in which it
+    /// was computed.
     private(set) var generation = 0
     /// Time of the last check whether the finished files still exist.
     var recountedAt: Instant?

@@ -122,7 +122,8 @@ final class SpaceMonitor {
 
     // MARK: While the body comes
 
-    /// Whether a second has passed since the last check of growing files. If so, the next second begins.
+    /// Whether a check of growing files is due: once a second, if there is a reserve or a quota. If so, counts as that
+    /// check.
     func isGrowthCheckDue() -> Bool {
         let now = time.now()
         guard rule.reserve > 0 || quota != nil, now - lastGrowthCheck >= Self.interval else { return false }

@@ -7,7 +7,7 @@ struct SpaceRule: Sendable, Equatable {
         case fits
         /// There may be space later.
         case isMissing
-        /// Only the reserve is left.
+        /// The file would fit only with bytes of the reserve.
         case isReserved
         /// The file is larger than the disk without the reserve.
         case never

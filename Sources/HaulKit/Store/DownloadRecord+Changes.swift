@@ -54,7 +54,7 @@ extension DownloadRecord {
         case .file(let path): request.destination = .file(path: moved(path))
         case .folder: request.destination = .folder(path: folder)
         }
-        // Keeps a name that is chosen already: a small file that is not on the disk yet has no partial file.
+        // Keeps a name that is chosen already, even without a partial file: a small file may not be on the disk yet.
         finalPath = finalPath.map(moved)
     }
 

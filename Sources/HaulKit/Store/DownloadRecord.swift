@@ -13,7 +13,7 @@ struct DownloadRecord: Sendable, Equatable {
         case failed
     }
 
-    /// A URL that the application named in place of the request's.
+    /// A URL that the application named in place of the URL of the request.
     struct Link: Sendable, Equatable {
         var url: URL
         /// Header fields for the origin of `url`, if the application named any.
@@ -57,7 +57,7 @@ struct DownloadRecord: Sendable, Equatable {
     var finishedAt: Date?
 
     /// - Parameters:
-    ///   - ownerNumber: the user of the store that runs the download from the beginning.
+    ///   - ownerNumber: number of the ``StoreOwner`` that runs the new download; `nil` if none does.
     ///   - position: place among the downloads of the same priority.
     init(
         _ id: DownloadID,

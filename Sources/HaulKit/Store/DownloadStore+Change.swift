@@ -1,7 +1,7 @@
 internal import Foundation
 internal import GRDB
 
-/// Changes many rows at once, of downloads that are not in memory.
+/// Changes the rows of many downloads at once.
 extension DownloadStore {
     /// Changes many rows in one durable transaction.
     ///

@@ -31,7 +31,8 @@ extension DownloadStore {
                     LEFT JOIN progress ON progress.downloadID = download.id
                     WHERE \(rows) ORDER BY \(order)
                     """
-                // A row that a later version wrote, or somebody edited, must not hide the others.
+                // Leaves out unreadable rows: a row that a later version wrote, or somebody edited, must not hide the
+                // others.
                 let all = try Row.fetchAll(database, sql: sql, arguments: condition.bound)
                 let readable = all.compactMap { row -> Listed? in
                     guard let record = odd.record(row), let id = DownloadID(record.id) else { return nil }

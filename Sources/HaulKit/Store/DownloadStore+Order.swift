@@ -31,7 +31,7 @@ extension DownloadStore {
     /// Returns the highest position, ignoring those from 2^61 on.
     func lastPosition() async throws(DownloadError) -> Int64 {
         try await reading { database in
-            // Ignores a position that was edited by hand and leaves no gap behind it.
+            // Ignores a position that somebody set so high that no free position follows.
             try Int64.fetchOne(
                 database.cachedStatement(
                     sql: """
@@ -43,7 +43,8 @@ extension DownloadStore {
         }
     }
 
-    /// Returns the bounds of the free positions at `place`; `nil` if `place` refers to an unknown download.
+    /// Returns the bounds of the free positions at `place`; `nil` if `place` names an unknown download, or one whose
+    /// position is implausible.
     func gap(at place: Downloader.Place, besides ids: [DownloadID]) async throws(DownloadError) -> (
         lower: Int64, upper: Int64
     )? {

@@ -1,7 +1,7 @@
 internal import Foundation
 internal import GRDB
 
-/// Sums over downloads that SQLite computes.
+/// Computes sums over downloads in SQLite.
 extension DownloadStore {
     private static let sums = """
         count(*) AS n, status, total(CASE status WHEN 'completed' THEN total ELSE received END) AS bytes,
@@ -20,7 +20,7 @@ extension DownloadStore {
         }
     }
 
-    /// Returns a summary of each group, by name. Downloads without a group come first.
+    /// Returns a summary of each group, sorted by name. Downloads without a group come first.
     func groups() async throws(DownloadError) -> [GroupSummary] {
         try await reading { database in
             let rows = try Row.fetchAll(
@@ -92,8 +92,8 @@ extension DownloadStore {
         if !ids.isEmpty { condition.add(besides: ids) }
         let (where_, arguments) = (condition.sql, condition.bound)
         return try await reading { database in
-            // Counts as `DownloadTask.bytesAtRest`. Uses `total()`, which cannot overflow, because a server may
-            // announce any length.
+            // Counts unfinished downloads by the rule of `DownloadTask.bytesAtRest`. Uses `total()`, which cannot
+            // overflow, because a server may announce any length.
             let rows = try Row.fetchAll(
                 database,
                 sql: """

@@ -93,9 +93,8 @@ extension DownloadStore {
 }
 
 extension DownloadRecord {
-    /// Whether another process's record of the same URL and destination is the same download. A repair is always a
-    /// separate download, and so is a film that replaces one with gaps, and a request with a key, an adopted file or
-    /// `addAnyway`.
+    /// Whether another process's record of the same URL and destination is the same download. Always separate downloads
+    /// are a repair, a film that replaces one with gaps, and a request with a key, an adopted file or `addAnyway`.
     var mayHaveTwin: Bool {
         request.key == nil && request.adopts == nil && request.onDuplicate != .addAnyway && !isRepair
             && request.replaces == nil

@@ -3,7 +3,7 @@ internal import Foundation
 internal import GRDB
 internal import Synchronization
 
-/// Stores downloads in an SQLite database, so that they survive the process. Writes off the actor.
+/// Stores downloads in an SQLite database, so that they survive the process. Writes outside the actor.
 ///
 /// `note` gathers a change and returns at once. Changes gathered during a transaction go into the next one. `commit`
 /// returns when the row is in the database, and with `durably` when the disk has the row (see ``CommitSync``). In
@@ -111,8 +111,8 @@ final class DownloadStore: Sendable {
         let failure = await withCheckedContinuation { continuation in
             gather { gathered in
                 for (record, persisted) in changes {
-                    // Ranges noted earlier must not be written after a record that withdraws them. Ranges noted from
-                    // here on may.
+                    // New ranges replace the ranges noted earlier, because the record may withdraw those. Ranges noted
+                    // from here on are written after the record.
                     gathered.change(record.id) {
                         $0 = GatheredChanges.Change(record: record, persisted: persisted ?? $0.persisted)
                     }
@@ -149,8 +149,7 @@ final class DownloadStore: Sendable {
             commitSync.committed(batch.waitingForDisk)
             for continuation in batch.waiting { continuation.resume(returning: nil) }
         } catch {
-            // A lost note of ranges costs bytes, not correctness. Changes that must be written are committed, not
-            // noted.
+            // The bytes of lost ranges are only fetched again. Changes that must be written are committed, not noted.
             let failure = file.health.error(error)
             rows.withLock { $0 = RecordWriter() }
             observer(.failed(failure))

@@ -115,7 +115,7 @@ enum EarlierStores {
             }
         },
         Step("5: owners that the kernel vouches for") { database in
-            // The number of a process does not prove that the process is still there.
+            // Clears all owners, because the number of a process does not prove that the process is still there.
             try database.execute(sql: "UPDATE download SET owner = NULL WHERE owner IS NOT NULL")
         },
         Step("6: settings") { database in
@@ -135,8 +135,9 @@ enum EarlierStores {
                     ALTER TABLE download ADD COLUMN isRepair BOOLEAN NOT NULL DEFAULT 0;
                     """
             )
-            // The JSON already has the names of the request's properties. Four members are no options of a request; few
-            // rows have one. A row whose text is not JSON stays as it is and is reported when it is read.
+            // The JSON already has the names of the request's properties. Four members are no options of a request:
+            // they move to other columns, or become `onDuplicate`. Few rows have one. A row whose text is not JSON
+            // stays as it is and is reported when it is read.
             let members = ["link", "linkHeaders", "isRepair", "isBeside"]
             let isAny = members.map { "json_type(request, '$.\($0)') IS NOT NULL" }.joined(separator: " OR ")
             try database.execute(
@@ -162,8 +163,8 @@ enum EarlierStores {
             }
         },
         Step("9: the order of the queue without the states") { database in
-            // Pausing or resuming everything changed three indexes for each download, and no query used the order of
-            // this index.
+            // With the old index, pausing or resuming everything changed three indexes for each download. No query used
+            // its order.
             try database.drop(index: "download_on_status_order")
             try database.execute(sql: "CREATE INDEX download_in_order ON download (priority DESC, position)")
         },

@@ -3,8 +3,8 @@ internal import Synchronization
 
 /// File lock on the name of a store: exclusive, or shared among downloaders that restore on request.
 ///
-/// The kernel does not say who holds a lock, so this type counts the locks of this process. A caller that finds the
-/// name locked can then tell a downloader of this process that is just being released from another process.
+/// The kernel does not say who holds a lock, so this type counts the locks of this process. If the name is locked, the
+/// count tells whether a downloader of this process, perhaps just being released, or another process has the lock.
 final class NameLock: Sendable {
     private struct Identity: Hashable {
         let device: UInt64

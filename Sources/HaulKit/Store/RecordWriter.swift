@@ -32,7 +32,7 @@ struct RecordWriter {
             try bindChanging(now, to: &statement)
             statement.bind(record.id)
             try statement.run()
-            // Another process may have removed the row. Then writes the whole row.
+            // Writes the whole row if another process has removed it.
             if database.changesCount == 0 { try insert(now, database) }
         } else {
             try insert(now, database)

@@ -1,8 +1,8 @@
 internal import Foundation
 internal import GRDB
 
-/// Reads many rows of waiting downloads by column number, because GRDB looks up each column that is read by name. Reads
-/// the values that rows share only once. Reads a download that has begun by name, because it has more columns.
+/// Reads many rows of waiting downloads by column number, because GRDB looks up each column name in each row. Reads the
+/// values that rows share only once. Reads the row of a begun download by column names, because it has more columns.
 ///
 /// Use for one reading; do not keep.
 struct RowReader {

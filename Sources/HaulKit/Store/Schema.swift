@@ -2,8 +2,8 @@ internal import GRDB
 
 /// Defines the tables of a store, and brings a store of an earlier version up to date.
 enum Schema {
-    /// SQL of the tables as they are, which a new store gets. New columns stand at the end of a table, because
-    /// ``StoreSalvage`` reads the rows of every version by position.
+    /// SQL that creates the tables of a new store. New columns stand at the end of a table, because ``StoreSalvage``
+    /// reads the rows of every version by position.
     private static let tables = """
         -- The versions that the tables have, for GRDB.
         CREATE TABLE grdb_migrations (identifier TEXT NOT NULL PRIMARY KEY);
@@ -84,19 +84,19 @@ enum Schema {
     /// Indexes the downloads of a group that wait or run.
     static let openByGroup = "CREATE INDEX download_open_by_group ON download (groupName) WHERE status = 'queued'"
 
-    /// Changes of the tables by the version that brought them. A version that changes the tables registers its name
-    /// here and changes ``tables``. The entry of a released version is never edited.
+    /// Changes of the tables, named by the version that introduced them. A version that changes the tables registers
+    /// its name here and changes ``tables``. The entry of a released version is never edited.
     static var migrator: DatabaseMigrator {
         var migrator = DatabaseMigrator()
-        // No step recreates a table that others refer to, so foreign keys stay enforced. The check of all rows would
-        // refuse a store for one odd row.
+        // No step recreates a table that others refer to, so foreign keys stay enforced. A check of all rows would
+        // refuse a store because of one odd row.
         migrator.registerMigration("0.1.0", foreignKeyChecks: .immediate, merging: EarlierStores.names) {
             try EarlierStores.update($0, done: $1)
         }
         return migrator
     }
 
-    /// Whether the store has a version that this one does not know.
+    /// Whether the store was changed by a version that this one does not know.
     static func isOfLaterVersion(_ database: Database) throws -> Bool {
         let migrator = migrator
         let known = EarlierStores.names.union(migrator.migrations)

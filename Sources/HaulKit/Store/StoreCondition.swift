@@ -74,14 +74,14 @@ struct StoreCondition: Sendable {
     }
 
     /// The name that a request suggests; NULL if it suggests none. Tests the text first, because parsing the JSON of
-    /// each row is slow, and an edited row may have none.
+    /// each row is slow, and the text of an edited row may be no JSON.
     private static let suggestedName = """
         CASE WHEN instr(request, '"suggestedName"') > 0 AND json_valid(request)
         THEN json_extract(request, '$.suggestedName') END
         """
 
-    /// The URL without user info, query and fragment. A search in these would tell a client that may list downloads the
-    /// masked parts, one letter after the other.
+    /// The URL without user info, query and fragment. By searches in these, a client that may list downloads could find
+    /// out the masked parts letter by letter.
     private static let shownURL = {
         let front = "substr(url, 1, instr(url || '?', '?') - 1)"
         let plain = "substr(\(front), 1, instr(\(front) || '#', '#') - 1)"

@@ -40,7 +40,8 @@ enum StoreError {
         case .SQLITE_NOTADB, .SQLITE_CORRUPT: return damage(at: path)
         default: break
         }
-        // A decoding error would print the row, headers and all.
+        // Names only the type of other errors, because the text of a decoding error contains the row with its header
+        // fields.
         let cause = (error as? DatabaseError).map { "\($0.resultCode)" } ?? "\(type(of: error))"
         return DownloadError(.storeFailed, "The store \(path) cannot be read or written.", cause: cause)
     }

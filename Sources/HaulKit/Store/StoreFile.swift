@@ -46,8 +46,8 @@ struct StoreFile {
             throw StoreError.converted(error, "The state folder \(folder) cannot be used.")
         }
         let path = Self.resolved(FilePaths.join(folder, name + ".sqlite"))
-        // Only one process at a time creates, migrates or sets aside the store. Taken before the name lock, so that a
-        // process that waits here does not count as a user.
+        // Only one process at a time creates, migrates or sets aside the store. Takes this lock before the name lock,
+        // so that a process that waits here does not count as a user.
         let setup = try Self.setupLock(FilePaths.join(folder, name + ".setup"), contention)
         defer { withExtendedLifetime(setup) {} }
         guard try Self.takePatiently(lock, isExclusive: isExclusive) else {
@@ -61,7 +61,7 @@ struct StoreFile {
             // Other users that have the store open have found it intact or know of its damage. So only a lone user
             // checks it.
             let isAlone = try Self.take(lock, isExclusive: true)
-            // A failed change of a lock also loses the old lock, so takes the shared lock again.
+            // Takes the shared lock again, because a failed change of a lock also releases the old lock.
             if !isExclusive { _ = try Self.take(lock, isExclusive: false) }
             let opening = StoreOpening(path: path, bootID: bootID, contention: contention, migrate: migrate)
             (queue, salvage, setAside) = try isAlone ? opening.openChecked() : (opening.open(), nil, nil)
@@ -91,7 +91,7 @@ struct StoreFile {
         _ lock: NameLock,
         isExclusive: Bool
     ) throws {
-        // A running process of an earlier version would take the new rows for unreadable ones.
+        // Needs the exclusive lock, because a running process of an earlier version could not read the new rows.
         guard try take(lock, isExclusive: true) else {
             throw DownloadError(
                 .inUse,
@@ -157,7 +157,7 @@ struct StoreFile {
         var waited = 0
         while true {
             if try take(lock, isExclusive: isExclusive) { return true }
-            // A downloader of this process may have left between the two looks, so the last word is a try.
+            // Tries once more, because a downloader of this process may have left since the try above.
             guard lock.isHeldHere, waited < mostWaits else { return try take(lock, isExclusive: isExclusive) }
             waited += 1
             usleep(wait)

@@ -15,7 +15,7 @@ final class StoreOwner: Sendable {
     private let knowsAlive: (@Sendable (Int64) -> Bool)?
     private let knowsOthers: (@Sendable () -> Bool)?
     /// Whether another user existed when this one opened the store. Records that this user has read may then be
-    /// outdated for good.
+    /// outdated, even after the other user has left.
     private let hadCompany: Bool
 
     /// Creates the user of a store that no other process can see.

@@ -3,11 +3,11 @@ internal import Logging
 
 /// Asks again for segments that a finished film lacks, when the film is requested again.
 extension Downloader {
-    /// Returns the request, with the film that its download is to replace if the server has a segment by now that this
-    /// film lacks.
+    /// Returns the request. Sets its `replaces` to the finished film if the server has a segment by now that the film
+    /// lacks.
     ///
-    /// A film without gaps costs nothing. One with gaps costs its playlists, and the head of an answer for a few of the
-    /// missing segments.
+    /// A film without gaps needs no request. A film with gaps needs its playlists, and the heads of the answers for a
+    /// few missing segments.
     func renewed(_ request: DownloadRequest) async -> DownloadRequest {
         let one = await renewed([.success(request)])
         return (try? one.first?.get()) ?? request
@@ -48,7 +48,7 @@ extension Downloader {
         let isBack = await withTaskGroup(of: Bool.self) { group in
             group.addTask { await self.hasOne(of: gaps, request, record) }
             group.addTask {
-                // A cancelled wait is over.
+                // A cancelled sleep ends the wait.
                 try? await sleep(Self.patienceForGaps)
                 return false
             }
@@ -59,7 +59,7 @@ extension Downloader {
         return isBack ? ReplacedFilm(path: path, file: file, missing: gaps.count) : nil
     }
 
-    /// An addition waits for these requests, so a silent server must not hold it up for long.
+    /// Longest wait for these requests. An addition waits for them, so a silent server must not delay it for long.
     private static let patienceForGaps = Duration.seconds(20)
 
     private func hasOne(of gaps: FilmGaps, _ request: DownloadRequest, _ record: DownloadRecord) async -> Bool {

@@ -1,7 +1,7 @@
-/// Ends recordings of live streams at the user's word.
+/// Ends recordings of live streams when the user asks for it.
 extension Downloader {
-    /// Ends the recordings of live streams of a filter. Each film is put together from the segments that are there, and
-    /// its download completes. Segments that are on their way get 10 seconds to arrive, and are gaps otherwise. Other
+    /// Ends the recordings of live streams that a filter selects. Each film is put together from the segments that are
+    /// there, and its download completes. Segments in flight become gaps when none has arrived for 10 seconds. Other
     /// downloads do not change.
     ///
     /// Returns at once; the downloads complete later.
@@ -23,7 +23,7 @@ extension Downloader {
 }
 
 extension DownloadTask {
-    /// Whether a live stream is being recorded that nobody has asked to end.
+    /// Whether a live stream is being recorded, and nobody has asked to end the recording.
     fileprivate var isRecording: Bool {
         guard let film = connections.film, film.counts.isLive, !film.isFinishing else { return false }
         switch machine.state {

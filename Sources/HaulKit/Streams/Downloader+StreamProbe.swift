@@ -1,11 +1,11 @@
 internal import Foundation
 
 extension Downloader {
-    /// Adds what a stream has, and the name of its film, if a description is that of a playlist.
+    /// Adds the tracks and variants of a stream, and the name of its film, to the description of a playlist.
     ///
     /// - Parameters:
     ///   - head: the answer that is described.
-    ///   - call: the request for it.
+    ///   - call: the request that got this answer.
     func describeStream(
         _ description: inout ResourceDescription,
         _ head: ResponseHead,
@@ -24,7 +24,7 @@ extension Downloader {
         )
     }
 
-    /// Returns what a stream has, and the extension of its film, as far as one playlist of segments shows it.
+    /// Returns the description of a stream and the extension of its film. Reads at most one playlist of segments.
     ///
     /// - Returns: `nil` for a file that is no playlist of a stream.
     private func stream(_ call: TransportRequest, _ options: DownloadRequest.Stream) async throws(DownloadError)
@@ -40,7 +40,7 @@ extension Downloader {
             case .media(let media): return (.init(nil, media), ending(options, media, trackCount: 1))
             case .multivariant(let list):
                 var media: MediaPlaylist?
-                // What the variant itself says is worth a request, but its failure hides no variant.
+                // The playlist of the best variant adds details. If its request fails, the variants are still listed.
                 let best = try? list.select()
                 if let best {
                     media = try? await StreamSource.playlist(best.variant.url, list.variables, requests)
@@ -58,7 +58,7 @@ extension Downloader {
             hasSubtitles: false,
             hasSeams: media?.hasSeams ?? false
         )
-        // No container is refused without subtitles.
+        // Without subtitles, `container(_:)` refuses no container.
         let wanted = try? shape.container(options.container)
         let hasProgram = services.ffmpeg.find() != nil
         return (wanted ?? StreamSource.container(of: shape, hasProgram: hasProgram)).ending

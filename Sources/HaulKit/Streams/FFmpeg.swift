@@ -1,10 +1,10 @@
 internal import Foundation
 
-/// The program ffmpeg, which puts films together that need more than bytes behind bytes: another container, parts with
+/// The program ffmpeg. Puts together the films for which joining the bytes is not enough: another container, parts with
 /// other parameters, sound beside a transport stream.
 ///
-/// Runs as a process of its own on local files, because it parses bytes from outside: without the network, without a
-/// shell, and it ends with the download.
+/// ffmpeg parses bytes from outside, so it runs as a process of its own on local files, without the network and without
+/// a shell. It ends with the download.
 enum FFmpeg {
     struct Terms: Sendable {
         /// Returns the path of the program; `nil` if there is none.
@@ -15,9 +15,9 @@ enum FFmpeg {
 
     /// Writes the film.
     ///
-    /// The program outlives a killed Haul, because posix_spawn cannot bind it to the life of its parent. Each run
-    /// therefore creates a file, and names it to the program by the descriptor of this process. A program that was left
-    /// over has another file open and finds none by that name.
+    /// The program outlives a killed Haul, because posix_spawn cannot tie it to its parent. Each run therefore creates
+    /// a new file and passes its descriptor in this process as the path. A program of an earlier run has another file
+    /// open and finds none under its path.
     ///
     /// - Parameter path: where the film is written; a file there is removed.
     /// - Returns: `nil` if `flag` was set.
@@ -45,9 +45,9 @@ enum FFmpeg {
             try await ProgramOutput.of(
                 program,
                 arguments(assembly, lists, target),
-                // Nothing of our environment concerns the program, and some of it may be secret.
+                // The program needs nothing of Haul's environment, which may contain secrets.
                 environment: ["PATH": "/usr/bin:/bin", "LC_ALL": "C.UTF-8"],
-                // It opens each range of the log as a file of its own.
+                // ffmpeg opens each range of the log as a file of its own.
                 opensManyFiles: true
             )
         }
@@ -95,17 +95,17 @@ enum FFmpeg {
         while !flag.isSet, !isStuck.isSet, !Task.isCancelled {
             // A cancelled sleep ends the loop.
             try? await Task.sleep(for: .milliseconds(100))
-            // A size that cannot be read counts as one that has not grown.
+            // A size that cannot be read counts as unchanged.
             let now = (try? file.size()) ?? size
             if now != size { (size, moved) = (now, SuspendingClock.now) }
             if SuspendingClock.now - moved > patience { isStuck.set() }
         }
     }
 
-    /// Returns how a film lacks what the log has, as a sentence; `nil` for a film that is whole.
+    /// Returns a sentence about the part of the log that the film lacks; `nil` for a whole film.
     ///
-    /// Neither bytes nor seconds prove a lack alone: segments may consist of stuffing for the most part, and a clock
-    /// that starts over makes a film shorter.
+    /// Too few bytes alone prove nothing, because segments may consist mostly of stuffing. Too few seconds alone prove
+    /// nothing, because a clock that starts over makes a film shorter.
     private static func findFault(of file: any DiskFile, _ assembly: StreamAssembly) throws(DiskError) -> String? {
         let size = try file.size()
         guard size > 0 else { return "ffmpeg reported no error and wrote nothing." }
@@ -122,8 +122,8 @@ enum FFmpeg {
         )
     }
 
-    /// Checks that the film has each picture of the log. ffmpeg leaves out without an error what it does not find at
-    /// the beginning of a part.
+    /// Checks that the film has each picture of the log. ffmpeg reports no error when it leaves out pictures that it
+    /// does not find at the beginning of a part.
     private static func checkPictures(_ output: ProgramOutput, _ assembly: StreamAssembly) throws(DownloadError) {
         let written = output.text.split(separator: "\n").last { $0.hasPrefix("frame=") }
             .flatMap { Int($0.dropFirst("frame=".count).drop { $0 == " " }) }
@@ -136,11 +136,11 @@ enum FFmpeg {
     }
 
     private static func check(_ output: ProgramOutput, _ lists: FFmpegLists) throws(DownloadError) {
-        // ffmpeg ends with status 0 if it could not read an input to its end, and says so.
+        // If ffmpeg cannot read an input to its end, it reports this only as text and ends with status 0.
         let isOfFiles =
             output.complaint.contains(OpenFilePath.folder) || output.complaint.contains("Error during demuxing")
         guard output.status != 0 || isOfFiles else { return }
-        // The text differs between C libraries.
+        // Compares the number of files too, because the text differs between C libraries.
         guard lists.openFiles < DescriptorLimit.most, !output.complaint.contains("Too many open files") else {
             throw DownloadError(
                 .diskFailed,
@@ -163,20 +163,21 @@ enum FFmpeg {
 
     private static func arguments(_ assembly: StreamAssembly, _ lists: FFmpegLists, _ path: String) -> [String] {
         var arguments = ["-nostdin", "-hide_banner", "-loglevel", "error", "-y", "-max_alloc", "\(1 << 30)"]
-        // It prints at the end how many pictures it has written. Reports in between would fill its output.
+        // Makes ffmpeg print at its end how many pictures it has written. Reports in between would fill the output.
         arguments += ["-progress", "pipe:1", "-stats_period", "3600"]
         var maps: [String] = []
         let hasSeparateSound = assembly.tracks.contains { $0.description.role == .audio }
         for (index, track) in assembly.tracks.enumerated() {
             arguments += ["-protocol_whitelist", "file,subfile,concatf,fd,pipe"] + lists.inputs[index]
             switch track.description.role {
-            // Metadata and the like have no place in most containers.
+            // Leaves out other streams such as metadata, because most containers cannot hold them.
             case .main: maps += ["-map", "\(index):v?"] + (hasSeparateSound ? [] : ["-map", "\(index):a?"])
             case .audio: maps += ["-map", "\(index):a"]
             case .subtitles: maps += ["-map", "\(index):s"]
             }
         }
-        // The times of the lists are those of the film. Pictures that are decoded before 0 are shown at 0.
+        // Keeps the times of the lists, which are those of the film. A picture that is shown at 0 may be decoded before
+        // 0.
         arguments += maps + ["-c", "copy", "-copyts"]
         for (kind, role) in [("a", StreamFilm.Track.Role.audio), ("s", .subtitles)] {
             for (number, track) in assembly.tracks.filter({ $0.description.role == role }).enumerated() {

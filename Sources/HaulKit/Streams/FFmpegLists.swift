@@ -2,8 +2,8 @@ internal import Foundation
 
 /// Lists of the log's ranges, which ffmpeg reads as if each part were a file, with the times of the parts in the film.
 ///
-/// All of them are in one file in memory, so that no number of parts takes more than one descriptor, and they name the
-/// log by its descriptor: ffmpeg would read quotes and line breaks of its path as marks of the list.
+/// All lists are in one file in memory, so that any number of parts takes only one descriptor. The lists name the log
+/// by its descriptor, because ffmpeg would read quotes and line breaks of the log's path as syntax of the list.
 final class FFmpegLists: Sendable {
     /// The arguments with which ffmpeg reads each track.
     let inputs: [[String]]

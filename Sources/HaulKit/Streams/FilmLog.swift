@@ -1,4 +1,4 @@
-/// The log of a film during one attempt: what earlier attempts left, and what this one appends.
+/// The log of a film during one attempt: the records of earlier attempts, and those that this one appends.
 ///
 /// Confined to the actor of the attempt.
 final class FilmLog {
@@ -6,7 +6,7 @@ final class FilmLog {
     let appender: StreamAppender
     /// Records of earlier attempts; empty if they are of another film.
     private let earlier: StreamLog
-    /// Number of the next request. Tells the bytes of two requests for one segment apart.
+    /// Number of the next request. Distinguishes the bytes of two requests for one segment.
     private var attempt: UInt32
 
     init(_ film: StreamFilm, behind earlier: StreamLog, _ appender: StreamAppender) {
@@ -14,7 +14,7 @@ final class FilmLog {
         attempt = earlier.nextAttempt
     }
 
-    /// Returns what earlier attempts left of a track; `nil` if they left nothing.
+    /// Returns the records that earlier attempts left of a track; `nil` if they left none.
     func earlier(of track: Int) -> StreamLog.Track? { earlier.tracks[UInt8(clamping: track)] }
 
     /// Whether earlier attempts left a segment.
@@ -28,7 +28,8 @@ final class FilmLog {
 
     /// Appends a gap unless an earlier attempt has recorded the segment.
     ///
-    /// - Parameter inPlaceOfEarlier: whether what the earlier attempt recorded does not belong to the film any more.
+    /// - Parameter inPlaceOfEarlier: whether the segment that the earlier attempt recorded no longer belongs to the
+    ///   film.
     func append(
         gap number: Int64,
         _ track: Int,

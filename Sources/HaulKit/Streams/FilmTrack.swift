@@ -5,7 +5,7 @@ struct FilmTrack {
     private var nextSection = 0
     /// Decides about reloads; `nil` for a track that is complete.
     private var plan: LivePlan?
-    /// Delay before the playlist is read again; `nil` when it is not.
+    /// Delay before the playlist is read again; `nil` if it is not read again.
     private(set) var reloadAfter: Duration?
 
     /// A complete track.

@@ -1,6 +1,6 @@
 internal import Foundation
 
-/// Segments of an earlier attempt that belong to a key or a file which may be another one by now.
+/// Segments of an earlier attempt whose key or file may have changed since.
 struct KeptSegments {
     private struct Kept {
         let item: SegmentQueue.Item
@@ -16,7 +16,7 @@ struct KeptSegments {
     private var kept: [HTTPURL: [Kept]] = [:]
     /// The segments that are fetched again.
     private(set) var renewed: Set<Place> = []
-    /// The tracks with such segments, whose initialization sections are fetched again too.
+    /// The tracks of these segments. Their initialization sections are fetched again too.
     private(set) var renewedTracks: Set<Int> = []
 
     /// Notes a segment that the log has.
@@ -43,9 +43,9 @@ struct KeptSegments {
 }
 
 extension StreamRun {
-    /// Queues the segments of earlier attempts again whose key or file was another one.
+    /// Queues again the segments of earlier attempts whose key or file has changed.
     ///
-    /// - Parameter mark: digest of the key or of the file's tag now; 0 if it is unknown.
+    /// - Parameter mark: present digest of the key or of the file's tag; 0 if it is unknown.
     func renewKept(at url: HTTPURL, unless mark: UInt64) {
         for (item, end) in kept.renew(at: url, unless: mark) {
             terms.progress.dropped(end, countsTime: item.track == 0)

@@ -1,6 +1,6 @@
 internal import Foundation
 
-/// Segments that an attempt could not have, and gaps of the playlists. Judges whether more failures are to be expected.
+/// Segments that an attempt could not get, and gaps of the playlists. Judges whether more failures are to be expected.
 struct MissingSegments {
     private(set) var failures: [(item: SegmentQueue.Item, failure: SegmentFailure)] = []
     private(set) var gaps: [(track: Int, gap: StreamGap)] = []
@@ -10,11 +10,11 @@ struct MissingSegments {
     /// Failures since a segment was received.
     private var failuresInRow = 0
 
-    /// Attempts at one segment before the attempt at the film ends with its failure.
+    /// Most attempts at one segment during one attempt at the film.
     private static let mostAttempts = 3
 
-    /// Longest delay that the server may ask for before the next attempt at a segment. The machine waits longer,
-    /// between attempts at the film.
+    /// Longest delay that the server may ask for before the next attempt at a segment. For a longer one, the machine
+    /// waits between two attempts at the film.
     private static let longestWait = Duration.seconds(60)
 
     mutating func add(_ gap: StreamGap, of track: Int) { gaps.append((track, gap)) }
@@ -40,7 +40,7 @@ struct MissingSegments {
         let (isLive, isWorthRetrying) = (film.isLive, failure.decision.isWorthRetrying)
         if failure.mayBeExpired || isWorthRetrying { failuresInRow += 1 }
         let isDelayed = isWorthRetrying && (item.retryAfter ?? .zero) > Self.longestWait
-        // Behind a changed file, all further segments would be of the other version.
+        // After a change of the file, all further segments would belong to the new version.
         let isFatal =
             failure.decision.error.code == .contentChanged
             || !isLive && (isDelayed || failuresInRow >= mostInRow(failure, allowsGaps: film.allowsGaps))
@@ -53,9 +53,9 @@ struct MissingSegments {
         return nil
     }
 
-    /// Failures without a segment between them that end the attempt: the others would fail too, because a signature has
-    /// expired, or because the server is not there. Some servers refuse segments that they lack, which only a film with
-    /// gaps can do without.
+    /// Returns how many failures in a row end the attempt. The other segments would fail too, because a signature has
+    /// expired, or because the server is not there. A film with gaps allows more refusals, because some servers refuse
+    /// segments that they lack.
     private func mostInRow(_ failure: SegmentFailure, allowsGaps: Bool) -> Int {
         if failure.mayBeExpired { return allowsGaps ? 32 : 3 }
         return failure.decision.isWorthRetrying ? 32 : .max
@@ -74,8 +74,8 @@ struct MissingSegments {
         return (segments, gaps)
     }
 
-    /// Whether another attempt, which reads the playlist again, may bring the segment. A refusal may be an expired
-    /// signature only if the playlist was good for other segments.
+    /// Whether another attempt, which reads the playlist again, may bring the segment. A refusal may mean an expired
+    /// signature only if other segments of the playlist arrived.
     private func mayComeNextTime(_ failure: SegmentFailure) -> Bool {
         failure.decision.isWorthRetrying || failure.mayBeExpired && hasReceived
     }

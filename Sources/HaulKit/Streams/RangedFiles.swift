@@ -13,7 +13,7 @@ final class RangedFiles: Sendable {
     }
     private let versions = Mutex<[URL: Version]>([:])
 
-    /// Compares an answer with those to requests for the same URL whose bytes were good.
+    /// Compares an answer with the earlier answers for the same URL whose bytes were good.
     ///
     /// - Returns: the failure if the answer is of another version; `nil` if nothing shows that.
     func judge(_ head: ResponseHead) -> SegmentFailure? {
@@ -41,7 +41,7 @@ final class RangedFiles: Sendable {
     }
 
     private static func failure(_ head: ResponseHead) -> SegmentFailure {
-        // A whole answer to a request for a range may be a page of somebody in between.
+        // A whole answer to a request for a range may be the page of an intermediary.
         guard head.status == 206 else {
             let error = DownloadError(
                 .incompleteStream,
@@ -56,9 +56,9 @@ final class RangedFiles: Sendable {
         return SegmentFailure(error, isWorthRetrying: false)
     }
 
-    /// Returns the tag of an answer, or else its date. A weak one that stays the same proves nothing; one that changes
-    /// proves another version. Another place that a redirect led to may have tags of its own (RFC 9110 §8.8.1), so its
-    /// answer counts as one without a tag.
+    /// Returns the tag of an answer, or else its date. An unchanged weak tag proves nothing; a changed one proves
+    /// another version. The target of a redirect may have tags of its own (RFC 9110 §8.8.1), so a redirected answer
+    /// counts as one without a tag.
     private static func tag(of head: ResponseHead) -> String? {
         guard !head.isRedirected else { return nil }
         let validator = Validator(head)

@@ -5,7 +5,7 @@ struct SegmentFailure: Error {
     let decision: RetryClassifier.Decision
     /// Head of the answer that refused the request; `nil` for any other failure.
     let head: ResponseHead?
-    /// Whether the bytes of a good answer are not those of a segment: they are wrong, or the key is another one.
+    /// Whether the answer was good, but its bytes are not those of a segment: the bytes or the key are wrong.
     var isOfBytes = false
 
     init(_ error: TransportError, host: String) {
@@ -51,8 +51,8 @@ struct SegmentFailure: Error {
     /// Whether another link to the playlist may help. Some servers answer 400 for a signature that has expired.
     var mayWantLink: Bool { mayBeExpired || head?.status == 400 }
 
-    /// The answer, if the machine may judge it as one to its own request: an error that says nothing of ranges and
-    /// versions, which are those of the segment. A missing part of a film is no missing film.
+    /// The answer, if the machine may judge it as one to its own request. `nil` for 412 and 416, which concern the
+    /// range and the version of the segment, and for 404, because a missing segment is no missing film.
     var refusal: ResponseHead? {
         guard let head, (400...599).contains(head.status), ![404, 412, 416].contains(head.status) else { return nil }
         return head

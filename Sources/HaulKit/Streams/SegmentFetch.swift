@@ -7,12 +7,12 @@ internal import Synchronization
 /// Receives one segment: judges the answer, cuts the range out, decrypts, checks the kind of media, and passes the
 /// bytes on in pieces.
 ///
-/// The exchange calls it on one event loop; the lock only tells the compiler so.
+/// The exchange calls it on one event loop; the lock only satisfies the compiler.
 final class SegmentFetch: ResponseReceiver {
     /// Decryption of one segment: AES-128 in CBC mode with PKCS#7 padding.
     struct Cipher: Sendable {
         let key: SymmetricKey
-        /// The vector of the next block: first that of the segment, then the last block that was decrypted.
+        /// The vector of the next block: first that of the segment, then the last encrypted block that was decrypted.
         var vector: [UInt8]
     }
 
@@ -25,7 +25,7 @@ final class SegmentFetch: ResponseReceiver {
         var skipped: Int64 = 0
         /// Wanted bytes of the body that are still to come; `nil` if the end of the body is the end of the segment.
         var missing: Int64?
-        /// Whether the body goes on behind the wanted bytes, as far as the head says.
+        /// Whether the range is cut out of a whole file, so that the body may go on behind the wanted bytes.
         var isCutOut = false
         var cipher: Cipher?
         /// Bytes that have not been decrypted.
@@ -106,7 +106,7 @@ final class SegmentFetch: ResponseReceiver {
         return isGood ? eventLoop.makeSucceededVoidFuture() : eventLoop.makeFailedFuture(Enough())
     }
 
-    /// Judges an answer (RFC 9110 §14): a range needs exactly that 206, or it is cut out of a 200.
+    /// Judges an answer (RFC 9110 §14): a range comes as a 206 with exactly this range, or is cut out of a 200.
     private func judge(_ head: ResponseHead, _ state: inout State) -> SegmentFailure? {
         guard [200, 203, 206].contains(head.status) else { return SegmentFailure(refusedBy: head) }
         if let coding = head.contentCoding {
@@ -158,7 +158,7 @@ final class SegmentFetch: ResponseReceiver {
             state.received += Int64(bytes.readableBytes)
             if state.received > mostBytes { state.failure = Self.tooLong(mostBytes) }
             if state.failure == nil { take(&bytes, &state, isLast: false) }
-            // A body that ends with the range leaves its connection to the next segment.
+            // Does not stop a body that ends with the range, so that the next segment can use its connection.
             let isEnough = state.failure != nil || state.missing == 0 && hasMore
             guard state.gathered.bytes >= Self.pieceLength(at: state.gathered.offset) else { return (nil, isEnough) }
             return (takePiece(&state), isEnough)
@@ -179,7 +179,7 @@ final class SegmentFetch: ResponseReceiver {
         let (last, result): (WriteBatch?, Result<Int64, SegmentFailure>) = state.withLock { state in
             var last: WriteBatch?
             if state.failure == nil {
-                // An exchange that had brought all of its range was ended here.
+                // After the whole range, this receiver itself may have ended the exchange.
                 let isWhole = failure == nil || state.missing == 0
                 if !isWhole, let failure { state.failure = SegmentFailure(failure, host: state.host) }
                 if isWhole, let missing = state.missing, missing > 0 {
@@ -220,7 +220,7 @@ final class SegmentFetch: ResponseReceiver {
             state.failure = failure
             return
         }
-        // The last block has the padding, and any block may be the last.
+        // Keeps the last block until the body has ended, because the last block of a segment has the padding.
         let length = isLast ? count : max(0, count - 1) / 16 * 16
         guard length > 0, isLast || length >= Self.cipherLength,
             let cipher = state.cipher
@@ -268,7 +268,7 @@ final class SegmentFetch: ResponseReceiver {
         state.gathered.append(bytes)
     }
 
-    /// A body without an end would fill the disk.
+    /// The failure of a body that is too long. A body without an end would fill the disk.
     private static func tooLong(_ mostBytes: Int64) -> SegmentFailure {
         let error = DownloadError(
             .incompleteStream,
@@ -277,7 +277,7 @@ final class SegmentFetch: ResponseReceiver {
         return SegmentFailure(error, isWorthRetrying: false)
     }
 
-    /// The server has answered in order, so that the next answer will be the same.
+    /// The failure of a segment without media. Not repeated, because the server would send the same answer again.
     private static let hole = SegmentFailure(
         DownloadError(
             .incompleteStream,

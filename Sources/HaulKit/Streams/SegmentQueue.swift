@@ -6,7 +6,7 @@ struct SegmentQueue {
     struct Item {
         let track: Int
         let segment: MediaSegment
-        /// Seconds before the segment, for the order of need.
+        /// Seconds of the film before the segment, for the order of need.
         var start = 0.0
         /// Failed attempts. ``MissingSegments`` decides whether another one follows.
         var attempts = 0
@@ -43,7 +43,7 @@ struct SegmentQueue {
         ended()
     }
 
-    /// A segment is in flight no more.
+    /// Notes that a segment is no longer in flight.
     mutating func ended() {
         inFlight -= 1
         wake()

@@ -14,7 +14,7 @@ struct SharedRequests<Key: Hashable, Answer: Sendable> {
         return request
     }
 
-    /// Forgets a request, so that the next caller begins a new one. Leaves a newer request for `key`.
+    /// Forgets a request, so that the next caller begins a new one. Keeps a newer request for `key`.
     mutating func forget(_ key: Key, _ request: Request) {
         if requests[key] == request { requests[key] = nil }
     }
@@ -22,7 +22,7 @@ struct SharedRequests<Key: Hashable, Answer: Sendable> {
     /// Forgets a request that has ended, so that the next caller begins a new one.
     mutating func forget(_ key: Key) { requests[key] = nil }
 
-    /// Cancels the requests, which are no children of the lanes.
+    /// Cancels the requests. They are no child tasks of the lanes, so cancelling a lane does not cancel them.
     func cancel() {
         for request in requests.values { request.cancel() }
     }

@@ -6,14 +6,15 @@ internal import Synchronization
 /// Compares a source with the log of a film that came from another source: a mirror, or a URL in place of the earlier
 /// one. Names and numbers of segments do not show that both have the same film, so whole segments are compared.
 extension StreamRun {
-    /// Segments of the main track that are compared, and of each other one.
+    /// Most segments that are compared: of the main track, and of each other track.
     private static let mostOfMain = 4
     private static let mostOfOthers = 2
 
     /// Whether a source has the film of a log: it lists the same segments, and those that were compared have the same
     /// bytes.
     ///
-    /// A segment that the source does not send is not compared. One of each track has to be.
+    /// A segment that the source does not send is not compared. At least one shared segment of each track has to be
+    /// compared.
     func hasFilm(_ known: StreamFilm, of log: StreamLog, _ source: StreamSource) async throws(SegmentFailure) -> Bool {
         guard !known.isLive, !source.isLive, known.tracks == source.tracks.map(\.description) else { return false }
         for (index, track) in source.tracks.enumerated() {

@@ -96,7 +96,7 @@ final class StreamAppender: Sendable {
 
     /// Sends the head if it has not been sent, and ends the response.
     ///
-    /// - Parameter head: head in place of that of the log, if nothing was sent: a refusal.
+    /// - Parameter head: a refusal that replaces the head of the log if nothing was sent yet; `nil` for none.
     func end(_ failure: TransportError?, refusal head: ResponseHead? = nil) {
         loop.execute {
             if !self.hasBegun {

@@ -39,7 +39,7 @@ extension StreamLog.Segment {
         }
         let ends = stretches.dropFirst().map(\.start) + [max(end.length, stretches.last?.start ?? 0)]
         return zip(stretches, ends).map { stretch, next in
-            // ffmpeg reads no PMT before it has read the PAT.
+            // Puts the packet with the PAT first, because ffmpeg reads no PMT before it has read the PAT.
             let tables = stretch.association..<min(stretch.association + Self.packet, stretch.start)
             return Piece(
                 ranges: (tables.isEmpty ? [] : ranges.parts(tables)) + ranges.parts(stretch.start..<next),

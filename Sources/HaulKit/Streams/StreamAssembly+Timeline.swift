@@ -2,9 +2,9 @@
 extension StreamAssembly {
     /// Returns where the parts of the tracks stand in the finished film. Blocks while it reads.
     ///
-    /// - Throws: ``DownloadError`` with code ``DownloadError/Code/invalidStream`` if a later part has other pictures
-    ///   and sounds than the first one, which would be decoded with the parameters of the first, or another order of
-    ///   them.
+    /// - Throws: ``DownloadError`` with code ``DownloadError/Code/invalidStream`` if a later part has another format of
+    ///   pictures or sound than the first one, or another order of them. A player would decode the part with the
+    ///   parameters of the first one.
     func timeline() throws(DownloadError) -> StreamTimeline {
         var tracks: [[StreamTimeline.Part]] = []
         for track in self.tracks {

@@ -145,7 +145,7 @@ struct StreamAssembly: Sendable {
 
     // MARK: Fragments of MP4
 
-    /// Merges the tracks to one fragmented MP4.
+    /// Merges the tracks into one fragmented MP4.
     private func merge(into writer: inout Writer) throws(MediaError) {
         var renditions: [MovieMerge.Rendition] = []
         let hasSeparateSound = tracks.contains { $0.description.role == .audio }

@@ -16,7 +16,7 @@ struct StreamLogReader {
     }
 
     private static let window = 64 << 10
-    /// Longest payload that is read, so that a broken log takes no memory.
+    /// Longest payload that is read, so that a broken log cannot take all memory.
     private static let mostPayload = 32 << 20
 
     /// Reads the first `length` bytes of a log.

@@ -94,7 +94,7 @@ final class StreamOpening: ResponseReceiver, Exchange {
     func bodyReceived(_ bytes: ByteBuffer, on eventLoop: any EventLoop) -> EventLoopFuture<Void>? {
         let (isPassing, isTooLong) = state.withLock { state in
             guard case .collecting(let head, var body, let loop) = state.stage else { return (true, false) }
-            // Without this the array would be copied with each read.
+            // Removes the array from the stage first. Otherwise each read would copy the array.
             state.stage = .asking
             body += bytes.readableBytesView
             state.stage = .collecting(head, body, loop)
@@ -135,7 +135,7 @@ final class StreamOpening: ResponseReceiver, Exchange {
         if isCancelled { task.cancel() }
     }
 
-    /// Passes on an answer that was kept: a list of files without a tag of HLS, which is a file.
+    /// Passes on the collected answer as a file: a list of files without a tag of HLS.
     private func pass(_ head: ResponseHead, _ body: [UInt8], on loop: any EventLoop) {
         let receiver = receiver
         loop.execute {

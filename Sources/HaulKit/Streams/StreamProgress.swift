@@ -1,6 +1,6 @@
 internal import Synchronization
 
-/// How much of a film is there: counted by its reader, read by the snapshots of its download.
+/// Progress of a film. Its reader counts; the snapshots of its download show the counts.
 final class StreamProgress: Sendable {
     struct Counts: Sendable, Hashable {
         var segments = 0
@@ -13,13 +13,15 @@ final class StreamProgress: Sendable {
         /// Whether more segments may be listed.
         var isLive = false
 
-        /// Length in bytes that no segment exceeds: 1 GiB, or 64 times the average of those that are there.
+        /// Length in bytes that no segment exceeds: 1 GiB or 64 times the average of those that are there, whichever is
+        /// more.
         var mostSegmentBytes: Int64 {
             guard receivedSegments > 0 else { return 1 << 30 }
             return max(1 << 30, min(receivedBytes / Int64(receivedSegments), 1 << 50) * 64)
         }
 
-        /// Estimate of the film's length in bytes: that of the part that is there, continued. `nil` without a part.
+        /// Estimate of the film's length in bytes from the part that is there; `nil` without a part, and for a live
+        /// film.
         var estimatedBytes: Int64? {
             guard receivedSeconds > 0, seconds >= receivedSeconds, !isLive else { return nil }
             let bytes = Double(receivedBytes) / receivedSeconds * seconds

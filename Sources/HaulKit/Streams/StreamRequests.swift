@@ -14,7 +14,7 @@ struct StreamRequests: Sendable {
         home = Origin(request.url)
     }
 
-    /// Returns the request for the playlist, which is read whole, also for the rest of a film.
+    /// Returns the request for the whole playlist, even if `request` is for the rest of a film.
     static func playlist(of request: TransportRequest) -> TransportRequest {
         var first = request
         (first.firstByte, first.end, first.condition) = (0, nil, .none)
@@ -24,8 +24,8 @@ struct StreamRequests: Sendable {
     /// Returns the request for a part.
     ///
     /// The user info of the URL that the user named counts for its whole origin. Another origin gets neither cookies of
-    /// this one nor credentials: of the user's header fields only `User-Agent` and, by ``RefererPolicy``, `Referer`,
-    /// which servers of segments ask for.
+    /// this one nor credentials. Of the user's header fields it gets only `User-Agent` and, by ``RefererPolicy``,
+    /// `Referer`, because servers of segments ask for these.
     func request(_ url: HTTPURL, _ range: ByteRange? = nil) -> TransportRequest {
         var request = first
         (request.url, request.target) = (url.url, url.spelling)

@@ -22,7 +22,7 @@ extension StreamRun {
         var earlier = StreamLog()
         var completion: StreamLogReader.Completion?
         if let (found, known) = try await self.earlier(request), try await isSame(known, film, found.log, source) {
-            // The user may allow the gaps that an earlier run found.
+            // Keeps the present `allowsGaps`, because the user may by now allow the gaps that an earlier run found.
             let allowsGaps = film.allowsGaps || known.isLive
             (earlier, film, completion) = (found.log, known, found.completion)
             film.allowsGaps = allowsGaps
@@ -88,13 +88,13 @@ extension StreamRun {
         )
         let escaped = name.addingPercentEncoding(withAllowedCharacters: .alphanumerics) ?? name
         var fields = [("ETag", film.entityTag), ("Content-Disposition", "attachment; filename*=UTF-8''\(escaped)")]
-        // The body ends where this reader says so, as a chunked one does.
+        // This reader reports the end of the body, as the last chunk of a chunked body does.
         fields.append(("Transfer-Encoding", "chunked"))
         if continuing { fields.append(("Content-Range", "bytes \(request.firstByte)-\(Int64.max - 1)/*")) }
         var head = answer
         head.status = continuing ? 206 : 200
-        // The list of segments tells versions apart, whichever server sent it: redirects of a playlist lead to another
-        // one each time.
+        // Hides the redirects of a playlist, because they may lead to another server each time. The list of segments
+        // shows the version.
         head.url = head.requested
         head.headers = HeaderFields(fields)
         head.isStreamLog = true
@@ -134,7 +134,7 @@ extension StreamRun {
                 if index == 0 { counts.seconds += segment.duration }
                 let item = SegmentQueue.Item(track: index, segment: segment, start: seconds)
                 if let there = earlier?.segments[segment.number], !there.isGap {
-                    // The tags of two sources differ for the same file. The bytes of both were compared.
+                    // Skips another source: its tags differ for the same file, and its bytes were compared.
                     if terms.source == .same { kept.add(item, there.end) }
                     counts.receivedSegments += 1
                     counts.receivedBytes += there.end.length
@@ -148,7 +148,7 @@ extension StreamRun {
         tracks.append(track)
     }
 
-    /// Returns the plan of a live track, which goes on behind what an earlier run recorded.
+    /// Returns the plan of a live track. It continues after the segments that an earlier run recorded.
     private func plan(_ source: StreamSource.Track, _ known: StreamLog.Track?, _ index: Int) throws(SegmentFailure)
         -> LivePlan
     {
@@ -184,11 +184,11 @@ extension StreamRun {
 }
 
 extension StreamLog.Track {
-    /// Returns the segments between those of the log and a live playlist, which left the playlist before they were
-    /// seen; `nil` if there are none.
+    /// Returns the segments between the log and a live playlist, which left the playlist before any attempt read it;
+    /// `nil` if there are none.
     ///
-    /// - Throws: ``StreamError`` if the playlist does not go on with what the log has: another segment under a number
-    ///   of the log, or a list that lies behind it.
+    /// - Throws: ``StreamError`` if the playlist does not continue the log: it has another segment under a number of
+    ///   the log, or it ends before the log does and shares no segment with it.
     fileprivate func missed(before playlist: MediaPlaylist, _ track: StreamTrack) throws(StreamError) -> StreamGap? {
         guard let last = segments.keys.max(), let first = playlist.segments.first, let end = playlist.segments.last
         else {

@@ -1,7 +1,7 @@
 /// The end of a recording.
 extension StreamRun {
-    /// Whether the request asks for the end of a recording that cannot go on: gaps are allowed, the user has ended it,
-    /// or its limit is reached.
+    /// Whether a recording that cannot go on may end as complete: gaps are allowed, the user has ended it, or its limit
+    /// is reached.
     ///
     /// - Parameter earlier: what earlier attempts recorded.
     func mayEnd(with earlier: StreamLog.Track?) -> Bool {
@@ -18,7 +18,7 @@ extension StreamRun {
         terms.progress.finish()
     }
 
-    /// Ends the recording of an earlier attempt whose playlist the server lacks, if the request asks for that.
+    /// Ends the recording of an earlier attempt whose playlist the server lacks, if ``mayEnd(with:)`` allows it.
     /// Otherwise passes the answer on. Runs in place of ``run(_:_:_:)``.
     ///
     /// - Parameter answer: the answer to the request for the playlist, 404 or 410.
@@ -35,7 +35,7 @@ extension StreamRun {
         } catch { refuse(error) }
     }
 
-    /// Whether the recording is to end: by the user's word, or at its limit.
+    /// Whether the recording is to end, because the user has ended it or its limit is reached.
     var isToEnd: Bool {
         guard !terms.progress.isFinishing else { return true }
         let deadlines = tracks.compactMap(\.deadline)
@@ -45,8 +45,8 @@ extension StreamRun {
     /// Longest wait for the next segment after the recording is to end.
     private static let lastSegments = Duration.seconds(10)
 
-    /// Returns when the recording is to end and no segment has arrived for a time: the rest is not waited for.
-    /// Cancelled when nothing is left.
+    /// Waits until the recording is to end, and then until no segment has arrived for ``lastSegments``. Then gives up
+    /// the rest. The caller cancels this wait when nothing is left.
     func outlastEnd() async {
         while !Task.isCancelled, !isToEnd { await terms.pause(Self.look) }
         var (received, since) = (terms.progress.counts.receivedSegments, terms.time.now())

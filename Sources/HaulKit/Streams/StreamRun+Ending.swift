@@ -35,8 +35,8 @@ extension StreamRun {
             }
             return appender.end(nil)
         }
-        // A refusal of the first segment is one of the film: the machine waits, renews a link, or gives up. A film that
-        // is partly there ends with the number of its missing segments, unless the playlist may get another link.
+        // A refusal of the first segment counts as one of the film: the machine waits, renews a link, or gives up. The
+        // error of a film that is partly there names its missing segments, unless the playlist may get another link.
         let isOfFilm = !log.hasSegments || terms.mayRenewLink && failure.mayWantLink
         if !appender.hasBegun, isOfFilm, let head = failure.refusal { return appender.end(nil, refusal: head) }
         let error =

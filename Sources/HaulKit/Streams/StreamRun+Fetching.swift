@@ -6,7 +6,7 @@ internal import NIOCore
 extension StreamRun {
     func fetch(_ item: SegmentQueue.Item) async -> Result<StreamSegmentEnd, SegmentFailure> {
         guard let log else { return .failure(SegmentFailure(TransportError(.connectionLost), host: "")) }
-        // A segment that has just failed is not asked for at once.
+        // Waits before it requests a segment again that has just failed.
         if item.attempts > 0 {
             await terms.pause(max(item.retryAfter ?? .zero, .milliseconds(250 << item.attempts)))
             if Task.isCancelled { return .failure(Self.cancelled) }
@@ -63,17 +63,18 @@ extension StreamRun {
             (end.key, end.file, end.isFramed) = (filmKey?.digest ?? 0, fetch.file, fetch.isFramed)
             end.programs = fetch.programs
             if range != nil { renewKept(at: segment.url, unless: end.file) }
-            // A key that decrypts nothing, for example a page of 16 octets, says nothing about earlier segments.
+            // Compares the key only after it has decrypted a segment. A wrong one, for example a page of 16 octets,
+            // says nothing about earlier segments.
             if let url = segment.key?.url { renewKept(at: url, unless: end.key) }
             let record = StreamRecord.whole(.end, track: track, number: segment.number, attempt: attempt, end.bytes)
-            // A killed process loses what is not written: of each lane one segment, unless the lane asks for the next
-            // one before this is. A receiver that stopped ends the attempt: see `next`.
+            // Waits until the segment is written before the lane takes the next one, so that a killed process loses at
+            // most one segment of each lane. A receiver that stopped ends the attempt: see `next`.
             try? await appender.write(record).get()
             return .success(end)
         }
     }
 
-    /// Returns the key at a URL, asked for once an attempt.
+    /// Returns the key at a URL. All segments share one request for the key.
     func key(_ url: HTTPURL) async -> Result<FilmKey, SegmentFailure> {
         guard keys.contains(url) || !Task.isCancelled else { return .failure(Self.cancelled) }
         let request = keys.request(url) { Task { [requests] in await Self.fetchKey(url, requests) } }
@@ -86,8 +87,8 @@ extension StreamRun {
         return result
     }
 
-    /// Lets the next segment ask for a key again that did not fit. The server of a live stream may change the key
-    /// behind a URL.
+    /// Forgets a key that did not fit, so that the next segment requests it again. The server of a live stream may
+    /// change the key behind a URL.
     private func doubt(_ key: FilmKey, at url: HTTPURL) {
         guard isLive, knownKeys[url]?.digest == key.digest else { return }
         knownKeys[url] = nil
@@ -114,7 +115,7 @@ extension StreamRun {
 
     private static let cancelled = SegmentFailure(TransportError(.connectionLost, "cancelled"), host: "the server")
 
-    /// Whether a part that could not be had is asked for again in this attempt.
+    /// Whether a part that failed is requested again in this attempt.
     private func mayComeLater(_ failure: SegmentFailure) -> Bool {
         failure.decision.isWorthRetrying || isLive
     }

@@ -25,7 +25,7 @@ extension StreamRun {
         }
     }
 
-    /// Cancels the requests that several lanes wait for, which are no children of the lanes.
+    /// Cancels the requests that several lanes wait for. They are no child tasks of the lanes.
     func cancelShared() {
         keys.cancel()
         sections.cancel()
@@ -37,7 +37,7 @@ extension StreamRun {
             // The first lane uses the slot that the request for the playlist has.
             let needsSlot = !isFirst || origin != Origin(requests.first.url)
             if needsSlot, await !terms.slots.take(origin) {
-                // Other lanes may have a slot meanwhile, also of another host.
+                // Leaves the segment to the other lanes, which may have slots.
                 queue.putBack(item)
                 await terms.pause(isFirst ? .milliseconds(50) : .milliseconds(500))
                 continue
@@ -58,7 +58,7 @@ extension StreamRun {
         return nil
     }
 
-    /// Whether the attempt is not over: not cancelled, not failed, and wanted by the receiver.
+    /// Whether the attempt goes on: it is neither cancelled nor failed, and the receiver takes more.
     var goesOn: Bool { !Task.isCancelled && missing.fatal == nil && log?.appender.isStopped != true }
 
     private func wakeLanes() { queue.wake() }

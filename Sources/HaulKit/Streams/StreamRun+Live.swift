@@ -27,7 +27,7 @@ extension StreamRun {
         queue.wake()
     }
 
-    /// Returns after a time, or soon after the recording is to end or the attempt is over.
+    /// Returns after `time`, or soon after the recording is to end or the attempt is over.
     private func wait(atMost time: Duration) async {
         var left = time
         while left > .zero, goesOn, !isToEnd {
@@ -42,7 +42,7 @@ extension StreamRun {
         while goesOn, !isToEnd { await terms.pause(Self.look) }
     }
 
-    /// Time between two looks whether the recording is to end.
+    /// Time between two checks whether the recording is to end.
     static let look = Duration.milliseconds(200)
 
     /// Reads the playlist of a live track again and again until it ends.
@@ -53,7 +53,7 @@ extension StreamRun {
             await wait(atMost: delay)
             guard goesOn else { return }
             do throws(SegmentFailure) {
-                // Nil if the recording was to end first, or the attempt was over.
+                // `nil` if the recording was to end before the answer came.
                 let answer = isToEnd ? nil : await playlist(of: index)
                 guard goesOn else { return }
                 switch answer {

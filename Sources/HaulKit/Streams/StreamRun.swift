@@ -5,8 +5,8 @@ internal import NIOCore
 /// One attempt at a film: reads its playlists, fetches the segments that are missing over several connections, and
 /// appends them to the log.
 ///
-/// The order of need comes first. A segment that fails is tried again behind the others. When nothing else is left, the
-/// attempt ends with the failure, and the machine decides when the next one begins.
+/// Fetches the segments in the order of need. A segment that fails is tried again after the others. When nothing else
+/// is left, the attempt ends with the failure, and the machine decides when the next one begins.
 actor StreamRun {
     let requests: StreamRequests
     let terms: StreamTerms

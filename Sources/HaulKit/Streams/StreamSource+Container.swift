@@ -13,7 +13,8 @@ extension StreamSource {
 
     /// Returns the container of the finished file.
     ///
-    /// - Throws: an error that names ffmpeg if the film needs it and it is not there.
+    /// - Throws: ``SegmentFailure`` if the container cannot have the tracks, or if the film needs ffmpeg and `ffmpeg`
+    ///   is `nil`.
     func container(_ options: DownloadRequest.Stream, ffmpeg: String?) throws(SegmentFailure) -> StreamFilm.Container {
         let shape = shape
         let container: StreamFilm.Container
@@ -48,7 +49,7 @@ extension MediaPlaylist {
     /// Whether a segment has an initialization section, as fragments of MP4 have.
     var hasInitialization: Bool { segments.contains { $0.map != nil } }
 
-    /// Whether the track goes on with other parameters somewhere.
+    /// Whether the parameters of the track change somewhere.
     var hasSeams: Bool {
         let first = segments.first
         return segments.contains { $0.map != first?.map || $0.discontinuityNumber != first?.discontinuityNumber }

@@ -1,4 +1,4 @@
-/// What a request needs to make a film of a playlist.
+/// The settings and services with which a request makes a film of a playlist.
 struct StreamTerms: Sendable {
     let options: DownloadRequest.Stream
     /// The name that the user gave the film; `nil` if there is none.
@@ -20,7 +20,7 @@ struct StreamTerms: Sendable {
     let ffmpeg: @Sendable () -> String?
 
     func pause(_ duration: Duration) async {
-        // A cancelled wait is over.
+        // A cancelled sleep ends the pause.
         try? await time.sleep(duration)
     }
 }

@@ -1,6 +1,6 @@
 internal import Foundation
 
-/// Joins the WebVTT segments of a subtitles track to one text.
+/// Joins the WebVTT segments of a subtitles track into one text.
 enum WebVTT {
     /// Returns the cues of all segments, each once, with the times of the film.
     static func text(

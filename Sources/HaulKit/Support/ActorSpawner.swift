@@ -9,7 +9,7 @@
 final class ActorSpawner {
     private weak var downloader: Downloader?
 
-    /// The downloader on whose actor the work runs, set once it exists.
+    /// Sets the downloader on whose actor the work runs, once it exists.
     func attach(_ downloader: Downloader) { self.downloader = downloader }
 
     /// Traps in debug builds if the caller is not on the actor.

@@ -33,7 +33,7 @@ final class Engine {
         environment.notifications.idle.delegate = idle
     }
 
-    /// Starts listening to the connections, the network and the hours. The downloader must be attached before.
+    /// Starts to watch the connections, the network and the timetable. The downloader must be attached before.
     func start() {
         broker.listen()
         scheduler.watchConditions()

@@ -9,7 +9,8 @@ extension DownloadRecord {
         return link.headers ?? (Origin(request.url) == Origin(link.url) ? request.headers : [])
     }
 
-    /// Whether somebody other than the user chose `origin`: it is not that of the URL that the user named.
+    /// Whether somebody other than the user chose `origin`: a document named the URL, or `origin` is not that of the
+    /// user's URL.
     func isChosenByOthers(_ origin: Origin) -> Bool {
         request.isChosenByDocument || Origin(request.url) != origin
     }
@@ -35,16 +36,16 @@ extension DownloadRecord {
 }
 
 extension DownloadRecord {
-    /// Takes over the facts about the file. The machine does not know whether a film is being put together beside its
-    /// log, so the record keeps that.
+    /// Takes over the facts about the file. Keeps `assembling`, because the machine does not know whether a film is
+    /// being put together beside its log.
     mutating func take(_ resource: Resource?) {
         let isAssembling = self.resource?.stream == .assembling && resource?.stream == .log
         self.resource = resource
         if isAssembling { self.resource?.stream = .assembling }
     }
 
-    /// Whether the partial file is another one than that of `earlier`, also at the same path. The log of a film may
-    /// still be at the path of the film, and the claimed ranges are those of the film.
+    /// Whether the partial file is another one than that of `earlier`, even at the same path: the log of a film may
+    /// still be at the path of the film, while the claimed ranges are those of the film.
     func hasOtherPart(than earlier: DownloadRecord) -> Bool {
         guard partPath == earlier.partPath, let part, let before = earlier.part else {
             return partPath != earlier.partPath

@@ -4,10 +4,10 @@ extension DownloadTask {
 
     /// Puts the film together from the log, and puts it in the place of the log.
     ///
-    /// The record names the film before it takes the place of the log, so that a crash between both loses neither: see
-    /// ``finishSwap(of:isolation:)``.
+    /// The record names the film before the film takes the place of the log, so that a crash between both loses
+    /// neither: see ``finishSwap(of:isolation:)``.
     func assemble(isolation: isolated (any Actor)? = #isolation) async -> DownloadMachine.Event? {
-        // A pause before this step found nothing to cancel.
+        // Does nothing after a pause, which may have come before there was anything to cancel.
         guard machine.state == .verifying else { return nil }
         let flag = pieces.beginComparison()
         do throws(DownloadError) {
@@ -19,8 +19,9 @@ extension DownloadTask {
             let shortSounds = log.shortSounds
             logGaps(assembly.gaps + shortSounds)
             let refusal = try await environment.space.refusal(assembly.length, here: 0, self)
-            // The machine ignores `spaceMissing` while it verifies, so this throws. The error of a full disk holds the
-            // download until the disk has space. Any other lack fails the download, because free space would not help.
+            // The machine ignores `spaceMissing` while it verifies, so this function throws. The error of a full disk
+            // holds the download until the disk has space. Any other lack fails the download, because free space would
+            // not help.
             if case .spaceMissing(let reason, let error)? = refusal {
                 throw reason == .diskFull ? error : DownloadError(.diskFailed, error.message, cause: error.cause)
             }
@@ -106,7 +107,7 @@ extension DownloadTask {
 
     /// Puts a film in the place of its log.
     ///
-    /// - Parameter resource: facts about the film, but for its length.
+    /// - Parameter resource: facts about the film except its length.
     private func swap(
         _ film: any DiskFile,
         _ resource: Resource,
@@ -127,7 +128,7 @@ extension DownloadTask {
             try await replaceLog(part.file, at: part.path, with: status)
         } catch {
             if try await !stands(status, at: part.path) {
-                // The log is in its place, so the record names it again.
+                // The log is still in its place, so the record names the log again.
                 (record.resource, record.total, record.part) = earlier
                 try await services.store.commit(record, machine.persisted, durably: true)
                 await removeFilm(Self.filmPath(part.path))

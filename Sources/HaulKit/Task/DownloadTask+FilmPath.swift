@@ -9,8 +9,7 @@ extension DownloadTask {
     /// Path of a film that is being put together, beside its log.
     static func filmPath(_ part: String) -> String { part + ".film" }
 
-    /// Refuses a film whose path has a file of another owner, unless the policy allows a partial file without an owner
-    /// to be replaced.
+    /// Throws if a file is already at the path of the film, unless the conflict policy is `overwrite`.
     ///
     /// - Parameter part: path of the partial file.
     func checkFilmPath(of part: String, isolation: isolated (any Actor)? = #isolation) async throws(DownloadError) {
@@ -23,7 +22,7 @@ extension DownloadTask {
         )
     }
 
-    /// Makes the path of the film this download's own, durably.
+    /// Records durably that the path of the film belongs to this download.
     ///
     /// - Parameter part: path of the partial file.
     func claimFilmPath(of part: String, isolation: isolated (any Actor)? = #isolation)

@@ -55,8 +55,7 @@ extension DownloadTask {
     /// Work on the file or the record, on the actor of the downloader.
     typealias Step = @Sendable (DownloadTask, isolated Downloader) async -> DownloadMachine.Event?
 
-    /// Rest of an action. The function that performs the action returns the rest, and ``run(_:)`` does it. Calls thus
-    /// go from the inbox to the other files of the task only.
+    /// Rest of an action. The function that performs the action returns the rest, and ``run(_:)`` does it.
     enum Work {
         case nothing
         /// Event for the machine, sent now.

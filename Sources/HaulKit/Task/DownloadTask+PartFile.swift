@@ -36,8 +36,8 @@ extension DownloadTask {
         async throws(DownloadError) -> UnlessTwin<(any DiskFile, finalPath: String)>
     {
         try await services.checkFolder(of: path, record)
-        // This check precedes the creation of a file. If the process is killed before the record is written, a created
-        // file stays.
+        // Checks before it creates a file, because the file would stay if the process is killed before it writes the
+        // record.
         if services.store.hasMetOthers, let ending = try await endingWithTwin() { return .notNeeded(ending) }
         var hasAsked = false
         for name in services.placement.names(for: path, policy: policy) {
@@ -96,7 +96,7 @@ extension DownloadTask {
             }
             let other = try await services.store.find(partPath: part, besides: record.id)
             if let other, Self.isSame(other, record), other.ownerNumber.map(services.store.owner.isAlive) != true {
-                // The file is known by the record of its ended owner, which names a film before it is in its place.
+                // The record of the ended owner may name a film that is not in its place yet.
                 try await finishSwap(of: other)
             }
             let claim: FilePlacement.Claim =

@@ -35,7 +35,7 @@ extension DownloadTask {
                 try await removeControlFile(of: adopted)
                 do throws(DiskError) { try await part.startOver() } catch { throw DownloadError(error) }
             }
-            // Refuses before hours of fetching, not after them.
+            // Checks the path of the film before hours of fetching, not after them.
             if preparation.resource.stream == .log {
                 try await checkFilmPath(of: part.path)
                 part.allocateAhead()
@@ -86,7 +86,7 @@ extension DownloadTask {
     /// Returns the path of the film with gaps that the film of this run replaces; `nil` if there is none any more, if a
     /// partial file is beside it, or if the new film has another extension.
     ///
-    /// - Parameter path: where the film would be otherwise.
+    /// - Parameter path: the path of the film if it replaces none.
     private func replacedPath(insteadOf path: String, isolation: isolated (any Actor)? = #isolation)
         async throws(DownloadError) -> String?
     {

@@ -58,8 +58,8 @@ extension DownloadTask {
         }
     }
 
-    /// Locks the partial file that the store names, and returns the stored download. Since the record was read, another
-    /// process may have run the download, and left the file, another one or none.
+    /// Locks the partial file that the store names, and returns the stored download. Since this process read the
+    /// record, another one may have run the download, and may have left the same partial file, another one or none.
     private func reopenLatest(isolation: isolated (any Actor)? = #isolation) async throws(DownloadError) -> (
         file: (any DiskFile)?, stored: DownloadStore.Saved?
     ) {

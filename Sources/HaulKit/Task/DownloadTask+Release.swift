@@ -76,7 +76,7 @@ extension DownloadTask {
                 if hasBytes { try await services.store.commit(record, .zero) } else { services.store.note(record) }
             } catch { services.logger.debug("\(error)") }
         }
-        // A sync or a digest may still use the file for a while. The lock must be free before that.
+        // Releases the lock now, because a sync or a digest may still use the file for a while.
         part?.file.unlock()
         part = nil
         if fileIsReleased(), machine.state != .cancelled { services.store.note(record) }

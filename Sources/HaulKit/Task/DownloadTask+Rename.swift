@@ -46,7 +46,7 @@ extension DownloadTask {
             )
         }
         let folder = relocation.folder ?? present.map(FilePaths.folder) ?? record.folder ?? "."
-        // Without a name the server gives one in the folder.
+        // Without a name, the server chooses the name in the folder.
         let path = (relocation.name ?? present.map(FilePaths.name)).map { FilePaths.join(folder, $0) }
         guard path.map({ $0 != present }) ?? (folder != record.folder) else { return }
         if let path { try await checkIsFree(path, isNewFolder: relocation.folder != nil) }
@@ -64,7 +64,7 @@ extension DownloadTask {
         environment.notifications.renamed(self.present(), outcomeOfHandles, hub)
     }
 
-    /// - Parameter isNewFolder: whether the user chose the folder of `path` just now, so that it may be a link.
+    /// - Parameter isNewFolder: whether the user chose the folder of `path` just now, so that the folder may be a link.
     private func checkIsFree(
         _ path: String,
         isNewFolder: Bool = false,

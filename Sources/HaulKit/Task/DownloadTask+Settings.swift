@@ -15,7 +15,7 @@ extension DownloadTask {
 
     /// Continues from another URL of the same file. Returns when the URL is recorded.
     func replaceSource(with source: DownloadSource, isolation: isolated (any Actor)? = #isolation) async {
-        // The machine makes the next attempt at once.
+        // Takes a slot first, because the machine makes the next attempt at once.
         _ = regainSlot()
         send(.sourceReplaced(takeLink(source)))
         run(recordLink())

@@ -28,7 +28,8 @@ extension DownloadTask {
 
     /// Prepares a small file in memory.
     ///
-    /// A file that is not complete soon moves to the disk, so that a crash costs no more than with any other download.
+    /// A file that does not become complete soon moves to the disk, so that a crash costs no more than with any other
+    /// download.
     ///
     /// - Returns: `nil` if the file must be on the disk from the beginning.
     func bufferAtOnce(_ id: DownloadMachine.ConnectionID, _ preparation: DownloadMachine.Preparation)

@@ -19,7 +19,8 @@ extension DownloadTask {
         let (logger, id, group) = (services.logger, self.id, record.request.group)
         return StreamTerms(
             options: options,
-            // A numbered name is that of the playlist, which says less than the folder of a generic name.
+            // Ignores a numbered name, which is that of the playlist. If that name is generic, ``StreamName`` takes the
+            // folder's name, which says more.
             suggestedName: record.request.isNameNumbered ? nil : record.request.suggestedName,
             log: isLog ? part : nil,
             source: machine.logSource,
@@ -33,7 +34,7 @@ extension DownloadTask {
         )
     }
 
-    /// Segments of one film that are fetched at once, unless the limit of connections is lower.
+    /// Most segments of one film that are fetched at once, unless the limit of connections is lower.
     private static let mostSegmentsAtOnce = 16
 
     // MARK: The log
@@ -41,8 +42,8 @@ extension DownloadTask {
     /// Returns the ranges of a log with the records that a killed process wrote and did not record in the store; `nil`
     /// if there are none.
     ///
-    /// A process writes a log in order and without gaps. Until the next start of the machine, the whole file is what
-    /// was written. The checks of the records show whether another program has changed the end of the file.
+    /// A process writes a log in order and without gaps. Until the next boot, the file has all bytes that the process
+    /// wrote. The checks of the records show whether another program has changed the end of the file.
     func wholeLog(
         behind claimed: PersistedRanges?,
         of stored: DownloadStore.Saved?,
@@ -62,7 +63,8 @@ extension DownloadTask {
         }
     }
 
-    /// Whether a log has no whole segment. It may still have a gigabyte of one that was refused for its length.
+    /// Whether a log has no whole segment. The log may still have a gigabyte of a segment that was refused for its
+    /// length.
     func hasNoSegment(_ part: PartFile, isolation: isolated (any Actor)? = #isolation) async -> Bool {
         do throws(DiskError) {
             let found = try await StreamLogReader.read(part.persisted.prefix, of: part)

@@ -60,7 +60,7 @@ extension DownloadTask {
             try await checkPlace(part)
             _ = try await part.sync()
         } catch { return DownloadError(error) }
-        // The commit is durable, because a claim that a power loss may take back is worth nothing.
+        // The commit is durable, because a power loss must not take back the claim.
         guard self.part === part, case .transferring = machine.state else { return nil }
         // The comparison of the bytes may have changed the validator.
         record.take(machine.resource)
@@ -99,7 +99,7 @@ extension DownloadTask {
     func syncAtRest(isolation: isolated (any Actor)? = #isolation) async -> DownloadMachine.Event? {
         guard let part else { return nil }
         await part.drain()
-        // No run would continue this partial file.
+        // Drops the bytes, because no run would continue this partial file.
         if part.file.isInMemory, isOnlyAnAttempt { return .bytesLanded(.zero) }
         guard await tryToMoveToDisk() else { return .bytesLanded(.zero) }
         do throws(DiskError) {
@@ -123,7 +123,7 @@ extension DownloadTask {
             try await services.store.commit(record, part.persisted)
         } catch {
             services.logger.debug("store: \(error)")
-            // The store still claims bytes that the disk has lost.
+            // Cuts the file, because the store still claims bytes that the disk has lost.
             if part.syncFailure != nil {
                 do throws(DiskError) { try await part.cutToSynced() } catch {
                     services.logger.debug("cut: \(error.sentence)")

@@ -59,7 +59,8 @@ final class DownloadTask {
         part?.unlockAfterWrites()
     }
 
-    /// Complete length; `nil` if unknown. Before the first answer, the last recorded or the requested length.
+    /// Complete length; `nil` if unknown. Before the first answer, the last recorded or the requested length. For a
+    /// film whose segments arrive, an estimate.
     var total: Int64? {
         guard let resource = machine.resource else { return record.total ?? record.request.size }
         if resource.stream?.isLog == true, resource.total == nil { return connections.film?.counts.estimatedBytes }

@@ -9,7 +9,7 @@ final class ProgressTicker {
     private var timer: Task<Void, Never>?
 
     private static let looksPerMark = 4
-    /// Looks per note in the store, which gets more notes than the listeners get reports.
+    /// Looks per note in the store. The store gets notes more often than the listeners get reports.
     ///
     /// A SIGKILL can cost a byte until three waits are over: the flush of the sink (50 ms at most), the wait for the
     /// next note (half a progress interval), and the write of the store. Their sum must stay within 250 ms.

@@ -9,7 +9,7 @@ struct SmallFileStay {
     private var waiting: [CheckedContinuation<Void, Never>] = []
     /// Time at which the first bytes were buffered.
     private var since = Instant.start
-    /// Whether the disk refused the buffered bytes. It is not tried again before the file is complete.
+    /// Whether the disk refused the buffered bytes. The disk is not tried again before the file is complete.
     private var isRefused = false
 
     mutating func begin(at now: Instant) { since = now }

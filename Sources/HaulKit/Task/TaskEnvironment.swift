@@ -15,7 +15,6 @@ final class TaskEnvironment {
     let metrics: DownloaderMetrics
     /// The engine, which acts for the tasks.
     weak var delegate: (any DownloadTaskDelegate)?
-    /// Whether the downloader is shutting down.
     var isShuttingDown = false
     /// Flag that ends the reading of whole files once the shutdown has begun.
     let isStopping = CancelFlag()
@@ -40,7 +39,8 @@ final class TaskEnvironment {
         self.metrics = metrics
     }
 
-    /// Throws after the shutdown, because another downloader may own the store then. Every public call calls it first.
+    /// Throws once the shutdown has begun, because another downloader may own the store afterwards. Every public call
+    /// begins with this check.
     func checkIsOpen() throws(DownloadError) {
         if isShuttingDown { throw .isShutDown }
     }

@@ -1,13 +1,13 @@
 internal import Foundation
 
-/// Positions at which readers of unfinished files wait. Tells the machines of the downloads.
+/// Positions at which readers of unfinished files wait. Tells the positions to the machines of the downloads.
 ///
 /// Confined to the actor of its downloader.
 final class WaitingReaders {
     private var positions: [DownloadID: [Int: Int64]] = [:]
     private var last: Int
 
-    /// - Parameter now: the numbers begin here, so that those of an earlier process are not given again.
+    /// - Parameter now: the numbers begin with this time, so that they differ from those of an earlier process.
     init(now: Date) { last = Int(now.timeIntervalSince1970 * 1000) }
 
     /// Returns the number of a new reader, larger than those before.

@@ -3,7 +3,7 @@
 /// Writes into allocated space are faster. The space ahead grows with the file, so that a small file takes little
 /// that it may never need.
 struct AheadAllocation {
-    /// The length up to which space was asked for.
+    /// The length up to which space was requested.
     private var allocated: Int64 = 0
 
     /// Shorter files get no space ahead.

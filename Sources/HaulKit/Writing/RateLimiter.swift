@@ -1,7 +1,7 @@
 internal import Synchronization
 
 /// A speed limit that many connections share. It can have a wider limit as its `parent`: the limit of a download is
-/// under that of the process.
+/// under that of its downloader.
 ///
 /// A connection holds the bytes that have arrived, stops reading, and asks how many of them may go on. Connections take
 /// short turns in the order in which they ask. All of them therefore progress, however low the rate is and however much

@@ -136,7 +136,7 @@ final class SegmentSink: Sendable {
             held.turn = nil
         }
 
-        /// Offset in front of which all bytes are written; the end of the file if no further byte will be.
+        /// Offset in front of which all bytes are written; `.max` if no further byte will be written.
         private var writtenTo: Int64 {
             writes.failure != nil || writes.isShut ? .max : writes.offsets.min() ?? batch.offset
         }
@@ -171,8 +171,8 @@ final class SegmentSink: Sendable {
 
     /// Most batches handed over at once: one being written, one waiting.
     private static let mostOutstanding = 2
-    /// Delay of the first flush. Is short, so that the store soon records the first bytes as received. `laterFlush` is
-    /// the interval of ``ProgressTicker`` by default.
+    /// Delay of the first flush. The delay is short, so that the store soon records the first bytes as received.
+    /// `laterFlush` is the interval of ``ProgressTicker`` by default.
     private static let firstFlush = TimeAmount.milliseconds(40)
     private static let laterFlush = TimeAmount.milliseconds(50)
 
@@ -263,8 +263,9 @@ final class SegmentSink: Sendable {
         eventLoop.scheduleTask(in: state.flush.hasHappened ? Self.laterFlush : Self.firstFlush) { self.flush() }
     }
 
-    /// Moves the end of the wanted bytes to `end`, because another connection brings the bytes behind it. `end` moves
-    /// forward when that connection no longer does. Does nothing after more bytes came than were wanted.
+    /// Moves the end of the wanted bytes to `end`, because another connection brings the bytes behind it. A later call
+    /// moves the end forward again if that connection no longer brings them. Does nothing after more bytes came than
+    /// were wanted.
     func shorten(to end: Int64) {
         state.withLock { state in
             guard !state.body.hadEnough else { return }
@@ -273,7 +274,8 @@ final class SegmentSink: Sendable {
         }
     }
 
-    /// Writes the batch, however small it is. If too many writes are under way, the next one that ends does so.
+    /// Writes the batch, however small it is. If too many writes are under way, the batch is written when the next of
+    /// them ends.
     func flush() {
         let notices = state.withLock { state in
             state.flush.isDue = false
@@ -283,7 +285,7 @@ final class SegmentSink: Sendable {
         notices.send()
     }
 
-    /// Writes the batch, and completes when the bytes that were taken so far are written, or never will be.
+    /// Writes the batch, and completes when each byte that was taken so far is written or will never be written.
     func written(on eventLoop: any EventLoop) -> EventLoopFuture<Void> {
         let (promise, notices) = state.withLock { state in
             let end = state.batch.offset + Int64(state.batch.bytes + state.held.bytes.readableBytes)

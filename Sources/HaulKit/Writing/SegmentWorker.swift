@@ -10,8 +10,8 @@ final class SegmentWorker: ResponseReceiver {
     private enum Stage {
         case requesting
         /// The machine judges the head, and the file is prepared. The body that arrives in the meantime is kept,
-        /// because a held-back connection that fails loses the arrived bytes. A server whose connections always end
-        /// soon would bring nothing.
+        /// because a held-back connection that fails loses the arrived bytes. Otherwise a server whose connections
+        /// always end soon would bring nothing.
         case gathering(Gathered)
         case flowing(SegmentSink, PartFile)
         /// The body has ended, and its last bytes are being written.

@@ -31,7 +31,7 @@ extension DaemonSetting {
         .kept(type: "string", value: { .string(ProxyText.masked($0.proxy)) }) { value, _ in
             guard let value else { return { $0.proxy = nil } }
             let text = try text(value, "proxy", upTo: 1024)
-            // Otherwise a password that is not shown could be sent to a proxy that somebody else chose.
+            // Refuses the mask. Putting the hidden password back could send it to a proxy that somebody else chose.
             guard !text.contains(ProxyText.hidden) else {
                 throw Problem.invalidField("proxy has a hidden password. Write the proxy with its password.")
             }

@@ -13,9 +13,10 @@ struct DaemonSetting: Sendable {
         case flag(any WritableKeyPath<Configuration, Bool> & Sendable)
         /// A timetable as text; empty for none.
         case timetable(any WritableKeyPath<Configuration, Timetable?> & Sendable)
-        /// A value of ``ChangedSettings``. `null` and an empty text take back the value of the start.
+        /// A value of ``ChangedSettings``. `null` and an empty text restore the value with which the daemon was
+        /// started.
         case kept(type: String, value: @Sendable (LiveConfiguration) -> JSONValue, change: KeptChange)
-        /// Any value. It is set where the daemon is started.
+        /// A value of any type that only a restart of the daemon can change.
         case fixed(@Sendable (Configuration, AllowedFolders) -> JSONValue)
     }
 

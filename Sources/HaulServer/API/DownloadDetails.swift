@@ -13,7 +13,7 @@ package struct DownloadDetails: Codable, Sendable {
 
     package var requestURL: String
     package var finalURL: String?
-    /// URL of the page that the download came from. Has its query, because clients open it.
+    /// URL of the page that the download came from. Includes the query, because clients open the URL.
     package var page: String?
     /// Names of the fields, with masked values.
     package var headers: [String: String]

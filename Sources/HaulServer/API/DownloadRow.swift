@@ -26,7 +26,7 @@ package struct DownloadRow: Codable, Hashable, Sendable {
 
         package init(_ stream: DownloadSnapshot.Stream) {
             (segments, receivedSegments, isLive) = (stream.segments, stream.receivedSegments, stream.isLive)
-            // Whole seconds, because every fraction would be a change of the row.
+            // Rounds to whole seconds, because each new fraction would count as a change of the row.
             seconds = DownloadRow.count(stream.seconds)
             receivedSeconds = DownloadRow.count(stream.receivedSeconds)
         }

@@ -12,9 +12,9 @@ enum EntityTag {
         return "\"\(AccessToken.base64url(Data(digest)))\""
     }
 
-    /// Checks an `If-Match` field (RFC 9110 §13.1.1). Its comparison is strong: a weak tag names none.
+    /// Checks an `If-Match` field (RFC 9110 §13.1.1). The comparison is strong: a weak tag never matches.
     ///
-    /// - Throws: ``Problem`` if the field is there and does not name the tag.
+    /// - Throws: ``Problem`` if the field exists and does not name the tag.
     static func check(_ tag: String, isNamedBy field: String?) throws(Problem) {
         guard let field else { return }
         guard items(field).contains(where: { ["*", tag].contains($0) }) else {
@@ -27,13 +27,14 @@ enum EntityTag {
         }
     }
 
-    /// Returns whether an `If-None-Match` field names a tag (RFC 9110 §13.1.2). `nil` names none.
+    /// Returns whether an `If-None-Match` field names a tag (RFC 9110 §13.1.2). A missing field names no tag.
     static func isNamed(_ tag: String, by field: String?) -> Bool {
         guard let field else { return false }
         return items(field).contains { ["*", tag, "W/" + tag].contains($0) }
     }
 
-    /// Splits at each comma. A tag of this server has none, so a part of another server's tag is never equal to it.
+    /// Splits at each comma, even within a tag. Tags of this server contain no comma, so no part of a split tag
+    /// matches.
     private static func items(_ field: String) -> [String] {
         field.split(separator: ",").map { $0.trimmingCharacters(in: .whitespaces) }
     }

@@ -2,9 +2,8 @@ internal import DequeModule
 internal import HTTPTypes
 internal import Hummingbird
 
-/// Keeps the answers to requests with an `Idempotency-Key`: of this process the last 1,000, limited to the last 16 MiB.
-/// A repeated request gets the same answer and adds nothing again, even while the first request is still being
-/// processed.
+/// Keeps the last 1,000 answers to requests with an `Idempotency-Key`, at most 16 MiB, until the process ends. A
+/// repeated request gets the same answer and adds nothing again, even while the first request is still being processed.
 ///
 /// The newest answer is kept whatever its size, because its client may not have received it.
 actor IdempotentAnswers {
@@ -47,7 +46,7 @@ actor IdempotentAnswers {
             }
             return try await known.answer.value
         }
-        // Keeps the keys of requests in progress. If one were forgotten, its repetition would be carried out beside it.
+        // Never forgets a request in progress, because a repetition of that request would be carried out too.
         while order.count >= mostKeys {
             guard let place = oldestAnswered() else {
                 throw Problem(
@@ -73,10 +72,10 @@ actor IdempotentAnswers {
         }
     }
 
-    /// Returns the kept answer to a request with an `Idempotency-Key`, or makes one. Makes one for every request
-    /// without.
+    /// Returns the kept answer to a request with an `Idempotency-Key`, or makes one. Always makes an answer to a
+    /// request without that field.
     ///
-    /// - Parameter owner: the owner of the key that sent the request; `nil` without a key.
+    /// - Parameter owner: the owner of the API key that sent the request; `nil` without an API key.
     nonisolated func answer(
         _ request: Request,
         _ owner: String?,
@@ -90,7 +89,7 @@ actor IdempotentAnswers {
         guard (1...255).contains(key.utf8.count) else {
             throw Problem.badRequest("Idempotency-Key must have 1 to 255 characters.")
         }
-        // Gives no sender the answer to another one.
+        // Adds the owner to the key, so that no sender gets the answer to another sender.
         return try await answer(owner.map { "\($0) \(key)" } ?? key, body.digest) {
             var body = body
             return try await make(&body)

@@ -9,7 +9,7 @@ package struct Problem: Error, Codable, Hashable, Sendable {
     package var type = "about:blank"
     package var title: String
     package var status: Int
-    /// A ``DownloadError/Code``, or a code of the API alone, such as `unknownField`.
+    /// A ``DownloadError/Code``, or a code that only the API has, such as `unknownField`.
     package var code: String
     package var detail: String
     package var cause: String?
@@ -52,7 +52,7 @@ package struct Problem: Error, Codable, Hashable, Sendable {
     }
 
     package static let notFound = Problem(.notFound, "notFound", "There is nothing at this path.")
-    /// A field of a right name whose value cannot be used.
+    /// Returns the problem of a known field whose value cannot be used.
     package static func invalidField(_ detail: String) -> Problem {
         Problem(.unprocessableContent, "invalidField", detail)
     }

@@ -44,12 +44,12 @@ package struct Totals: Codable, Hashable, Sendable {
     }
 }
 
-/// A message about the store: its present failure, else the losses of a damaged store that is still kept.
+/// A message about the store: its present failure, or else the losses of a damaged store whose file is still kept.
 package struct StoreNotice: Hashable, Sendable {
     package enum Code: String, Codable, Sendable {
         /// The store is damaged or gone.
         case failed
-        /// A new store has what could be read of a damaged one.
+        /// A new store contains the readable part of a damaged one.
         case salvaged
     }
 

@@ -68,7 +68,7 @@ package actor ChangeFeed {
         rows.update(snapshot.id, running.update(snapshot).fields)
     }
 
-    /// Marks all lists as outdated after a change without a downloader event: the order of the queue, a priority.
+    /// Marks all lists as outdated after a change without a downloader event, such as a new order of the queue.
     package func markStale() {
         totals.markOutdated()
         rows.markStale()
@@ -82,7 +82,7 @@ package actor ChangeFeed {
         flushSoon()
     }
 
-    /// Sends a notice to the present listeners. Who listens later does not hear it.
+    /// Sends a notice to the present listeners. A later listener does not get the notice.
     func tell(_ notice: SetNotice) {
         notices.add(EventFrame.frame("notice", notice))
         flushSoon()
@@ -191,6 +191,6 @@ package actor ChangeFeed {
     /// Number of notices so far.
     var noticeCount: UInt64 { notices.count }
 
-    /// Returns the frames of the notices after the first `count`. Of many, the newest only.
+    /// Returns the frames of the notices after the first `count`; at most the newest 20.
     func notices(after count: UInt64) -> [ByteBuffer] { notices.frames(after: count) }
 }

@@ -112,7 +112,7 @@ package struct ChangedRows: Sendable {
             rows[entry.id] = nil
             oldest = max(oldest, entry.revision)
         }
-        // Removes entries that no longer count: they are the majority if few rows change often.
+        // Removes outdated entries, which accumulate if few rows change often.
         if order.count > 4 * limit {
             order = Deque(order.filter { entry in rows[entry.id]?.revision == entry.revision })
         }

@@ -56,7 +56,7 @@ package struct DownloadLogs: Sendable {
             while order.count > Self.mostDownloads, let oldest = order.popFirst() { entries[oldest] = nil }
         }
         var lines = entries[id] ?? []
-        // Skips a repeated line, as of a download that fails and waits for hours.
+        // Skips a line that repeats the last one.
         guard lines.last?.text != entry.text else { return }
         lines.append(entry)
         if lines.count > Self.most { lines.removeFirst() }
@@ -83,7 +83,7 @@ package struct DownloadLogs: Sendable {
 }
 
 extension DownloadLogs.Entry {
-    /// Makes the entry of a change; `nil` for an end, which the outcome describes.
+    /// Makes the entry of a change; `nil` for an end, because ``DownloadLogs/record(_:_:)`` logs its outcome.
     fileprivate init?(_ snapshot: DownloadSnapshot) {
         let host = snapshot.url.host
         let server = host ?? "the server"

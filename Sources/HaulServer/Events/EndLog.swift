@@ -2,7 +2,7 @@ package import HaulKit
 package import Logging
 
 /// Logs the ends of downloads: one line for each end that is not a success, and a summary of all ends at intervals. An
-/// interval without an end has no line.
+/// interval without an end gets no summary.
 package actor EndLog {
     private let downloader: Downloader
     private let logger: Logger

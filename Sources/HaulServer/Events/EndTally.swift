@@ -17,7 +17,8 @@ struct EndTally: Sendable {
     private var held: Int64 = 0
     /// Bytes of the completed files.
     private var bytes: Int64 = 0
-    /// Reasons of holds that have a line since the last summary. A full disk may hold every download of the queue.
+    /// Hold reasons that have a line since the last summary. Each gets only one line, because a full disk may hold
+    /// every download of the queue.
     private var reasons: Set<HoldReason> = []
 
     /// Whether nothing has been counted since the last summary.

@@ -2,7 +2,7 @@
 struct FeedListeners {
     private var continuations: [Int: AsyncStream<Void>.Continuation] = [:]
     private var lastNumber = 0
-    /// Listeners whose answer has not begun. An answer whose client has left never begins.
+    /// Listeners whose answer has not begun. The answer never begins if the client has left.
     private var unbegun: Set<Int> = []
     private(set) var isEnding = false
 
@@ -32,7 +32,7 @@ struct FeedListeners {
         for continuation in continuations.values { continuation.yield() }
     }
 
-    /// Removes all listeners. None can be added any more.
+    /// Removes all listeners, and refuses new ones from now on.
     mutating func end() {
         isEnding = true
         for continuation in continuations.values { continuation.finish() }

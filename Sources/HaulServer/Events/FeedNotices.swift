@@ -14,7 +14,7 @@ struct FeedNotices {
         count += 1
     }
 
-    /// Returns the notices after the first `number`. Of more than 20, the newest.
+    /// Returns the notices after the first `number`; at most the newest 20.
     func frames(after number: UInt64) -> [ByteBuffer] {
         guard number < count else { return [] }
         return Array(frames.suffix(Int(min(count - number, UInt64(Self.most)))))

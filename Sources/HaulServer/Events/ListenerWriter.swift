@@ -17,7 +17,7 @@ struct ListenerWriter: Sendable {
 
     /// Checks every 2 seconds whether the present write takes longer than the limit.
     ///
-    /// - Throws: `CancellationError`, as soon as a check finds that, or when the task is cancelled.
+    /// - Throws: `CancellationError` if a write takes longer than the limit, or if the task is cancelled.
     func throwWhenLate() async throws {
         repeat { try await Task.sleep(for: .seconds(2)) } while await !clock.isLate(Self.limit)
         throw CancellationError()

@@ -12,7 +12,7 @@ struct RunningDownloads {
 
     mutating func noteProgress(_ snapshot: DownloadSnapshot) { progress[snapshot.id] = snapshot }
 
-    /// Takes over a snapshot, which is newer than the progress noted before.
+    /// Takes over a snapshot, and drops the older progress of the same download.
     ///
     /// - Returns: its row.
     mutating func update(_ snapshot: DownloadSnapshot) -> DownloadRow {

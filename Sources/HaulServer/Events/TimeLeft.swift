@@ -1,5 +1,5 @@
-/// Smooths the time left. Follows a lower estimate faster than a higher one; for a small difference, only counts down.
-/// Follows the rules of Firefox's download list.
+/// Smooths the time left by the rules of Firefox's download list. Follows a lower estimate faster than a higher one;
+/// for a small difference, only counts down.
 struct TimeLeft {
     private var seconds: Double?
     private var bytes: Int64 = 0

@@ -6,7 +6,7 @@ package struct AccessToken: Sendable {
     package let text: String
     /// Whether other users could read the file until now. The file has mode 0600 now.
     package let wasExposed: Bool
-    /// Whether the file was empty and has a new token now, so that the token that clients have is wrong.
+    /// Whether the file was empty. If so, the file has a new token now, and the token that clients have is wrong.
     package let wasEmpty: Bool
 
     /// Reads the token of a state folder, or creates one.
@@ -62,7 +62,7 @@ package struct AccessToken: Sendable {
         data.base64EncodedString().replacing("+", with: "-").replacing("/", with: "_").replacing("=", with: "")
     }
 
-    /// Returns the digest of a secret, for files that keep no secret.
+    /// Returns the digest of a secret. Files contain the digest in place of the secret.
     static func digest(of secret: String) -> String { base64url(Data(SHA256.hash(data: Data(secret.utf8)))) }
 
     /// Compares digests, so that the time of the comparison reveals nothing about the token.

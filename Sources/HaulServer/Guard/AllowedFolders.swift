@@ -20,7 +20,7 @@ package struct AllowedFolders: Sendable {
         fallback = folder
     }
 
-    /// Returns these folders with another one for requests that name none; `nil` if that one is not allowed.
+    /// Returns these folders with `folder` as ``fallback``; `nil` if `folder` is not allowed.
     ///
     /// - Parameter folder: an absolute path.
     func preferring(_ folder: String) -> AllowedFolders? {
@@ -38,7 +38,7 @@ package struct AllowedFolders: Sendable {
     package func folder(_ path: String?) throws(Problem) -> String {
         guard let path, !path.isEmpty else { return Self.resolved(fallback) ?? fallback }
         let real = try allowed(path)
-        // Checked after the roots, so that the answer says nothing about files elsewhere.
+        // Looks for a file after the check of the roots, so that the answer reveals nothing about files elsewhere.
         if let file = Self.file(in: real) {
             throw Problem(
                 .unprocessableContent,
@@ -50,7 +50,8 @@ package struct AllowedFolders: Sendable {
         return real
     }
 
-    /// Returns a path, absolute and with its links resolved, of a folder or a file below a root. It need not exist.
+    /// Returns the path of a folder or a file below a root, absolute and with its links resolved. The folder or file
+    /// need not exist.
     ///
     /// - Parameter path: absolute, or relative to the default folder.
     /// - Throws: ``Problem`` if the path is not below a root, or is in the state folder of a set.
@@ -79,7 +80,7 @@ package struct AllowedFolders: Sendable {
         var existing = real
         var info = stat()
         while lstat(existing, &info) != 0 {
-            // Root exists, so the loop ends there.
+            // Ends below `/`, which is always a folder.
             guard let slash = existing.lastIndex(of: "/"), slash != existing.startIndex else { return nil }
             existing = String(existing[..<slash])
         }
@@ -105,7 +106,7 @@ package struct AllowedFolders: Sendable {
         var existing = path
         var missing: [Substring] = []
         while true {
-            // With a slash at its end, a link to nothing would look like nothing.
+            // Removes the last slash, because `lstat` follows a link before a slash and would not see a dangling one.
             while existing.count > 1, existing.hasSuffix("/") { existing.removeLast() }
             if let real = realpath(existing, nil) {
                 defer { free(real) }
@@ -113,7 +114,8 @@ package struct AllowedFolders: Sendable {
                 let rest = missing.reversed().joined(separator: "/")
                 return rest.isEmpty ? base : base == "/" ? "/" + rest : base + "/" + rest
             }
-            // Refuses a dangling link, because a file created through it would be elsewhere. Below a file is nothing.
+            // Refuses a dangling link, because a file created through it would be elsewhere. ENOTDIR means that a part
+            // of the path is a file.
             var info = stat()
             guard errno == ENOENT || errno == ENOTDIR, lstat(existing, &info) != 0 else { return nil }
             guard let slash = existing.lastIndex(of: "/") else { return nil }

@@ -10,7 +10,8 @@ package import NIOHTTP1
 /// - A client that waits for `100 Continue` gets it (RFC 9110 §10.1.1).
 /// - An HTTP/1.0 connection without keep-alive is closed after the answer (RFC 9112 §9.3).
 /// - Header fields beyond the limits are refused with 431 (RFC 6585 §5); the library would answer 400.
-/// - A target in absolute form, which only clients of proxies send, names no path; the library would drop its host.
+/// - A target in absolute form, which only clients of proxies send, becomes `*`, which no route answers. The library
+///   would drop the host of the target.
 package final class ConnectionRules: ChannelDuplexHandler, RemovableChannelHandler {
     package typealias InboundIn = HTTPServerRequestPart
     package typealias InboundOut = HTTPServerRequestPart
@@ -31,11 +32,11 @@ package final class ConnectionRules: ChannelDuplexHandler, RemovableChannelHandl
         /// Whether only a client that has signed in gets an answer below 400.
         var provesSignIn: Bool
     }
-    /// First the request that is being answered.
+    /// The requests without a complete answer; the first one is being answered.
     private var unanswered = Deque<Unanswered>()
 
     /// - Parameter needsSignIn: whether only a client that has signed in gets an answer below 400 to a request. The
-    ///   first such answer makes the connection keep its place. `nil`: the first head does.
+    ///   first such answer makes the connection keep its place. If `nil`, the first head makes it keep its place.
     package init(
         _ unheard: UnheardConnections,
         timeToFirstHead: TimeAmount = .seconds(20),
@@ -74,7 +75,7 @@ package final class ConnectionRules: ChannelDuplexHandler, RemovableChannelHandl
     private static let timeToRead = TimeAmount.seconds(2)
 
     package func errorCaught(context: ChannelHandlerContext, error: any Error) {
-        // An answer that has begun cannot be followed by another one to a request that is incomplete.
+        // Answers only if no earlier request is unanswered, because the two answers could mix.
         guard case HTTPParserError.headerOverflow = error, unanswered.isEmpty else {
             return context.fireErrorCaught(error)
         }
@@ -117,7 +118,7 @@ package final class ConnectionRules: ChannelDuplexHandler, RemovableChannelHandl
         context.writeAndFlush(wrapOutboundOut(.head(answer)), promise: nil)
     }
 
-    /// Ends the wait for the first head. The connection is the newest of those without a sign-in.
+    /// Ends the wait for the first head, and makes the connection the newest of those without a sign-in.
     private func hasSentHead() {
         timer?.cancel()
         timer = nil

@@ -2,9 +2,9 @@ internal import Hummingbird
 package import NIOCore
 internal import Synchronization
 
-/// Notices that the client of a connection has closed it, or its half of it, while an answer is being made.
+/// Notices that the client has closed the connection, or its sending side, while an answer is being made.
 ///
-/// Consumes nothing of the requests, so that the connection takes further ones.
+/// Reads no part of a request, so the connection can take further requests.
 package final class Departure: ChannelInboundHandler, RemovableChannelHandler, Sendable {
     package typealias InboundIn = Any
 

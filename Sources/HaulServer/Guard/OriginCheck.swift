@@ -33,10 +33,10 @@ struct OriginCheck: Sendable {
         }
     }
 
-    /// Checks a request for a key, which has a code in place of a sign-in: it comes from a program or from a browser
-    /// extension, not from a page of the web.
+    /// Checks that a request for a key comes from a program or a browser extension, not from a web page. Such a request
+    /// has a one-time code in place of a sign-in.
     static func checkExtension(_ request: HTTPRequest) throws(Problem) {
-        // Browsers name the origin in each POST. A sandboxed page is the origin `null`.
+        // Browsers send `Origin` with each POST; a sandboxed page sends `null`.
         guard let origin = request.headerFields[.origin] else { return }
         let schemes = ["chrome-extension://", "moz-extension://"]
         guard schemes.contains(where: { origin.lowercased().hasPrefix($0) }) else {

@@ -2,8 +2,8 @@ package import Foundation
 internal import HTTPTypes
 package import Logging
 
-/// The keys of connected browser extensions. A file of mode 0600 keeps the digest of each key, so that no file has a
-/// key.
+/// The keys of connected browser extensions. A file of mode 0600 keeps the digest of each key, so that no file contains
+/// a key.
 ///
 /// A key may do what ``KeyScope`` lists, with the downloads that it added itself, until somebody who is signed in
 /// revokes it.

@@ -53,7 +53,7 @@ package enum SecretFile {
                 unlink(draft)
                 return
             }
-            // A file system without hard links reports one of these errors. Then uses `rename`, because the earlier
+            // Uses `rename` if the file system reports by one of these errors that it has no hard links. The earlier
             // lookup found no file.
             guard [EPERM, EOPNOTSUPP, ENOSYS].contains(errno), rename(draft, path) == 0 else { throw failure() }
         }

@@ -1,8 +1,8 @@
 package import NIOCore
 internal import Synchronization
 
-/// Counts the connections without a sign-in so far. Their number is limited, so that a client that opens hundreds of
-/// them does not block the port. Beyond the limit the one that has been silent longest is closed.
+/// Limits the number of connections without a sign-in, so that a client that opens hundreds of them does not block the
+/// port. Beyond the limit, closes the connection that has been silent longest.
 package final class UnheardConnections: Sendable {
     private struct State {
         /// The connections by number; the one that has been silent longest has the lowest.

@@ -4,7 +4,7 @@ internal import HTTPTypes
 internal import Hummingbird
 internal import NIOCore
 
-/// The files of the page, from a table in the binary. A request must match a key exactly.
+/// The files of the page, from a table in the binary. A request must name the exact path of a file.
 package struct PageAssets: Sendable {
     struct Asset: Sendable {
         let type: String

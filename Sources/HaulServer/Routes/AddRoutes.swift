@@ -3,11 +3,11 @@ internal import HTTPTypes
 internal import HaulKit
 internal import Hummingbird
 
-/// Routes that add one or more downloads, and probe links before.
+/// Routes that add downloads, and that probe links before an addition.
 struct AddRoutes {
     let services: Services
     private let answers = IdempotentAnswers()
-    /// Between the look at the owner of a download and its addition nobody else may add it.
+    /// Serializes additions, so that no other request adds a download between the check of its owner and its addition.
     private let turns = Turns()
 
     init(services: Services) { self.services = services }
@@ -132,7 +132,7 @@ struct AddRoutes {
         return results
     }
 
-    /// Whether the download existed before. The store keeps the time of addition to the millisecond.
+    /// Whether the download existed before `start`. Allows 1 ms, because the store keeps the time in milliseconds.
     private static func existed(_ download: Download, _ start: Date) -> Bool {
         download.snapshot.addedAt < start - 0.001
     }

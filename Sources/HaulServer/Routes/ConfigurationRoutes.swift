@@ -4,11 +4,11 @@ internal import HaulKit
 internal import Hummingbird
 internal import Logging
 
-/// Routes that read settings and change them while downloads run. No setting that can be changed names a program:
-/// programs started at events are configured where the server is started, never over HTTP.
+/// Routes that read settings and change them while downloads run. No such setting names a program: the programs that
+/// events start are set at the start of the server, never over HTTP.
 struct ConfigurationRoutes {
     let services: Services
-    /// One change after the other, so that none comes between the check of `If-Match` and the change.
+    /// Serializes changes, so that no other change comes between the check of `If-Match` and the change.
     private let turns = Turns()
 
     init(services: Services) { self.services = services }

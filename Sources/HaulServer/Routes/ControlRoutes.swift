@@ -59,7 +59,7 @@ struct ControlRoutes {
         if context.key != nil, name != nil || path != nil || priority != nil || bytesPerSecond != nil {
             throw KeyScope.refusal
         }
-        // Checks all fields before the first change, so that a wrong one changes nothing.
+        // Checks all fields before the first change, so that a request with a wrong field changes nothing.
         let folder = try path.map { try services.folders.folder($0) }
         let snapshot = download.snapshot
         try await problems { () throws(DownloadError) in
@@ -96,11 +96,11 @@ struct ControlRoutes {
             guard state != .missing else { throw FileRoute.missing }
         }
         do throws(DownloadError) { try await download.relocate(toFolder: folder, name: name) } catch {
-            // Another program has put something else in the place of the file.
+            // Another program has replaced the file.
             if isFinished, error.code == .diskFailed, try await isReplaced(download) {
                 throw Problem(.conflict, "fileReplaced", error.message)
             }
-            // Name and path are usable, so the disk of the folder is the reason.
+            // Name and path have been checked, so the reason is that the folder is on another disk.
             guard error.code == .invalidDestination else { throw Problem(error) }
             throw Problem(.conflict, "otherDisk", error.message)
         }

@@ -76,7 +76,7 @@ struct EventRoute {
                     } catch { services.logger.debug("event stream: \(error)") }
                     await feed.stopListening(number)
                     if let session { await services.sessions.detach(session.name, session.stream) }
-                    // Ends the body as complete even after an early end, because the connection closes afterwards.
+                    // Finishes the body normally even if the stream failed, because the connection closes afterwards.
                     try await writer.finish(nil)
                 }
             )
@@ -122,10 +122,10 @@ struct EventRoute {
         }
     }
 
-    /// Sends the first frames: `hello`, then all rows or, to a client that names a position of an earlier stream,
-    /// `reset` if the changes since then are no longer known.
+    /// Sends the first frames: `hello`, then all rows. A client that names a position of an earlier stream gets no
+    /// rows, but `reset` if the changes since that position are no longer known.
     ///
-    /// - Returns: the revision from which the client needs the changes.
+    /// - Returns: the revision after which the client needs the changes.
     private func begin(_ position: String?, _ output: ListenerWriter) async throws -> UInt64 {
         let feed = services.feed
         let shared = position == nil ? try await snapshots.frames { try await snapshot() } : nil

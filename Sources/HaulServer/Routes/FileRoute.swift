@@ -66,8 +66,8 @@ struct FileRoute {
         }
     }
 
-    /// Returns the entity tag of a finished file: the one that it had while it arrived, or another one if the file was
-    /// changed since. A player that began before the end can thus go on.
+    /// Returns the entity tag of a finished file: the tag of the unfinished file, so that a player that began earlier
+    /// can go on, or the tag of the file system if the file was changed since.
     private func tag(of download: Download, _ file: any SentFile) async throws -> String {
         do throws(DownloadError) {
             guard let reader = try await download.reader(), reader.length == file.length else { return file.entityTag }
@@ -111,7 +111,7 @@ struct FileRoute {
     )
 
     /// Resolves the path again, because a folder in it may have become a link after the download, or the settings may
-    /// allow it no more.
+    /// no longer allow the folder.
     private func checkPlace(of path: String) throws(Problem) {
         guard let real = AllowedFolders.resolved(path),
             services.folders.roots.contains(where: { AllowedFolders.isInside(real, $0) })
@@ -120,7 +120,7 @@ struct FileRoute {
 
     // MARK: Answers
 
-    /// - Parameter mayWait: whether the file may have to be waited for. Then the departure of the client ends the wait.
+    /// - Parameter mayWait: whether bytes of the file may be missing yet. The wait for them ends if the client leaves.
     private func respond(
         _ request: Request,
         _ status: HTTPResponse.Status,
@@ -139,7 +139,8 @@ struct FileRoute {
                 body: .init(contentLength: count) { writer in try await writer.finish(nil) }
             )
         }
-        // Noticing that the client leaves takes the rest of what it sends, so the connection takes no other request.
+        // Closes the connection after the answer, because the watch for a leaving client consumes all its further
+        // input.
         if mayWait { headers[.connection] = "close" }
         return Response(
             status: status,

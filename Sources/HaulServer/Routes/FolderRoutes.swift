@@ -66,7 +66,8 @@ struct FolderRoutes {
         )
     }
 
-    /// Returns the names of visible folders, without links. Returns none for a folder that does not exist yet.
+    /// Returns the names of the visible subfolders. Leaves out symbolic links. Returns none if `folder` does not exist
+    /// yet.
     private static func names(in folder: String) throws -> [String] {
         guard let stream = opendir(folder) else {
             if errno == ENOENT { return [] }

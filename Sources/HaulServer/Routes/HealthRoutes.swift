@@ -33,7 +33,7 @@ struct HealthRoutes {
         )
     }
 
-    /// Makes the metrics. No label contains a URL or a file name.
+    /// Returns the metrics as text. No label contains a URL or a file name.
     private func metrics() async throws -> String {
         let totals = try await problems { () throws(DownloadError) in
             try await Totals(services.downloader, folder: services.folders.fallback)

@@ -7,7 +7,7 @@ internal import Hummingbird
 struct KeyRoutes {
     let keys: ScopedKeys
     let tries: WrongTries
-    /// Codes for keys. A code that signs in gives no key, and the other way round.
+    /// Codes for keys, separate from the codes that sign in.
     let codes: OneTimeCodes
     /// Returns the address of the page; `nil` if no page is served.
     let page: @Sendable () -> String?
@@ -24,7 +24,7 @@ struct KeyRoutes {
     }
     private struct Connected: Encodable {
         var id: String
-        /// The secret; no later answer has it.
+        /// The secret, which no later answer contains.
         var key: String
     }
 

@@ -44,7 +44,7 @@ struct ListRoutes {
         } else {
             filter.offset = offset ?? 0
         }
-        // Reads the position before the list, so that a change in between is reported twice, and never lost.
+        // Reads the position before the list, so that a change in between is reported twice, but never lost.
         let rev = await services.feed.position
         let selected = filter
         let (items, total) = try await problems { () throws(DownloadError) in

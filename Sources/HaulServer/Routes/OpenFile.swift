@@ -16,7 +16,7 @@ protocol SentFile: Sendable {
 /// even if the client leaves before the body begins.
 final class OpenFile: SentFile {
     let length: Int64
-    /// A tag from the file system. It differs for each change of the file.
+    /// A tag of inode, size and modification time, which differs after each change of the file.
     let entityTag: String
     private let descriptor: Int32
     private static let chunk = 256 << 10

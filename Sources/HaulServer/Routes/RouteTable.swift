@@ -1,8 +1,8 @@
 internal import HTTPTypes
 internal import Hummingbird
 
-/// Adds routes to a router. A path that answers GET also answers HEAD, and the methods that a path does not have are
-/// answered with 405 and `Allow` (RFC 9110 §15.5.6).
+/// Adds routes to a router. A path that answers GET also answers HEAD. Any other method gets 405 and `Allow` (RFC 9110
+/// §15.5.6).
 final class RouteTable {
     typealias Handler = @Sendable (Request, ServerContext) async throws -> Response
 

@@ -12,7 +12,7 @@ package struct Services: Sendable {
     package let settings: SettingsKeeper
     package let sets: SetKeeper
     package let logger: Logger
-    /// What the downloader reports; `nil` if it reports elsewhere.
+    /// The metrics that the downloader reports; `nil` if it reports them elsewhere.
     package let metrics: MetricsRegistry?
 
     package var configuration: ServerConfiguration { live.configuration }
@@ -20,7 +20,7 @@ package struct Services: Sendable {
 
     /// Returns the handle of the download whose id is in the path.
     package func download(_ context: ServerContext) async throws -> Download {
-        // A key of an extension sees the downloads that it added, as if there were no others.
+        // The key of an extension finds only the downloads that it added.
         guard let text = context.parameters.get("id"), let id = DownloadID(text), let download = try await known(id),
             context.key.map({ $0.owner == download.snapshot.owner }) ?? true
         else {

@@ -21,7 +21,8 @@ struct SessionRoutes {
             JSONBody.response(Answer(version: Downloader.version, hostName: ProcessInfo.processInfo.hostName))
         }
         routes.post("/api/v1/session/codes") { _, context in
-            // Refuses sessions: with a link, a session could make another session and so never expire.
+            // Answers only over the Unix socket. With a link, a session could make another session, and so never
+            // expire.
             guard context.isLocal else {
                 throw Problem(.forbidden, "localOnly", "Links are made over the Unix socket alone: haul open.")
             }

@@ -2,7 +2,7 @@ internal import HTTPTypes
 internal import HaulKit
 internal import Hummingbird
 
-/// Routes of sets: what a source has, and syncs of folders with it.
+/// Routes of sets: they preview a source, and sync folders with it.
 struct SetRoutes {
     let services: Services
     private let answers = IdempotentAnswers()
@@ -98,7 +98,8 @@ struct SetRoutes {
         )
     }
 
-    /// Lists a set, but waits only ``longestPreview`` for it: a server that answers 503 is asked again and again.
+    /// Lists a set within ``longestPreview``. The limit is needed because a server that answers 503 is asked again and
+    /// again.
     private func listedInTime(_ source: any SetSource, _ options: SetOptions) async throws(DownloadError) -> FileSet {
         let list = Task { await listed(source, options) }
         let timer = Task {
@@ -136,8 +137,8 @@ struct SetRoutes {
         wish.verifies = try body.optional("verify") ?? false
         wish.deletes = try body.optional("delete") ?? false
         try body.finish()
-        // A set replaces and removes files of its folder. So the key of a browser extension may name no folder and
-        // delete nothing. The keeper chooses the folder of such a set.
+        // A set replaces and removes files of its folder, so the key of a browser extension may name no folder and
+        // delete nothing. ``SetKeeper`` chooses the folder of such a set.
         guard owner == nil || (folder == nil && !wish.deletes) else {
             throw Problem(
                 .forbidden,
@@ -145,7 +146,7 @@ struct SetRoutes {
                 "The key of a browser extension may name no folder for a set, and remove no files."
             )
         }
-        // Resolved after the check of the key, which learns nothing of folders from the answer.
+        // Resolves the folder after the check of the key, so that the answer tells the key nothing about folders.
         wish.folder = try folder.map { try services.folders.folder($0) }
         return JSONBody.response(try await services.sets.add(request, wish), status: .accepted)
     }

@@ -2,7 +2,7 @@ internal import Foundation
 internal import HTTPTypes
 internal import HaulKit
 
-/// Settings that were changed over the API. `nil` for those that have the value of the start.
+/// Settings that were changed over the API. A setting that is `nil` has the value with which the daemon was started.
 ///
 /// A file of mode 0600 in the state folder keeps them, because a proxy may have a password. The settings of the
 /// downloader itself are in its store.
@@ -19,8 +19,8 @@ package struct ChangedSettings: Codable, Hashable, Sendable {
 
     /// Reads the settings of a state folder.
     ///
-    /// - Throws: ``ServerError`` if the file is there and cannot be used. Without it downloads might go past the proxy,
-    ///   or into other folders.
+    /// - Throws: ``ServerError`` if the file exists and cannot be used, because downloads without these settings could
+    ///   bypass the proxy or go into other folders.
     package init(stateFolder: String) throws(ServerError) {
         let path = Self.path(stateFolder)
         do { self = try JSONDecoder().decode(Self.self, from: Data(try SecretFile.read(path).bytes)) } catch {

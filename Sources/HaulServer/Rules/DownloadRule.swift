@@ -27,8 +27,8 @@ package struct DownloadRule: Hashable, Sendable {
 
     /// Reads a rule.
     ///
-    /// - Parameter place: the rule as the subject of a message, with a full stop at its end, such as `rules[0].`.
-    /// - Throws: ``Problem`` for an unknown field, a wrong type or value, a rule without a condition, or one that
+    /// - Parameter place: text before each field name in messages, such as `rules[0].`.
+    /// - Throws: ``Problem`` for an unknown field, a wrong type or value, a rule without a condition, or a rule that
     ///   chooses nothing.
     package init(_ fields: [String: JSONValue], place: String) throws {
         var body = JSONBody(fields, place: place)
@@ -85,17 +85,17 @@ package struct DownloadRule: Hashable, Sendable {
     }
 
     /// Returns a host in the spelling of a URL's host: in lower case, names of other scripts in Punycode. Returns `nil`
-    /// for a text that is no host alone.
+    /// for any other text, such as a host with a port.
     static func hostName(_ text: String) -> String? {
         var name = text.lowercased()[...]
         if name.hasPrefix("*.") { name = name.dropFirst(2) } else if name.hasPrefix(".") { name = name.dropFirst() }
         if name.hasSuffix(".") { name = name.dropLast() }
         guard !name.isEmpty, !name.contains(where: { "/\\@?#%*".contains($0) || $0.isWhitespace }) else { return nil }
         let address = name.hasPrefix("[") && name.hasSuffix("]") ? name.dropFirst().dropLast() : name
-        // A port is no part of a host.
+        // Refuses a port.
         guard !address.contains(":") || IPAddress(String(address)) != nil else { return nil }
         let authority = address.contains(":") ? "[\(address)]" : String(name)
-        // The error of a text that is no URL has nothing that the caller does not say.
+        // Drops the error, because the caller reports the text itself.
         guard let url = try? "http://\(authority)/".downloadURL(), url.port == nil else { return nil }
         return url.host.map(plain)
     }
@@ -127,16 +127,16 @@ package struct RuleTarget: Hashable, Sendable {
     package var host: String
     /// The name that the file will probably have.
     package var name: String
-    /// Media types in lower case, without parameters. A playlist is also the film that it becomes.
+    /// Media types in lower case, without parameters. A playlist also has the type of the film that it becomes.
     package var types: [String]
 
     /// - Parameters:
-    ///   - name: the name that was asked for; `nil` for that of the URL.
-    ///   - type: the media type that a server stated; `nil` if no server was asked. A type that says nothing of the
-    ///     content counts as `nil`.
+    ///   - name: the requested file name; `nil` for the name in the URL.
+    ///   - type: the media type that a server stated; `nil` if no server was asked. `application/octet-stream` counts
+    ///     as `nil`.
     package init(_ url: URL, name: String? = nil, type: String? = nil) {
         host = url.host ?? ""
-        // The bytes of a file keep their kind if it is called something without an extension.
+        // Ignores a requested name without an extension, because the extension tells the type.
         self.name = name.flatMap { $0.contains(".") ? $0 : nil } ?? FileName.from(url: url) ?? name ?? ""
         let stated = type?.prefix { $0 != ";" }.trimmingCharacters(in: .whitespaces).lowercased() ?? ""
         let type = ["", "application/octet-stream"].contains(stated) ? FileType.named(self.name) : stated
@@ -152,7 +152,7 @@ extension DownloadRule {
     }
 
     private static func matches(_ names: [String], host: String) -> Bool {
-        // The numbers of an address are no subdomains.
+        // An IP address has no subdomains.
         let isAddress = IPAddress(host) != nil
         return names.contains { host == $0 || !isAddress && host.hasSuffix("." + $0) }
     }

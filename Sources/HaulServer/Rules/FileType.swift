@@ -1,4 +1,4 @@
-/// Media types of file names by their extension, for rules. No file is sent under these types.
+/// Media types of file names by their extension, only for rules. Answers send a file with the type of ``MediaKind``.
 enum FileType {
     /// Returns `application/octet-stream` for an unknown extension.
     static func named(_ name: String) -> String {
@@ -7,7 +7,7 @@ enum FileType {
         return String(MediaKind(name: name).type.prefix { $0 != ";" })
     }
 
-    /// The types that ``MediaKind`` does not have, or sends as plain text.
+    /// Types that ``MediaKind`` does not have, or that it sends as plain text.
     private static let types = [
         "7z": "application/x-7z-compressed", "aif": "audio/aiff", "aiff": "audio/aiff",
         "apk": "application/vnd.android.package-archive", "avi": "video/x-msvideo", "br": "application/x-brotli",

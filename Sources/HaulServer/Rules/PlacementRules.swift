@@ -24,9 +24,10 @@ package struct PlacementRules: Hashable, Sendable {
 
     /// Chooses the place of a new download.
     ///
-    /// The folder is that of the request, of the group in the request, of the first rule that has one, of the group of
-    /// the first rule that has one, or the default folder. The group is that of the request, or of the first rule that
-    /// has one; the number of connections is that of the first rule that has one. Only rules that apply count.
+    /// Only rules that match count. The folder comes from the request, else from the group in the request, else from
+    /// the first rule with a folder, else from the group of the first rule with a group, else it is the default folder.
+    /// The group comes from the request, else from the first rule with a group. The number of connections comes from
+    /// the first rule with one.
     ///
     /// - Parameters:
     ///   - folder: the folder that was asked for; `nil` or empty for none.
@@ -58,7 +59,7 @@ package struct PlacementRules: Hashable, Sendable {
 
     /// Checks that each folder of a rule or a group is allowed.
     ///
-    /// - Throws: ``Problem`` that names the first rule or group whose folder is not.
+    /// - Throws: ``Problem`` that names the first rule or group whose folder is not allowed.
     package func check(_ folders: AllowedFolders) throws(Problem) {
         for (number, rule) in rules.enumerated() {
             if let folder = rule.folder { _ = try Self.allowed(folder, subject(ofRule: number), folders) }

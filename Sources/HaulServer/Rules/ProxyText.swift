@@ -19,12 +19,12 @@ package enum ProxyText {
     /// Returns the text without user name and password.
     package static func masked(_ text: String) -> String {
         guard !text.isEmpty, text != none else { return text }
-        // A text that is no proxy is refused before it is used. It may be a password.
+        // Hides the whole text if it is no proxy, because it may be a password.
         guard let proxy = try? ProxySettings.Proxy(text) else { return hidden }
         return proxy.credentials == nil
             ? proxy.description : proxy.description.replacing("://", with: "://\(hidden)@", maxReplacements: 1)
     }
 
-    /// Text of ``masked(_:)`` in place of user name and password.
+    /// Text that ``masked(_:)`` shows in place of user name and password.
     static let hidden = "***"
 }

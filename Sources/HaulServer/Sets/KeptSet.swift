@@ -1,12 +1,12 @@
 internal import Foundation
 internal import HaulKit
 
-/// A set with what a restart of the daemon needs to go on with it.
+/// A set with all data that the daemon needs to continue the set after a restart.
 package struct KeptSet: Codable, Sendable {
     package var request: SetRequest
     package var verifies = false
     package var deletes = false
-    /// Whether the user has cancelled the set. Its downloads are then cancelled, also by the next process.
+    /// Whether the user has cancelled the set. If so, the daemon cancels its downloads, even after a restart.
     package var isCancelled: Bool?
     /// The owner of the key that added the set; `nil` without a key.
     package var owner: String?
@@ -14,7 +14,8 @@ package struct KeptSet: Codable, Sendable {
 
     /// Returns the settings of the sync.
     ///
-    /// - Parameter isResumed: whether an earlier process has begun the set. What the user paused then stays paused.
+    /// - Parameter isResumed: whether an earlier process has begun the set. If so, downloads that the user paused stay
+    ///   paused.
     func options(isResumed: Bool) -> SetOptions {
         var options = request.options
         (options.verifies, options.deletes, options.group) = (verifies, deletes, row.group)
@@ -26,7 +27,7 @@ package struct KeptSet: Codable, Sendable {
         return options
     }
 
-    /// Whether a request asks for this set as it runs.
+    /// Whether a request asks for this set with the same options.
     func asks(for other: SetRequest, _ wish: SetKeeper.Wish) -> Bool {
         other == request && wish.verifies == verifies && wish.deletes == deletes
             && (wish.group == nil || wish.group == row.group)
@@ -50,8 +51,7 @@ struct SetsFile {
 
     init(stateFolder: String) { path = stateFolder + "/sets.json" }
 
-    /// - Throws: ``SecretFile/Failure`` or `DecodingError` if the file cannot be used. Without a file there are no
-    ///   sets.
+    /// - Throws: ``SecretFile/Failure`` or `DecodingError` if the file cannot be used. A missing file counts as empty.
     func read() throws -> [KeptSet] {
         let bytes: [UInt8]
         do { bytes = try SecretFile.read(path, limit: Self.mostBytes).bytes } catch let failure as SecretFile.Failure {
@@ -61,7 +61,7 @@ struct SetsFile {
         return try JSONDecoder().decode(Contents.self, from: Data(bytes)).sets
     }
 
-    /// Replaces the file. After a crash it has the old or the new sets.
+    /// Replaces the file. After a crash, the file has the old or the new sets.
     func write(_ sets: [KeptSet]) throws {
         let encoder = JSONEncoder()
         encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]

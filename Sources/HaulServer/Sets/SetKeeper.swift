@@ -3,7 +3,7 @@ internal import HTTPTypes
 internal import HaulKit
 internal import Logging
 
-/// Runs the sets of the daemon. Keeps them over restarts, and tells how they end.
+/// Runs the sets of the daemon, keeps them over restarts, and reports how they end.
 package actor SetKeeper {
     private let downloader: Downloader
     private let live: LiveConfiguration
@@ -13,12 +13,12 @@ package actor SetKeeper {
     private let mostSets: Int
     /// The sets, the oldest first.
     private var sets: [KeptSet]
-    /// The first reading of the list of each set that is being added.
+    /// For each set that is being added, the task that reads its list.
     private var beginnings: [DownloadID: Task<SetRow, any Error>] = [:]
-    /// The sets of this process that have not ended.
+    /// The tasks of the sets that have not ended.
     private var tasks: [DownloadID: Task<Void, Never>] = [:]
 
-    /// Reads the kept sets. ``resume()`` goes on with those that have not ended.
+    /// Reads the kept sets. ``resume()`` continues the sets that have not ended.
     ///
     /// - Parameter mostSets: maximum number of remembered sets. The keeper forgets the oldest ended set first.
     init(
@@ -39,10 +39,10 @@ package actor SetKeeper {
         }
     }
 
-    /// Groups of the kept sets that have not ended, for a downloader that opens before their keeper; none if the sets
-    /// cannot be read.
+    /// Returns the groups of the kept sets that have not ended, for a downloader that is opened before the keeper.
+    /// Returns none if the sets cannot be read.
     package static func groupsUnderWay(stateFolder: String) -> Set<String> {
-        // The keeper reads the same file next, and reports what is wrong with it.
+        // The keeper reads the same file next, and logs the error.
         let sets = (try? SetsFile(stateFolder: stateFolder).read()) ?? []
         return Set(sets.filter { !$0.row.state.isEnd }.map(\.row.group))
     }
@@ -81,8 +81,8 @@ package actor SetKeeper {
 
     /// Begins a sync: reads the list and compares the folder before it returns.
     ///
-    /// - Returns: the set. An unfinished one is joined if it has the same folder and asks for the same, once its list
-    ///   has been read.
+    /// - Returns: the new set. If an unfinished set has the same folder and the same options, returns that set once its
+    ///   list has been read.
     func add(_ request: SetRequest, _ wish: Wish) async throws -> SetRow {
         let access = live.configuration.hub(for: wish.owner)
         let name = try await problems { () throws(DownloadError) in try request.name(access) }
@@ -117,11 +117,11 @@ package actor SetKeeper {
         defer { beginnings[id] = nil }
         let begun: BegunSync
         do throws(DownloadError) { begun = try await begin(set, isResumed: false) } catch {
-            // Nothing has begun, and the answer says why.
+            // The set has not begun, and the answer says why.
             sets.removeAll { $0.row.id == id }
             throw Problem(error)
         }
-        // A folder has one set: the newest.
+        // Keeps only the newest set of a folder.
         sets.removeAll { $0.row.folder == set.row.folder && $0.row.id != id }
         update(id) { $0.begin(begun) }
         tasks[id] = Task { await follow(id, begun.sync) }
@@ -137,8 +137,8 @@ package actor SetKeeper {
         )
     }
 
-    /// Chooses the folder of a set that names none: a new one, or that of an earlier request for the same source.
-    /// A folder that has other files would lose those with names of the set.
+    /// Chooses the folder of a set that names none: a new folder, or that of an earlier set with the same source. Skips
+    /// a folder with other files, because the sync would replace files that have names of the set.
     private func newFolder(_ name: String, _ request: SetRequest, _ owner: String?) throws(Problem) -> String {
         for number in 0..<1000 {
             let folder = try live.folders.allowed(number == 0 ? name : "\(name) (\(number))")
@@ -154,7 +154,7 @@ package actor SetKeeper {
     /// Whether a folder is missing or has no files but the state of a set.
     private static func isVacant(_ folder: String) -> Bool {
         guard FileManager.default.fileExists(atPath: folder) else { return true }
-        // A folder that cannot be read is not taken.
+        // A folder that cannot be read does not count as vacant.
         let names = try? FileManager.default.contentsOfDirectory(atPath: folder)
         return names?.allSatisfy { $0 == PlacedSet.stateFolder } ?? false
     }
@@ -189,7 +189,7 @@ package actor SetKeeper {
 
     // MARK: Running
 
-    /// Goes on with the sets that had not ended when the daemon ended.
+    /// Continues the sets that had not ended when the previous daemon ended.
     func resume() {
         for set in sets where !set.row.state.isEnd && tasks[set.row.id] == nil {
             let id = set.row.id
@@ -198,12 +198,13 @@ package actor SetKeeper {
         }
     }
 
-    /// Waits for the sets of this process. After the downloader was shut down, none of them has its folder any more.
+    /// Waits until the tasks of all sets have ended. After a shutdown of the downloader, no set then uses its folder
+    /// any more.
     func settled() async { for task in tasks.values { await task.value } }
 
     private static let backoff = Backoff(base: .seconds(30), cap: .seconds(900), jitter: .part(2))
 
-    /// Begins a set again, as often as the network fails. Its downloads go on meanwhile.
+    /// Begins a set again, and repeats the attempt after each network failure. Its downloads go on meanwhile.
     private func again(_ id: DownloadID) async {
         var failures = 0
         while let set = place(id).map({ sets[$0] }) {
@@ -218,7 +219,8 @@ package actor SetKeeper {
             } catch {
                 guard error.code != .shutDown else { return }
                 guard error.mayPass, !isCancelling(id) else {
-                    // The downloads of an earlier list may not be what the set has now. What they have received stays.
+                    // Pauses the downloads of the earlier list, because the set may have changed. Their received bytes
+                    // stay.
                     await pauseDownloads(of: set)
                     return end(id) { $0.fail(error) }
                 }
@@ -226,7 +228,7 @@ package actor SetKeeper {
                 update(id, keeps: false) { $0.error = DownloadRow.Failure(error) }
                 logger.info("The list of the set \(set.row.name) is asked for again later: \(error.message)")
                 let delay = Self.backoff.delay(failures: failures, fraction: .random(in: 0...1))
-                // Sleeping fails when the set is cancelled, which the loop sees.
+                // `sleep` throws only when the set is cancelled, which the loop checks.
                 try? await Task.sleep(for: delay)
             }
         }
@@ -260,8 +262,8 @@ package actor SetKeeper {
 
     // MARK: Removing
 
-    /// Forgets a set that has ended, and cancels the downloads that it left unfinished. Of one that has not ended,
-    /// cancels the downloads; it then ends as incomplete. Files stay.
+    /// Cancels the unfinished downloads of a set, and forgets the set if it has ended. A running set then ends as
+    /// incomplete. Files stay.
     ///
     /// - Returns: `false` if there is no such set, or another owner has it.
     func remove(_ id: DownloadID, of owner: String?) async -> Bool {
@@ -274,7 +276,7 @@ package actor SetKeeper {
             return true
         }
         guard !isCancelling(id) else { return true }
-        // Recorded first: after a kill the next process cancels the downloads.
+        // Saves the mark first, so that after a kill the next process cancels the downloads.
         sets[place].isCancelled = true
         save()
         beginnings[id]?.cancel()
@@ -283,7 +285,7 @@ package actor SetKeeper {
         return true
     }
 
-    /// Cancels the downloads of a set until none is added any more.
+    /// Cancels the downloads of a set repeatedly until the set has ended, because the sync may still add downloads.
     private func cancel(_ set: KeptSet) async {
         while isCancelling(set.row.id) {
             await cancelDownloads(of: set)
@@ -310,7 +312,7 @@ package actor SetKeeper {
 
     // MARK: Keeping
 
-    /// - Parameter keeps: whether the change outlives the process.
+    /// - Parameter keeps: whether to save the change for the next process.
     private func update(_ id: DownloadID, keeps: Bool = true, _ change: (inout SetRow) -> Void) {
         guard let place = place(id) else { return }
         change(&sets[place].row)
@@ -321,7 +323,7 @@ package actor SetKeeper {
         while sets.count > mostSets, let oldest = sets.firstIndex(where: { $0.row.state.isEnd }) {
             sets.remove(at: oldest)
         }
-        // A set whose list is being read for the first time has not begun.
+        // Leaves out a set whose list is being read for the first time, because that set has not begun.
         let kept = sets.filter { $0.row.state != .listing || tasks[$0.row.id] != nil }
         do { try file.write(kept) } catch {
             logger.warning("Sets cannot be kept over a restart: \(file.path): \(error)")
@@ -333,7 +335,7 @@ extension DownloadError {
     /// Whether another attempt may succeed without a change by the user.
     fileprivate var mayPass: Bool {
         switch code {
-        // Another program may sync the folder at the moment.
+        // Another program may be syncing the folder.
         case .inUse: true
         case .nameNotResolved, .connectionFailed, .connectionLost, .timedOut, .proxyFailed, .unexpectedWebPage: true
         case .refusedByServer: status.map { $0 == 429 || $0 >= 500 } ?? false

@@ -3,7 +3,7 @@ internal import Logging
 
 /// The end of a set, for the log and for the event `notice`.
 struct SetNotice: Encodable, Sendable {
-    /// Codes of notices. The page has a text in each of its languages for them.
+    /// Codes of notices. The page has a text for each code in each of its languages.
     enum Code: String, Encodable, Sendable, CaseIterable { case setWhole, setIncomplete, setFailed }
 
     let level: String

@@ -36,8 +36,8 @@ package struct SetRequest: Codable, Hashable, Sendable {
     /// Reads the source.
     ///
     /// - Parameter access: names the hub whose links count.
-    /// - Throws: ``DownloadError`` for a text that is no source, and for a file of this machine: a request names no
-    ///   file to read.
+    /// - Throws: ``DownloadError`` for a text that is no source, and for a local file, because a request must not make
+    ///   the daemon read files.
     func text(_ access: HubAccess) throws(DownloadError) -> SetSourceText {
         let isURL = source.contains("://")
         let text = isURL ? try SetSourceText(source, hub: HTTPURL(access.endpoint)?.url) : nil

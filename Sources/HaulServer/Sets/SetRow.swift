@@ -4,9 +4,9 @@ package import HaulKit
 /// A set of the daemon, as JSON. Has no secrets: neither header fields nor the access token of a hub.
 package struct SetRow: Codable, Hashable, Sendable {
     package enum State: String, Codable, Hashable, Sendable {
-        /// The list is read, and the folder compared with it.
+        /// The sync reads the list, and compares the folder with it.
         case listing
-        /// Files are fetched.
+        /// The sync fetches files.
         case running
         /// The folder holds the set.
         case whole
@@ -38,7 +38,7 @@ package struct SetRow: Codable, Hashable, Sendable {
     package var id: DownloadID
     package var name: String
     package var state = State.listing
-    /// Masked; with the commit when the list has been read.
+    /// The source without secrets; includes the commit once the list has been read.
     package var source: String
     /// Absolute path.
     package var folder: String
@@ -47,15 +47,15 @@ package struct SetRow: Codable, Hashable, Sendable {
     package var endedAt: String?
     /// Number of selected names, refused ones included.
     package var files = 0
-    /// Number of files that were there and right.
+    /// Number of files that were already present and correct.
     package var unchanged = 0
     /// Number of files that had to be fetched.
     package var wanted = 0
     /// Number of files that were fetched; 0 before the end.
     package var fetched = 0
-    /// Number of ``faults``, also of those that are left out.
+    /// Number of all faults, including those that ``faults`` leaves out.
     package var failed = 0
-    /// Length of the files that are there and right, in bytes; 0 before the end.
+    /// Length of all files that are present and correct, in bytes; 0 before the end.
     package var bytes: Int64 = 0
     /// As ``SetReport/proofs``. Empty before the end.
     package var proofs: [String: Int] = [:]
@@ -65,7 +65,7 @@ package struct SetRow: Codable, Hashable, Sendable {
     package var remarks: [String] = []
     /// The first faults by name.
     package var faults: [Fault] = []
-    /// Why the set failed, or why its list is asked for again.
+    /// Reason why the set failed, or why the sync asks for the list again.
     package var error: DownloadRow.Failure?
 
     private static let mostFaults = 100

@@ -65,7 +65,7 @@ extension JSONValue {
         let encoder = JSONEncoder()
         encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
         do { return String(decoding: try encoder.encode(self), as: UTF8.self) } catch {
-            // Every number is finite when it is encoded, and nothing else fails.
+            // Only non-finite numbers cannot be encoded, and ``encode(to:)`` replaces them by 0.
             assertionFailure("\(error)")
             return "null"
         }

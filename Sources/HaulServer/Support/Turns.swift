@@ -1,4 +1,4 @@
-/// Lets one caller after the other into a section that awaits, in the order in which they came.
+/// Runs an asynchronous section for one caller at a time, in the order of their calls.
 actor Turns {
     private var isTaken = false
     private var waiting: [CheckedContinuation<Void, Never>] = []

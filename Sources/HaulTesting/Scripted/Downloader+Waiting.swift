@@ -1,7 +1,7 @@
 public import HaulKit
 
 extension Downloader {
-    /// Waits until one of the downloads is in a state that a test needs, for code that keeps its handles to itself.
+    /// Waits until one of the downloads is in a state that a test needs, for code that does not give out its handles.
     ///
     /// ```swift
     /// let failed = try await downloader.snapshot { $0.key == "swift/1" && $0.state == .failed }

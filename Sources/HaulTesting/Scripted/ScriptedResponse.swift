@@ -57,7 +57,7 @@ public struct ScriptedResponse: Sendable {
     }
 
     /// Returns a response without a file. The download fails with ``HaulKit/DownloadError/Code/refusedByServer`` and
-    /// Haul's message for the status. If the status may pass, the attempts of
+    /// Haul's message for the status. If the status may be temporary, the attempts of
     /// ``HaulKit/Downloader/Configuration/retry`` come first.
     ///
     /// - Parameters:

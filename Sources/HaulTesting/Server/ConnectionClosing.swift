@@ -2,7 +2,7 @@ internal import Foundation
 internal import NIOCore
 internal import NIOSSL
 
-/// Ends of a connection other than `close`. Callers must be on the channel's event loop.
+/// Functions that end a connection in other ways than `close`. Callers must be on the channel's event loop.
 extension Channel {
     /// Closes the socket below a TLS handler, which therefore sends no close_notify.
     func closeTransport() {

@@ -14,8 +14,8 @@ final class ConnectionDecisionHandler: ChannelInboundHandler {
         switch decision {
         case .serve: break
         case .reset:
-            // An immediate RST may arrive before the client has checked whether it is connected. The client would then
-            // report a refused connection. A client that has sent something has checked.
+            // Waits, because an immediate RST may arrive before the client has checked whether it is connected. The
+            // client would then report a refused connection.
             let channel = context.channel
             context.eventLoop.scheduleTask(in: .milliseconds(200)) { channel.resetNow() }
         case .refuseByClosing: context.channel.closeLingering()
@@ -23,7 +23,7 @@ final class ConnectionDecisionHandler: ChannelInboundHandler {
     }
 
     func channelRead(context: ChannelHandlerContext, data: NIOAny) {
-        // Drops the bytes of the peer.
+        // Drops the bytes of the client. A client that has sent bytes has checked its connection, so a RST may follow.
         if case .reset = decision { context.channel.resetNow() }
     }
 

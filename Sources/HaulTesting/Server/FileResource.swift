@@ -46,7 +46,7 @@ public struct FileResource: Sendable {
     /// The pace of the body in bytes per second; `nil` for no limit.
     package var bytesPerSecond: Int?
     /// Bytes of each body that are sent before ``ending``; `nil` for all. Has no effect if ``ending`` is `complete`. A
-    /// body that is not longer is sent whole, without a fault.
+    /// body of at most this length is sent whole, without a fault.
     public var bodyLimit: Int64?
     /// The action after a body that was cut at ``bodyLimit``, or without a limit after each whole body.
     public var ending: Ending = .complete
@@ -76,7 +76,7 @@ public struct FileResource: Sendable {
         case .preconditionFailed:
             return kept(.empty(412, "Precondition Failed"), for: request)
         case .notModified:
-            // A 304 has no body. It needs no length, which would be that of the representation.
+            // A 304 has no body and needs no length. A length would be that of the representation.
             return kept(TestReply([.head(status: 304, reason: "Not Modified", headers: validators)]), for: request)
         case .notSatisfiable:
             let headers = [("Content-Range", "bytes */\(content.count)")]

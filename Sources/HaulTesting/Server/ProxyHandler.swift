@@ -148,7 +148,7 @@ final class ProxyHandler: ChannelInboundHandler {
             origin = (authority, channel)
             let relay = OriginHandler(client: client) { [weak self] in self?.origin?.channel === channel }
             do { try channel.pipeline.syncOperations.addHandler(relay) } catch {
-                // The origin has closed the connection since.
+                // The origin has closed the connection meanwhile.
                 origin = nil
                 channel.close(promise: nil)
                 return refuse(client, with: refusal)

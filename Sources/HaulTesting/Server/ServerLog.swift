@@ -13,7 +13,6 @@ final class ServerLog<Entry: Sendable>: Sendable {
 
     private let state = Mutex(State())
 
-    /// The entries recorded so far.
     var entries: [Entry] { state.withLock { $0.entries } }
 
     /// Number of body bytes that the sockets took so far.

@@ -100,7 +100,8 @@ final class StepRunner {
     private func write(_ buffer: ByteBuffer, then action: @escaping () -> Void) {
         let loop = channel.eventLoop.assumeIsolated()
         channel.writeAndFlush(buffer).assumeIsolated().whenSuccess {
-            // The socket often takes the buffer at once. A direct call would nest as deep as the body has blocks.
+            // Defers `action`, because the socket often takes the buffer at once. Direct calls would nest as deep as
+            // the body has blocks.
             loop.execute(action)
         }
     }

@@ -64,7 +64,7 @@ package struct TestCertificate: Sendable {
             case nil: nil
             }
         configuration.applicationProtocols = ["http/1.1"]
-        // After its own close_notify the server waits only this long for the client's.
+        // Limits the server's wait for the client's close_notify after its own.
         configuration.shutdownTimeout = .milliseconds(200)
         return try NIOSSLContext(configuration: configuration)
     }

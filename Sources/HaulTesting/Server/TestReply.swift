@@ -12,8 +12,8 @@ package enum TestStep: Sendable {
     case slow(Range<Int64>, of: TestContent, bytesPerSecond: Int)
     /// Sends nothing for a while.
     case wait(Duration)
-    /// Sends nothing until the condition holds. The server checks it every 10 ms on one of its threads: it must not
-    /// block.
+    /// Sends nothing until the condition holds. The server calls the condition every 10 ms on one of its threads, so
+    /// the condition must not block.
     case waitUntil(@Sendable () -> Bool)
     /// Sends nothing more. The connection stays open until the peer closes it or the server stops.
     case stall

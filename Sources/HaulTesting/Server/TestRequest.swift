@@ -10,9 +10,9 @@ package struct TestRequest: Sendable {
     package let body: [UInt8]
     /// The IP address of the client; `nil` without a connection.
     package let remoteAddress: String?
-    /// The number of the request's connection among all of the server, counted from 1.
+    /// The number of the request's connection among all connections of the server, counted from 1.
     package let connectionNumber: Int
-    /// The number of the request among all of the server, counted from 1.
+    /// The number of the request among all requests of the server, counted from 1.
     package let requestNumber: Int
     /// Number of other requests that the server was answering when this request came.
     package let othersInProgress: Int
@@ -45,7 +45,8 @@ package struct TestRequest: Sendable {
         return values.isEmpty ? nil : values.joined(separator: ", ")
     }
 
-    /// The path of the target, without the query. In the form that a proxy receives, also without scheme and authority.
+    /// The path of the target, without the query. In the absolute form, which a proxy receives, also without scheme and
+    /// authority.
     package var path: String {
         var rest = Substring(target)
         if !rest.hasPrefix("/"), let authority = rest.firstRange(of: "://") {

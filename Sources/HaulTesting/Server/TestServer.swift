@@ -64,7 +64,8 @@ public final class TestServer: Sendable {
     ///   - port: the port to listen on; 0 for any.
     ///   - tls: the certificate to serve HTTPS with; `nil` for plain HTTP.
     ///   - onAccept: decides on a connection by its number, counted from 1.
-    ///   - handler: answers a request. The server calls it on one of its threads: it must not block.
+    ///   - handler: answers a request. The server calls the handler on one of its threads, so the handler must not
+    ///     block.
     /// - Throws: the error of the system if the server cannot listen or the certificate cannot be read.
     package static func start(
         host: String = "127.0.0.1",

@@ -56,7 +56,7 @@ struct HubEntry: Sendable, Encodable {
         lfs = file.sha256.map { Large(oid: $0, size: file.content.count, pointerSize: file.pointerLength ?? 0) }
     }
 
-    /// Makes a folder. Its `oid` is not that of git's tree, which no client compares.
+    /// Makes a folder. Its `oid` differs from that of git's tree, because no client compares it.
     init(folder: [UInt8]) {
         type = "directory"
         oid = TestContent(folder).digest(.sha1).hexadecimal
@@ -71,11 +71,11 @@ struct HubEntry: Sendable, Encodable {
     }
 }
 
-/// What the hub says of a revision.
+/// The JSON document of the hub about a revision.
 struct HubInfo: Encodable {
     struct Sibling: Encodable { let rfilename: String }
 
-    /// `false`, or who lets people in.
+    /// The JSON value of `gated`: `false` or `"auto"`.
     enum Gate: Encodable {
         case none, automatic
 

@@ -10,7 +10,7 @@ package struct HubFile: Sendable {
     package private(set) var served: TestContent
     /// SHA-256 of ``content`` in lower-case hexadecimal; `nil` for a small file.
     package let sha256: String?
-    /// Git's SHA-1 of the blob in lower-case hexadecimal: of ``content``, for a large file of its pointer.
+    /// Git's SHA-1 of the blob in lower-case hexadecimal. The blob is ``content``, or for a large file its pointer.
     package let oid: String
     /// Length in bytes of the pointer that git has in place of a large file; `nil` for a small file.
     package let pointerLength: Int?
@@ -48,7 +48,8 @@ package struct HubFile: Sendable {
         return serving(TestContent(bytes))
     }
 
-    /// Returns the file with other bytes to be sent, of any length. The tree goes on to name ``content``.
+    /// Returns a copy of the file that serves other bytes of any length. The tree still names the digest and the length
+    /// of ``content``.
     package func serving(_ content: TestContent) -> HubFile {
         var file = self
         file.served = content

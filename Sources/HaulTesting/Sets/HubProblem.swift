@@ -24,7 +24,7 @@ struct HubProblem: Error {
         code: "RepoNotFound",
         message: "Invalid username or password."
     )
-    /// With a token that may not see the repository, or for one that does not exist.
+    /// With a token: the repository does not exist, or the token may not see it.
     static let repository = HubProblem(
         status: 404,
         reason: "Not Found",

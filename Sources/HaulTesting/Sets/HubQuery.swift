@@ -28,6 +28,7 @@ struct HubQuery {
         return Int(cursor.dropFirst(mark.count).dropLast()).flatMap { $0 < 0 ? nil : $0 }
     }
 
-    /// Begins a cursor. An equals sign ends it: a client that encodes or decodes the link once more gets no page.
+    /// The beginning of a cursor. A cursor ends with an equals sign: a client that encodes the link once more gets the
+    /// first page again.
     private static let mark = "entry-"
 }

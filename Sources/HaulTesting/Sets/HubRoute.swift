@@ -6,9 +6,9 @@ struct HubRoute {
     enum Page {
         /// The commit of a revision, and the names of its files.
         case info
-        /// The files of a revision, a page of them.
+        /// One page of the files of a revision.
         case tree
-        /// A file by its path. `isDirect` if the request is past the redirect of small files.
+        /// A file by its path. `isDirect` is `true` after the redirect for small files.
         case file(path: String, isDirect: Bool)
     }
 

@@ -21,19 +21,19 @@ internal import HaulKit
 /// Large files and small ones differ by ``HubFile/isLarge`` alone, not by their length. Both servers run until
 /// ``stop()``.
 package final class HubServer: Sendable {
-    /// Who may read a repository.
+    /// Read access to a repository.
     package enum Access: Sendable {
         /// Everybody.
         case open
         /// Tokens that ``HubServer/allow(_:for:)`` named. To others the repository does not exist.
         case `private`
-        /// The same tokens. Others see the names of the files, and are refused the bytes.
+        /// The same tokens as for `private`. Others may see the names of the files but not their bytes.
         case gated
     }
 
-    /// How the hub answers. Every option takes effect with the next request.
+    /// Options of the hub. Every option takes effect with the next request.
     package struct Options: Sendable {
-        /// Most entries on a page of the tree, at most 50 with `expand=true`.
+        /// Maximum number of entries on a page of the tree. With `expand=true`, a page has at most 50.
         package var pageLength = 1000
         /// The pace of each body that is a file, in bytes per second; `nil` for no limit.
         package var bytesPerSecond: Int?
@@ -65,8 +65,8 @@ package final class HubServer: Sendable {
     ///
     /// - Parameters:
     ///   - port: the port of the hub; 0 for any. The storage takes any.
-    ///   - onRequest: called with each request to the hub before its answer is decided, on a thread of the server: it
-    ///     must not block. May change the hub.
+    ///   - onRequest: called with each request to the hub before its answer is decided, on a thread of the server. Must
+    ///     not block; may change the hub.
     /// - Throws: the error of the system if a server cannot listen.
     package static func start(
         _ options: Options = Options(),
@@ -100,7 +100,7 @@ package final class HubServer: Sendable {
     /// The address of the storage.
     package var storageURL: String { storage.url("") }
 
-    /// How the hub answers from now on.
+    /// The options for the next requests.
     package var options: Options {
         get { shelf.withState { $0.options } }
         set { shelf.withState { $0.options = newValue } }
@@ -129,13 +129,13 @@ package final class HubServer: Sendable {
         shelf.withState { $0.repositories[repository]?.branches[branch] = commit }
     }
 
-    /// Sets who may read a repository, which must have a commit.
+    /// Sets the read access to a repository, which must have a commit.
     package func restrict(_ repository: String, to access: Access) {
         shelf.withState { $0.repositories[repository]?.access = access }
     }
 
-    /// Makes a token known, which may read these repositories beside the open ones. Replaces what was said of it
-    /// before.
+    /// Makes a token known that may read these repositories besides the open ones. Replaces the earlier repositories of
+    /// the token.
     ///
     /// The hub refuses a token that it does not know even for open repositories.
     package func allow(_ token: String, for repositories: Set<String> = []) {
@@ -153,6 +153,6 @@ package final class HubServer: Sendable {
     /// Number of bytes of files that the system took from both servers so far. Pages of the API do not count.
     package var bodyBytesSent: Int64 { hub.bodyBytesSent + storage.bodyBytesSent }
 
-    /// Number of requests to the storage that had an `Authorization`, which belongs to the hub alone.
+    /// Number of requests to the storage with an `Authorization` field, which clients must send to the hub only.
     package var authorizationsAtStorage: Int { storage.requests.count { $0["Authorization"] != nil } }
 }

@@ -23,7 +23,7 @@ final class HubShelf: Sendable {
     }
 
     private let state: Mutex<State>
-    /// Without it nobody can sign a link.
+    /// Secret of the signatures of links.
     private let secret = UInt64.random(in: .min ... .max)
 
     init(_ options: HubServer.Options) {
@@ -118,7 +118,8 @@ final class HubShelf: Sendable {
 
     // MARK: - The storage
 
-    /// Returns the path at the storage. Two files of the same bytes have two, as one of them may be corrupt.
+    /// Returns the path of a file at the storage. Two files with the same bytes have different paths, because one of
+    /// them may be corrupt.
     static func blobPath(of file: HubFile, in commit: HubCommit) -> String {
         let name = TestContent(file.path.utf8).digest(.sha1).hexadecimal
         return "/repos/\(commit.id)/\(name)/\(file.sha256 ?? file.oid)"
@@ -153,7 +154,7 @@ final class HubShelf: Sendable {
         }
         guard isValid else { return denied("Request has expired", for: request) }
         guard let file, let digest = file.sha256 else { return .empty(404, "Not Found") }
-        // The validators of a storage are not those of the hub.
+        // The storage has other validators than the hub.
         return resource(file, etag: String(digest.prefix(32)) + "-1", options).reply(to: request)
     }
 
@@ -173,7 +174,7 @@ final class HubShelf: Sendable {
     ) -> TestReply {
         let encoder = JSONEncoder()
         encoder.outputFormatting = [.withoutEscapingSlashes]
-        // Fails for numbers that JSON does not have. No value of the hub is one.
+        // Fails only for numbers that JSON cannot express. The hub has no such value.
         guard let body = try? encoder.encode(value) else { return .empty(500, "Internal Server Error") }
         let fields = [("Content-Type", "application/json; charset=utf-8")] + headers
         return reply(status, reason, fields, Array(body), for: request)

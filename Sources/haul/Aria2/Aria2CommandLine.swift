@@ -66,7 +66,7 @@ struct Aria2CommandLine: Equatable {
         return first
     }
 
-    /// Parses a word of one or several short options. The rest of the word after an option that takes a value is that
+    /// Parses a word of one or several short options. After an option that takes a value, the rest of the word is the
     /// value.
     private mutating func readShort(_ text: Substring, _ rest: inout ArraySlice<String>) throws(Failure) {
         var text = text

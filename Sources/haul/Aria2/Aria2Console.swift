@@ -83,7 +83,7 @@ final class Aria2Console: Sendable {
         state.running[snapshot.id] = row
     }
 
-    /// Forgets a download that is neither running nor ended.
+    /// Forgets a download that no longer runs, without a result.
     func removed(_ id: DownloadID) {
         state.withLock { state in
             leave(id, &state)

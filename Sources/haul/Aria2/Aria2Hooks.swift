@@ -27,8 +27,8 @@ struct Aria2Hooks: Sendable {
 
     var isEmpty: Bool { programs.isEmpty }
 
-    /// Starts the program of an event and does not wait for it. `complete` and `error` without a program run that of
-    /// `stop`.
+    /// Starts the program of an event, and does not wait for its end. If `complete` or `error` has no program, starts
+    /// the program of `stop`.
     func run(_ event: Event, _ gid: GID, path: String?) {
         var program = programs[event.rawValue]
         if program == nil, event == .complete || event == .error { program = programs[Event.stop.rawValue] }
@@ -56,8 +56,8 @@ struct Aria2Hooks: Sendable {
         var process: Int32 = 0
         let code = SystemProgram.start(path, words, outputs: [STDOUT_FILENO, STDERR_FILENO], &process)
         guard code == 0 else { return code }
-        // Without a thread that reaps the program, its process number stays taken until this process ends. A few do no
-        // harm.
+        // If no thread can be started, the ID of the ended program stays taken until this process ends. A few such IDs
+        // do no harm.
         _ = DetachedThread.start { [process] in
             _ = haul_await_end(process)
             _ = haul_reap(process)

@@ -72,12 +72,12 @@ final class Aria2Log: Sendable {
         }
         if file >= 0, level >= fileLevel {
             let line = "\(Self.stamp("%Y-%m-%d %H:%M:%S")) [\(level.name)] \(text)\n"
-            // Errors are ignored: a full disk or a closed pipe must not stop a download.
+            // Ignores errors, because a full disk or a closed pipe must not stop a download.
             _ = line.utf8.withContiguousStorageIfAvailable { Foundation.write(file, $0.baseAddress, $0.count) }
         }
     }
 
-    /// Prints text on the console that is no message, such as the table of results.
+    /// Prints a text on the console without time and level, such as the table of results.
     func printed(_ text: String) {
         guard !isQuiet else { return }
         hasReadout.withLock { hasReadout in

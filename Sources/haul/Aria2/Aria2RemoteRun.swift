@@ -15,7 +15,7 @@ struct Aria2RemoteRun: Sendable {
     /// - Throws: ``ServerError`` if the server cannot listen at the port.
     func run() async throws {
         let stopping = Stopping()
-        // A download that an earlier process completed is a file now, and no longer a result.
+        // Forgets the downloads that an earlier process completed, because they are not results of this process.
         _ = try await downloader.remove(.states([.completed]))
         let session = Aria2Session(downloader, global: settings.global, configuration: configuration(stopping))
         let logger = Logger(label: "haul") { _ in SwiftLogNoOpLogHandler() }
@@ -62,7 +62,7 @@ struct Aria2RemoteRun: Sendable {
         }
     }
 
-    /// Returns the downloads of an earlier process, which include those of a session file.
+    /// Returns the downloads of earlier processes, which include those of a session file.
     private func remembered() async -> [GID: DownloadSnapshot] {
         do throws(DownloadError) {
             let snapshots = try await downloader.list(.all)
@@ -70,7 +70,7 @@ struct Aria2RemoteRun: Sendable {
         } catch { return [:] }
     }
 
-    /// Resumes a download of the session file that the store has as failed, as aria2 does.
+    /// Resumes a download of the session file if it has failed, as aria2 does.
     private func goOn(_ snapshot: DownloadSnapshot) async {
         guard snapshot.state == .failed else { return }
         do throws(DownloadError) { try await downloader.resume(snapshot.id) } catch {
@@ -130,7 +130,7 @@ struct Aria2RemoteRun: Sendable {
     }
 }
 
-/// Runs an action when a client stops the server, also if the client does so before the action is set.
+/// Runs an action when a client stops the server, even if the client does so before the action is set.
 private actor Stopping {
     private var isStopped = false
     private var body: (@Sendable () async -> Void)?

@@ -46,8 +46,8 @@ struct Aria2Results: Sendable {
         rows.removeFirst(count)
     }
 
-    /// Removes the result that a client has removed, or all results for `nil`. As in aria2, they do not count for the
-    /// status.
+    /// Removes the result that a client has removed, or all results for `nil`. As in aria2, removed results do not
+    /// count for the status.
     mutating func forget(_ gid: GID?) {
         rows.removeAll { $0.status != .unfinished && (gid == nil || $0.gid == gid) }
     }

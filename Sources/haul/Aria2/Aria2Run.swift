@@ -31,7 +31,7 @@ struct Aria2Run: Sendable {
         await downloader.expectMoreDownloads(true)
         let saving = saving(saver)
         await withTaskGroup(of: Void.self) { group in
-            // Bounds the number, because the option takes any positive one.
+            // Limits the number, because the option accepts any positive number.
             let most = min(settings.global.limit("max-concurrent-downloads") ?? 5, 1 << 20)
             let limit = max(1024, 4 * Int(clamping: most))
             var followed = 0

@@ -94,7 +94,7 @@ struct Aria2Settings {
     }
 
     /// Refuses options that Haul does not implement and cannot ignore, because the downloads or their protection would
-    /// differ.
+    /// be different.
     private mutating func refuseWhatIsMissing() throws(Failure) {
         if let file = global["torrent-file"], !file.isEmpty {
             throw Failure(sentence: "Haul has no BitTorrent: \(file) cannot be downloaded.", status: .unknown)

@@ -15,7 +15,7 @@ struct Daemon {
     private let options: ServeOptions
     private let readJobs: ReadJobs
     private let metrics = MetricsRegistry()
-    /// The roots, those of earlier settings too.
+    /// The roots of the present settings and of all earlier ones.
     private let confined = ConfinedFolders([])
 
     init(_ settings: ServeSettings, _ options: ServeOptions) {
@@ -176,7 +176,8 @@ struct Daemon {
         for root in roots {
             var isFolder: ObjCBool = false
             guard FileManager.default.fileExists(atPath: root, isDirectory: &isFolder) else {
-                // A disk that is not mounted yet: the first download would make the folder on another disk.
+                // The disk of the root may not be mounted yet. The first download would then make the folder on another
+                // disk.
                 logger.warning(
                     """
                     The folder \(root) of --root does not exist. The first download into it makes it; mount its disk \
@@ -195,7 +196,7 @@ struct Daemon {
     }
 
     /// - Parameters:
-    ///   - server: `maxConnections` is lowered to the number that there are descriptors for.
+    ///   - server: `maxConnections` is lowered to the number for which there are descriptors.
     ///   - aria2: `maxConnections` is lowered in the same ratio.
     private func configuration(
         _ logger: Logger,
@@ -225,7 +226,8 @@ struct Daemon {
         let changed = try ChangedSettings(stateFolder: server.stateFolder)
         try LiveConfiguration(server, changed).networkChange()(&configuration)
         configuration.telemetry.metrics = metrics
-        // The server logs ends and summaries. The engine's own lines, one for each start and end, belong to `debug`.
+        // Hides the engine's own lines, one for each start and end, above the level `debug`. The server logs ends and
+        // summaries.
         configuration.telemetry.logger = logger
         if logger.logLevel > .debug { configuration.telemetry.logger.logLevel = max(logger.logLevel, .notice) }
         // Descriptors of clients: connections over TCP and over the socket, each with a file to send, and those of
@@ -259,7 +261,7 @@ struct Daemon {
             let new = try await ServeSettings.read(options)
             try Self.check(new.server.roots, logger)
             try new.checkFolders()
-            // Hooks apply after a new start, which wrong ones would end.
+            // Checks the hooks, although they apply only after a new start, because wrong hooks would end that start.
             _ = try new.hooks.hooks()
             confined.add(new.server.allowedFolders.roots)
             let jobs = new.jobs
@@ -291,8 +293,8 @@ struct Daemon {
     }
 }
 
-/// The number of downloads at once that the settings had when they were last read and applied. The daemon applies only
-/// a different number, so that a number that was set on the page stays until the settings change.
+/// The value of `jobs` in the settings that were last applied. The daemon applies only a different value, so that a
+/// number that was set on the page stays until the settings change.
 private final class ReadJobs: Sendable {
     private let jobs: Mutex<Int>
 

@@ -16,7 +16,7 @@ struct DaemonLock {
 
     static func path(_ folder: String) -> String { folder + "/lock" }
 
-    /// - Throws: ``Complaint`` if another daemon has the lock, which it names, or if the folder cannot be used.
+    /// - Throws: ``Complaint`` that names the daemon that has the lock, or if the folder cannot be used.
     init(folder: String) throws {
         do {
             try FileManager.default.createDirectory(

@@ -90,7 +90,7 @@ struct DaemonLog: LogHandler {
     private static func encoded(_ value: some Encodable) -> String {
         let encoder = JSONEncoder()
         encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
-        // Strings and integers only: encoding cannot fail.
+        // Encoding cannot fail, because the value has only strings and integers.
         guard let data = try? encoder.encode(value) else { return "{}" }
         return String(decoding: data, as: UTF8.self)
     }

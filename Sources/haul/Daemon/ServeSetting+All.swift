@@ -210,7 +210,7 @@ extension ServeSetting {
         { $0.umask },
         apply: { text, settings in
             guard !text.isEmpty else { return }
-            // A mask with permissions of the owner would make the daemon's own files useless to it.
+            // A mask that takes permissions from the owner would make the daemon's own files unusable.
             guard let mask = UInt32(text, radix: 8), mask <= 0o077 else {
                 throw Complaint("--umask must be an octal number from 000 to 077, such as 002, not \(text).", .usage)
             }

@@ -1,8 +1,8 @@
 import HaulKit
 import HaulServer
 
-/// Defaults of downloads. The page can change them while the daemon runs; its values take precedence until they are
-/// taken back there.
+/// Defaults of downloads. The page can change them while the daemon runs. Values from the page take precedence until
+/// the page resets them.
 extension ServeSetting {
     static let downloads: [ServeSetting] = [userAgent, proxy, rules, groups]
 
@@ -20,7 +20,7 @@ extension ServeSetting {
         }
     )
 
-    /// A URL may hold a password.
+    /// Secret, because a URL may contain a password.
     static let proxy: ServeSetting = .text(
         "proxy",
         secret: true,

@@ -50,7 +50,7 @@ extension ServeSetting {
         }
     )
 
-    /// A URL may hold a token of its receiver.
+    /// Secret, because a URL may contain a token of its receiver.
     static let webhook: ServeSetting = .list(
         "webhook",
         secret: true,

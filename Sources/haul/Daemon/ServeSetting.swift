@@ -1,8 +1,8 @@
 import ArgumentParser
 import HaulServer
 
-/// A setting of `haul serve`. Its name is that in the configuration file, and the option has the same name unless
-/// ``option`` differs. The variable of the environment is `HAUL_` and the name in capitals (`HAUL_LISTEN`).
+/// A setting of `haul serve`. The configuration file calls it ``name``, the command line ``option``. The variable of
+/// the environment is `HAUL_` and the name in capitals (`HAUL_LISTEN`).
 struct ServeSetting: Sendable {
     /// A value as an option or the file has it.
     enum Value: Sendable, Equatable {
@@ -19,7 +19,7 @@ struct ServeSetting: Sendable {
         case text(standard: Default, apply: Apply<String>)
         /// A text for each use of the option; none by default.
         case list(apply: Apply<[String]>)
-        /// A list or an object of JSON; none by default. The option and the environment have its text.
+        /// A list or an object of JSON; none by default. The option and the environment contain the JSON as text.
         case json(apply: Apply<JSONValue>)
     }
 
@@ -27,7 +27,8 @@ struct ServeSetting: Sendable {
     enum Change: Sendable {
         /// The value applies at once.
         case live
-        /// The value applies after a new start, which the daemon logs. `isSame` compares the values of two readings.
+        /// The value applies after a new start; the daemon logs a warning. `isSame` compares the values of two
+        /// readings.
         case afterRestart(isSame: @Sendable (ServeSettings, ServeSettings) -> Bool)
         /// The value chooses the daemon itself and has no effect on one that runs.
         case never
@@ -52,7 +53,6 @@ struct ServeSetting: Sendable {
 
     static func named(_ name: String) -> ServeSetting? { all.first { $0.name == name } }
 
-    /// The help of the option.
     var argumentHelp: ArgumentHelp { ArgumentHelp(stringLiteral: help) }
 
     /// Whether the value differs between two readings and applies only after a new start.

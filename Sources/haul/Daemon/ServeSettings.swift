@@ -14,7 +14,7 @@ struct ServeSettings {
     /// The folder of the state of downloads. ``ServerConfiguration/stateFolder`` is a folder below it.
     var stateFolder = ""
     var server = ServerConfiguration(stateFolder: "", folder: "")
-    /// The values of aria2's settings, which are checked together.
+    /// The values of aria2's settings. They are checked together after all settings have been read.
     var aria2Values = Aria2Values()
     /// The settings of aria2's RPC; `nil` if it is off.
     private(set) var aria2: Aria2ServerConfiguration?
@@ -26,7 +26,7 @@ struct ServeSettings {
     var hooks = HookValues()
     var logLevel = Logger.Level.info
     var logFormat = DaemonLog.Format.text
-    /// Permissions that new files and folders do not get; `nil` for those that the process inherits.
+    /// Permissions that new files and folders do not get; `nil` for the umask that the process inherits.
     var umask: UInt32?
 
     private typealias Source = (name: String, reader: ConfigReader)

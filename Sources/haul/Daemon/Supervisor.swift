@@ -29,7 +29,7 @@ struct Supervisor: Sendable {
         let length = socklen_t(MemoryLayout<sa_family_t>.size + name.count)
         _ = withUnsafePointer(to: &address) { pointer in
             pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) { pointer in
-                // Errors are ignored: the supervisor may have ended.
+                // Ignores errors, because the supervisor may have ended.
                 sendto(descriptor, state, state.utf8.count, Int32(MSG_NOSIGNAL), pointer, length)
             }
         }

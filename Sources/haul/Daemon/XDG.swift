@@ -6,7 +6,8 @@ enum XDG {
     private static let environment = ProcessInfo.processInfo.environment
 
     private static func folder(_ names: [String], _ fallback: String) -> String {
-        // Relative paths count as unset, as the specification requires. systemd may name several folders.
+        // Relative paths count as unset, as the specification requires. Takes the first folder, because systemd may
+        // name several.
         for name in names {
             if let path = environment[name]?.split(separator: ":").first, path.hasPrefix("/") { return String(path) }
         }

@@ -60,7 +60,8 @@ enum Format {
             let duration = ContinuousClock.now - start
             let seconds = max(duration / .seconds(1), 0.001)
             line += " in \(elapsed(duration))"
-            // The log of a film may be longer than the film, and then the difference is no number of received bytes.
+            // Leaves out the speed if the log of a film was longer than the film, because the difference is then
+            // negative.
             if completed.bytes >= from { line += ", \(speed(Double(completed.bytes - from) / seconds))" }
         }
         switch completed.proof {

@@ -80,7 +80,7 @@ struct JSONDisplay: Display {
             total: snapshot.totalBytes,
             totalIsEstimate: snapshot.stream != nil && snapshot.totalBytes != nil ? true : nil,
             stream: snapshot.stream,
-            // Bounds the speed, because bytes that arrive within nanoseconds give one beyond `Int64`.
+            // Limits the speed, because bytes that arrive within nanoseconds give a speed beyond `Int64`.
             bytesPerSecond: Int64(max(0, min(snapshot.bytesPerSecond, 9e15))),
             secondsLeft: snapshot.timeLeft.map { ($0 / .seconds(1)).rounded() },
             connections: snapshot.state == .transferring ? snapshot.connections.count : nil,
@@ -95,7 +95,7 @@ struct JSONDisplay: Display {
     private func print(_ line: Line, _ importance: OutputQueue.Importance = .end) {
         let encoder = JSONEncoder()
         encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
-        // Strings and numbers only: encoding cannot fail.
+        // Encoding cannot fail, because the line has only strings and numbers.
         guard let data = try? encoder.encode(line) else { return }
         Output.result(Self.escapingControls(String(decoding: data, as: UTF8.self)), importance, of: line.id)
     }

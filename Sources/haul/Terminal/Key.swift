@@ -43,7 +43,7 @@ enum Key: Hashable, Sendable {
                 let count = Foundation.read(STDIN_FILENO, &buffer, buffer.count)
                 if count < 0, errno == EINTR { continue }
                 if count < 0, errno == EAGAIN {
-                    // Another program that shares the terminal made it non-blocking.
+                    // Waits for data, because another program that shares the terminal has made it non-blocking.
                     var ready = pollfd(fd: STDIN_FILENO, events: Int16(POLLIN), revents: 0)
                     poll(&ready, 1, -1)
                     continue

@@ -17,7 +17,7 @@ struct OutputQueue: Sendable {
         let descriptor: Int32
     }
 
-    /// Numbers of waiting bytes from which lines of a kind are dropped.
+    /// Limits of waiting bytes. At a limit, the queue drops new lines of that kind.
     struct Bounds: Sendable {
         var progress = 256 << 10
         var passing = 1 << 20

@@ -12,11 +12,11 @@ final class OutputWriter: Sendable {
         var queue: OutputQueue
         var hasThread = false
         var isWriting = false
-        /// Descriptors whose readers have ended.
+        /// Descriptors whose reader has ended, or that are not open.
         var closed: Set<Int32> = []
-        /// Descriptors in `closed` that were pipes: their readers have what they wanted.
+        /// Descriptors in `closed` that are pipes or sockets whose reader has ended.
         var left: Set<Int32> = []
-        /// Descriptors of which a write failed for another reason.
+        /// Descriptors on which a write failed for another reason.
         var failed: Set<Int32> = []
         /// Descriptors with a line that was cut off by an error.
         var broken: Set<Int32> = []

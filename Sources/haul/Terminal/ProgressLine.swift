@@ -62,7 +62,7 @@ enum ProgressLine {
         columns: Int
     ) -> String {
         let count = max(expected, snapshots.count + ended.count)
-        // Skips failed and cancelled files: they bring nothing more, and must not leave the sum unknown for ever.
+        // Skips failed and cancelled files, because they receive nothing more, and their size may stay unknown forever.
         let counted = snapshots.filter { $0.state != .failed && $0.state != .cancelled }
         let received = counted.reduce(ended.bytes) { sum($0, $1.receivedBytes) }
         let totals = counted.map(\.totalBytes)
@@ -93,7 +93,7 @@ enum ProgressLine {
     /// Returns name, bar and numbers. Leaves out numbers that do not fit.
     ///
     /// - Parameters:
-    ///   - isEstimate: whether `total` is one, which `~` then marks.
+    ///   - isEstimate: whether `total` is an estimate, which `~` marks.
     ///   - segments: the segments of a stream, in words; `nil` for other files.
     static func line(
         _ name: String,

@@ -1,7 +1,8 @@
 import Foundation
 import HaulKit
 
-/// The lines of `haul sync --json` after those of the downloads: the files that were there, the faults, and the sum.
+/// The lines of `haul sync --json` after those of the downloads: the files that the folder holds, the faults, and the
+/// sum.
 struct SetReportLines {
     private let report: SetReport
 
@@ -91,7 +92,7 @@ struct SetReportLines {
     private static func put(_ line: some Encodable) {
         let encoder = JSONEncoder()
         encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
-        // Strings and numbers only: encoding cannot fail.
+        // Encoding cannot fail, because the line has only strings and numbers.
         guard let data = try? encoder.encode(line) else { return }
         Output.result(JSONDisplay.escapingControls(String(decoding: data, as: UTF8.self)))
     }

@@ -29,7 +29,7 @@ final class TerminalDisplay: Display, Suspension.Participant {
         self.isVerbose = isVerbose
         Terminal.hideCursor()
         let task = Task { [weak self] in
-            // Sleeping fails only when the display is closed.
+            // `sleep` throws only when the display is closed.
             while (try? await Task.sleep(for: .milliseconds(200))) != nil { self?.draw(above: nil) }
         }
         timer.withLock { $0 = task }

@@ -1,7 +1,7 @@
 internal import Foundation
 
 /// Returns values without secrets and without facts about the user's computer. The switches name every case, so that
-/// each new case gets checked.
+/// the compiler reports each new case.
 extension TraceMask {
     typealias Machine = DownloadMachine
 

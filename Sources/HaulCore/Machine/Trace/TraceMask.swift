@@ -19,7 +19,7 @@ package struct TraceMask {
 
     package mutating func masked(_ url: URL) -> URL {
         let text = url.absoluteURL.absoluteString
-        // A masked URL is still a URL. If it does not parse, the URL without its secret parts is used.
+        // Falls back to the URL without its secret parts if the masked text is not a URL.
         return URL(string: maskedText(text)) ?? url.place
     }
 

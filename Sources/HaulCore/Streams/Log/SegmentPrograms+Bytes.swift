@@ -1,8 +1,8 @@
-/// The programs of a segment in the record of its end.
+/// Encodes the programs of a segment for the record of its end.
 extension SegmentPrograms {
-    /// The pictures (-1 if they are unknown) and the leading ones in 8 bytes each, then the number of the stretches. Of
-    /// each stretch its start and its association in 8 bytes each, then the number of its streams. Of each stream 1 for
-    /// pictures or 0, the type, and two bytes of the packet number.
+    /// The numbers of pictures (-1 if unknown) and leading pictures in 8 bytes each, then the number of stretches in 1
+    /// byte. Each stretch has its start and association in 8 bytes each, then the number of its streams in 1 byte. Each
+    /// stream has 1 for pictures or 0, the type, and 2 bytes of the packet number.
     var bytes: [UInt8] {
         let numbers = [Int64(pictures ?? -1), Int64(leadingPictures)].map(UInt64.init(bitPattern:))
         var bytes = StreamSegmentEnd.bytes(numbers) + [UInt8(clamping: stretches.count)]

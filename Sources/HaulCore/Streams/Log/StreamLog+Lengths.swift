@@ -2,7 +2,7 @@ internal import Foundation
 
 /// Compares the lengths of a film's tracks.
 extension StreamLog {
-    /// Lines about the sound that ends clearly before the film does; empty if none does.
+    /// Lines about sound that ends clearly before the film; empty if there is none.
     ///
     /// The sound of a whole film ends up to a segment early or late. Gaps count for both lengths.
     package var shortSounds: [String] {
@@ -20,7 +20,7 @@ extension StreamLog {
         }
     }
 
-    /// Bounds of the difference that is not mentioned, in seconds.
+    /// Bounds of the tolerated difference, in seconds.
     private static let leastTolerance = 2.0
     private static let mostTolerance = 10.0
 

@@ -19,8 +19,8 @@ package struct StreamLog: Sendable {
 
         package init() {}
 
-        /// Number of segments that the playlist listed and whose end is known: those that are whole, and those that
-        /// could not be had. A gap that the playlist declared has no identity.
+        /// Number of segments that the playlist listed and whose end is known: whole segments, and segments that no
+        /// server had. A gap that the playlist declared has no identity.
         package var accounted: Int { segments.values.count { !$0.isGap || $0.end.identity != 0 } }
     }
 
@@ -38,7 +38,7 @@ package struct StreamLog: Sendable {
     package private(set) var film: StreamFilm?
     package private(set) var tracks: [UInt8: Track] = [:]
     private var open: [Key: Attempt] = [:]
-    /// Attempts of this log are numbered from here on.
+    /// Number for the next attempt, above all numbers in the log.
     package private(set) var nextAttempt: UInt32 = 0
     /// Offset behind the last whole record.
     package private(set) var end: Int64 = 0
@@ -56,7 +56,7 @@ package struct StreamLog: Sendable {
         let key = Key(track: record.track, number: record.number)
         if end == 0, record.kind != .film { return false }
         skipAttempt(of: record)
-        // A checked payload that is not right was cut off by a crash, and its record counts for nothing.
+        // A checked payload with a wrong check was cut off by a crash. Its record is ignored.
         let checked = record.kind.isChecked ? payload.flatMap(StreamRecord.payload) : []
         if let checked {
             switch record.kind {
@@ -86,8 +86,8 @@ package struct StreamLog: Sendable {
         return true
     }
 
-    /// Leaves the number of a record's attempt to that attempt, also for a record that a crash cut off: bytes of a new
-    /// attempt with the same number would be counted together with the cut-off ones.
+    /// Reserves the attempt number of a record, also of one that a crash cut off. Otherwise, bytes of a new attempt
+    /// with the same number would be counted together with the cut-off ones.
     package mutating func skipAttempt(of record: StreamRecord) {
         nextAttempt = max(nextAttempt, record.attempt == .max ? .max : record.attempt + 1)
     }

@@ -1,7 +1,7 @@
 /// One record of a stream log: a head of fixed length, then a payload.
 ///
 /// The partial file of a stream is a log. Records of several segments are mixed, in the order in which the bytes
-/// arrived, so that a segment of any length waits in memory for no other. ``StreamLog`` collects what the records say.
+/// arrived, so that no segment waits in memory for another. ``StreamLog`` collects what the records say.
 package struct StreamRecord: Sendable, Equatable {
     package enum Kind: UInt8, Sendable {
         /// Payload without a meaning: the rest of a record that a crash cut off.

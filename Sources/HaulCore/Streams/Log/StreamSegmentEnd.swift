@@ -8,15 +8,15 @@ package struct StreamSegmentEnd: Sendable, Hashable {
     package var seconds: Double
     /// Length of the segment's bytes in the log.
     package var length: Int64
-    /// Digest of the segment's identity: a list that gives the number to another segment is another film. 0 for a gap
-    /// that the playlist declared or that a live playlist moved over.
+    /// Digest of the segment's identity. If a list gives the number to another segment, the list is another film. 0 for
+    /// a gap that the playlist declared or that a live playlist skipped.
     package var identity: UInt64
     /// Reason of a gap, for people; `nil` for a segment that is there.
     package var reason: String?
     /// Digest of the octets of the segment's key; 0 for a plain segment, and if it is unknown.
     package var key: UInt64 = 0
     /// Digest of the version of the file that the segment is a range of: of its strong entity tag, or else of its
-    /// length. 0 for another segment, and if both are unknown.
+    /// length. 0 for a segment that is no range, and if both are unknown.
     package var file: UInt64 = 0
     /// `false` if only the closing of the connection marked the end of the segment, so that nothing proves it whole.
     package var isFramed = true
@@ -43,8 +43,8 @@ package struct StreamSegmentEnd: Sendable, Hashable {
         return digest == 0 ? 1 : digest
     }
 
-    /// The end as bytes: section, discontinuity, duration, length and identity in 8 bytes each, then 1 and the reason
-    /// of a gap; or 0, then key and file in 8 bytes each, whether the segment was framed, and its programs. Earlier
+    /// The end as bytes: section, discontinuity, duration, length and identity in 8 bytes each. For a gap, 1 and the
+    /// reason follow. Otherwise, 0, key and file in 8 bytes each, ``isFramed`` and the programs follow. Earlier
     /// versions ended with the 0 or before the programs, and ignore what follows.
     package var bytes: [UInt8] {
         let numbers = [

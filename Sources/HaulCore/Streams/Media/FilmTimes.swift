@@ -1,4 +1,4 @@
-/// The times of the film's tracks: what is taken from their decode times, and when a player shows them.
+/// The times of the film's tracks: the cuts from their decode times, and the times at which a player shows them.
 struct FilmTimes: Sendable {
     let cuts: [StartShift.Cut]
     /// The time at which each track ends so far, in ticks of the track.
@@ -25,7 +25,7 @@ struct FilmTimes: Sendable {
             let empty = MediaTime(ticks: Int64(clamping: edits?.empty ?? 0), scale: track.sourceTimescale)
             return (empty: empty.ticks(of: timescale), mediaTime: edits?.mediaTime ?? 0)
         }
-        // With an edit list that says more, the film keeps its start.
+        // If an edit list is not simple, the film keeps its start.
         let isSimple = tracks.allSatisfy { $0.track.simpleEdits != nil }
         let begins = tracks.indices.map { position in
             StartShift.Start(

@@ -95,7 +95,7 @@ struct FragmentGroup: Sendable {
 }
 
 extension FragmentGroup.Part {
-    /// Writes `tfhd` and `tfdt`. All offsets of the film count from `moof`; a base of its own is dropped.
+    /// Writes `tfhd` and `tfdt`. Drops a base offset, because all offsets of the film count from `moof`.
     fileprivate func appendHeader(to moof: inout [UInt8]) {
         var header: [UInt8] = []
         header.append(bigEndian: number)

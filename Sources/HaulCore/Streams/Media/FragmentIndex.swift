@@ -1,8 +1,8 @@
 /// The index of a film (`sidx`, §8.16.3): where its fragments lie and which time they have.
 ///
-/// Each track has a box of its own: players look for the place of a sound in the sound's clock. The boxes stand before
-/// the fragments and are written after them, into room that was left for them. An index that is full keeps every other
-/// entry, so that it covers films of any length with a bounded number of entries.
+/// Each track has a box of its own, because players look for the place of a sound in the sound's clock. The boxes stand
+/// before the fragments. They are written last, into room that was left for them. An index that is full keeps every
+/// other entry, so that it covers films of any length with a bounded number of entries.
 struct FragmentIndex: Sendable {
     private struct Entry: Sendable {
         /// Earliest presentation time of each track from `position` on, in ticks of the track.
@@ -19,7 +19,7 @@ struct FragmentIndex: Sendable {
     private let reference: Int
     private let capacity: Int
     private var entries: [Entry] = []
-    /// Number of places where a player can begin, for each one in the index.
+    /// Number of places to begin for each entry of the index.
     private var stride = 1
     private var skipped = 0
 
@@ -49,7 +49,7 @@ struct FragmentIndex: Sendable {
             entries.append(Entry(times: times, position: position, isSync: isSync))
             return
         }
-        // Entries with a time that does not grow would have no length.
+        // Skips a time that does not grow, because its entry would have no length.
         guard isSync, times[reference] > last.times[reference] else { return }
         skipped += 1
         guard skipped >= stride else { return }

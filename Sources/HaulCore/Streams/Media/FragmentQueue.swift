@@ -6,7 +6,8 @@ struct FragmentQueue: Sendable {
         /// Decode time of each of the fragment's tracks.
         let times: [Int64]
         /// The time by which fragments of several renditions are put in order: the start of the reference track's
-        /// samples, else the middle. So the sound lies with the picture that it overlaps most.
+        /// samples, else the middle of the first track's samples. The sound then lies with the picture that it overlaps
+        /// most.
         let key: MediaTime
         /// Whether the fragment has samples of the reference track.
         let isReference: Bool
@@ -14,7 +15,7 @@ struct FragmentQueue: Sendable {
         let startsWithSync: Bool
     }
 
-    /// The fragments after which a track that has not come yet is taken to come later.
+    /// Number of fragments after which the queue no longer waits for a track without samples.
     private static let fragmentsForStart = 8
 
     private let movie: FragmentedMovie
@@ -90,7 +91,7 @@ struct FragmentQueue: Sendable {
                 key = MediaTime(ticks: time + part.duration / 2, scale: scale)
             }
         }
-        // A fragment with nothing but tracks that are left out.
+        // Ignores a fragment whose tracks are all left out.
         guard let key else { return }
         isUnused = false
         fragments.append(

@@ -105,7 +105,7 @@ extension FragmentedMovie {
 
         /// The first description of samples; `nil` if there is none.
         var sampleEntry: Box? {
-            // The initializer has read the same boxes.
+            // No error is expected, because the initializer has read the same boxes.
             guard let media = try? boxes.first("mdia").map({ try Box.all(in: $0.content) }),
                 let information = try? media.first("minf").map({ try Box.all(in: $0.content) }),
                 let table = try? information.first("stbl").map({ try Box.all(in: $0.content) }),
@@ -159,7 +159,7 @@ extension FragmentedMovie {
         }
     }
 
-    /// What `trex` says of samples that say nothing themselves (§8.8.3).
+    /// Defaults in `trex` for samples without values of their own (§8.8.3).
     struct SampleDefaults: Sendable, Hashable {
         let track: UInt32
         var description: UInt32

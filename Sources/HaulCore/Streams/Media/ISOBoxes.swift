@@ -30,7 +30,8 @@ package struct BoxHeader: Sendable, Hashable {
     ///
     /// - Parameters:
     ///   - bytes: The first bytes of the box: 16, or fewer at the end of the file.
-    ///   - available: Bytes from the start of the box to the end of what holds it. A size of 0 reaches that far.
+    ///   - available: Bytes from the start of the box to the end of its container. A box with the size 0 extends to
+    ///     that end.
     ///   - position: Position of the box in its file, for the error.
     package init(_ bytes: ArraySlice<UInt8>, available: Int64, position: Int64) throws(MediaError) {
         var reader = BoxReader(bytes, of: "????")
@@ -56,7 +57,7 @@ package struct BoxHeader: Sendable, Hashable {
 }
 
 extension BoxHeader {
-    /// Refuses bytes that begin with none of the boxes that a file or a segment begins with: a page, or a key's answer.
+    /// Refuses bytes that do not begin with a box of a file or a segment, such as a web page or a key.
     static func checkStart(_ bytes: ArraySlice<UInt8>) throws(MediaError) {
         let types: Set<BoxType> = [
             "ftyp", "styp", "moov", "moof", "mdat", "sidx", "ssix", "emsg", "prft", "free", "skip", "wide", "uuid",

@@ -16,7 +16,7 @@ package enum MediaError: Error, Sendable, Hashable {
     case protected
     /// A later init section of the same rendition differs from the first one.
     case changedInitSection
-    /// A fragment begins before the fragment that it follows.
+    /// A fragment begins before the fragment that it follows, or before the film.
     case timeGoesBack(track: UInt32)
     /// A rendition has no fragment at all.
     case noFragments(rendition: Int)

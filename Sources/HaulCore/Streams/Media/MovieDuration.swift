@@ -1,9 +1,9 @@
-/// Reads how long an MP4 file with one `moov` says that it is.
+/// Reads the duration that an MP4 file with one `moov` states.
 package enum MovieDuration {
     /// - Parameters:
     ///   - length: length of the file in bytes.
     ///   - read: returns the bytes of a range of the file.
-    /// - Returns: seconds; `nil` if the file is no MP4 or does not say.
+    /// - Returns: seconds; `nil` if the file is no MP4 or states no duration.
     package static func seconds<Failure: Error>(
         length: Int64,
         _ read: (Range<Int64>) throws(Failure) -> [UInt8]
@@ -11,7 +11,7 @@ package enum MovieDuration {
         var position: Int64 = 0
         for _ in 0..<mostBoxes where position < length {
             let front = try read(position..<min(length, position + mostBytes))
-            // Anything else than boxes has no duration.
+            // A file with bytes that are no box has no duration.
             guard
                 let header = try? BoxHeader(front[...], available: length - position, position: position)
             else { return nil }
@@ -24,7 +24,7 @@ package enum MovieDuration {
         return nil
     }
 
-    /// More than there are before `mvhd` in any film.
+    /// More boxes than stand before `mvhd` in any film.
     private static let mostBoxes = 1000
     /// Length of an `mvhd` with its header.
     private static let mostBytes: Int64 = 128

@@ -27,8 +27,8 @@ package struct MovieFragment: Sendable {
     /// Finds the data of each run within the fragment's media data.
     ///
     /// An explicit base is an offset in the server's resource (§8.8.7). Packagers that cut a film into segments write
-    /// the offset in the film, which no segment has. In their segments, the first base is the position of the `moof`.
-    /// The method tries the meanings in turn and uses the first one under which all runs lie in the media data.
+    /// the offset in the film. In such a segment, the first base stands for the position of the `moof`. The method
+    /// tries the meanings in turn and uses the first one under which all runs lie in the media data.
     private mutating func locate() throws(MediaError) {
         guard let base = tracks.lazy.compactMap(\.explicitBase).first else { return try locate(shift: 0) }
         for shift in [-stored.resourcePosition, 0] {
@@ -62,7 +62,7 @@ package struct MovieFragment: Sendable {
 }
 
 extension StoredFragment {
-    /// Offset of bytes within the media data, taken as one piece, or `nil` if they lie outside of it.
+    /// Offset of bytes in the joined media data, or `nil` if they lie outside of it.
     func placeInData(of start: Int64, to end: Int64) -> Int64? {
         var before: Int64 = 0
         for range in data {
@@ -83,10 +83,10 @@ struct TrackFragment: Sendable {
     /// Flags of `tfhd`, and its fields after `base_data_offset`.
     let flags: UInt32
     let fields: ArraySlice<UInt8>
-    /// Decode time of the first sample, or `nil`: where the track's last fragment ended.
+    /// Decode time of the first sample; `nil` if the samples begin where the track's last fragment ended.
     let decodeTime: Int64?
     var runs: [TrackRun] = []
-    /// Boxes that say something of samples by their numbers, and hold for any position: sample groups and the like.
+    /// Boxes that describe samples by their numbers and are valid at any position, such as sample groups.
     let kept: [Box]
 
     /// Length of all samples in ticks.
@@ -145,7 +145,7 @@ struct SampleSpan: Sendable {
         guard count > 0 else { return }
         let start = duration.addingClamped(Int64(composition))
         earliest = min(earliest ?? start, start)
-        // Below 2^64 for any two 32-bit numbers; clamped to what a signed number holds.
+        // The product is below 2^64. Clamps it to `Int64`.
         duration = duration.addingClamped(Int64(clamping: UInt64(count) * UInt64(each)))
         guard duration < 1 << 61 else { throw .invalid("trun", "its samples are longer than any film") }
         latest = max(latest, duration + Int64(composition))
@@ -176,7 +176,7 @@ struct TrackRun: Sendable {
         var first = flags & 0x4 != 0 ? try reader.uint32() : nil
 
         if flags & 0xf00 == 0 {
-            // Equal samples have no fields: a count of 2^32 costs nothing.
+            // Equal samples have no fields, so a count of 2^32 costs nothing.
             size = Int64(clamping: UInt64(count) * UInt64(defaults.size))
             try span.add(count, duration: defaults.duration, composition: 0)
         } else {
@@ -188,7 +188,7 @@ struct TrackRun: Sendable {
                     let own = try reader.uint32()
                     if index == 0, first == nil { first = own }
                 }
-                // Version 0 is unsigned; packagers write negative numbers all the same.
+                // Version 0 is unsigned, but packagers write negative numbers too.
                 let composition = flags & 0x800 != 0 ? Int32(bitPattern: try reader.uint32()) : 0
                 try span.add(1, duration: duration, composition: composition)
             }

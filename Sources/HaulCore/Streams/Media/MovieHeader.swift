@@ -1,4 +1,4 @@
-/// The `ftyp` and `moov` of the film that comes out, made of the init sections of its renditions.
+/// The `ftyp` and `moov` of the finished film, made from the init sections of its renditions.
 struct MovieHeader: Sendable {
     /// A track of the film.
     struct Track: Sendable {
@@ -120,7 +120,7 @@ extension MovieHeader.Track {
         guard reader.rest.count >= 60 else { throw .truncated("tkhd") }
         var rest = Array(reader.rest.prefix(60))
         if role != .only {
-            // The flag 1 means enabled; the field 10 bytes on is the number of the group of alternatives.
+            // The flag 1 means enabled. The field at offset 10 of `rest` is the number of the group of alternatives.
             flags = role == .firstOfSeveral ? flags | 1 : flags & ~1
             rest.write(bigEndian: UInt16(1), at: 10)
         }

@@ -1,6 +1,6 @@
 /// Puts the renditions of a stream together into one `.mp4`, fragment after fragment.
 ///
-/// Neither samples nor codecs are looked at: the `moov` boxes become one, and each fragment gets a new description in
+/// Reads neither samples nor codecs. Joins the `moov` boxes into one, and gives each fragment a new description in
 /// front of the same media data. The caller answers ``wanted`` with ``take(_:of:)`` or ``end(_:)``, writes what
 /// ``output()`` returns, and at the end what ``finish()`` returns. At most one segment's descriptions of each rendition
 /// are in memory, and an index of bounded size.
@@ -14,9 +14,9 @@ package struct MovieMerge: Sendable {
     /// One rendition of the stream: its init section, and what the playlist says.
     package struct Rendition: Sendable {
         package let movie: FragmentedMovie
-        /// BCP 47 tag for the sound tracks, or `nil`: as the init section says.
+        /// BCP 47 tag for the sound tracks; `nil` to keep the language of the init section.
         package let language: String?
-        /// Leaves out the sound tracks of a variant whose sound is a rendition of its own.
+        /// Whether to leave out the sound tracks, because the sound of the variant is a rendition of its own.
         package let leavesOutSound: Bool
 
         package init(_ movie: FragmentedMovie, language: String? = nil, leavesOutSound: Bool = false) {
@@ -32,7 +32,7 @@ package struct MovieMerge: Sendable {
     private let renditions: [Rendition]
     private let timescale: UInt32
     private let tracks: [MovieHeader.Track]
-    /// The track whose fragments begin a group: the first picture.
+    /// The track whose fragments begin a group: the first track with pictures, or else the first track.
     private let reference: MovieHeader.Track
     private var queues: [FragmentQueue]
     private var index: FragmentIndex

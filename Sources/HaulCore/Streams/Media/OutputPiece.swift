@@ -1,7 +1,7 @@
-/// A piece of the file that comes out, in order.
+/// A piece of the finished file. The pieces follow each other in order.
 package enum OutputPiece: Sendable, Hashable {
     case bytes([UInt8])
-    /// Bytes of a segment's file, by the number that the caller gave to it.
+    /// Bytes of a segment's file. `source` is the number that the caller gave to the file.
     case copy(source: Int, range: Range<Int64>)
 
     package var length: Int64 {

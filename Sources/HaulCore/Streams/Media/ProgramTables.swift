@@ -18,7 +18,8 @@ struct ProgramTables: Sendable {
 
     func isTable(_ number: UInt16) -> Bool { number == 0 || maps.contains(number) }
 
-    /// Takes a packet's payload. A table that cannot be read is left out: without any, the segment is refused.
+    /// Takes a packet's payload. Ignores a table that cannot be read. A transport stream without any table is refused
+    /// at its end.
     mutating func take(_ payload: ArraySlice<UInt8>, of number: UInt16, begins: Bool) {
         var rest = payload
         if begins {
@@ -50,7 +51,7 @@ struct ProgramTables: Sendable {
     }
 
     private mutating func read(_ section: ArraySlice<UInt8>, of number: UInt16) {
-        // Syntax indicator, eight bytes of header, and four of a check sum.
+        // A section has eight bytes of header and four of a check sum. Ignores a section that is not in force yet.
         guard section.count >= 12, let table = section.first, section[section.startIndex + 5] & 1 != 0 else { return }
         let head = Array(section.prefix(8))
         let body = Array(section.dropFirst(8).dropLast(4))
@@ -58,7 +59,8 @@ struct ProgramTables: Sendable {
         switch (number, table) {
         case (0, 0):
             let listed = readPrograms(body)
-            // Numbers of the section and of the last one: a table of several sections lists some programs in each.
+            // Forgets the other programs only if one section is the whole table. Each of several sections lists some
+            // programs.
             if isIntact, head[6] == 0, head[7] == 0 { programs = programs.filter { listed.contains($0.key) } }
         case (1..., 2):
             let found = readStreams(body)

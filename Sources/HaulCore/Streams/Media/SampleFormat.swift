@@ -1,7 +1,7 @@
 /// The parameters of pictures or sound that a file states once for all of them.
 ///
 /// Parameters that stand in the samples themselves, such as those of H.264 and AC-3, may differ from part to part of a
-/// film, and are not among them.
+/// film. They are not included.
 package struct SampleFormat: Sendable, Hashable {
     package let isPicture: Bool
     /// Type of a transport stream, or of a sample entry.

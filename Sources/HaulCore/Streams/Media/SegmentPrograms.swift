@@ -1,8 +1,8 @@
 /// The pictures and sounds that the program tables (PAT and PMT) of a segment of transport stream name, and the number
 /// of its pictures.
 ///
-/// ffmpeg shows only the streams that it finds at the beginning of a part. A part therefore ends where others take
-/// their place.
+/// ffmpeg shows only the streams that it finds at the beginning of a part. A part therefore ends where other streams
+/// take their place.
 package struct SegmentPrograms: Sendable, Hashable {
     /// A stream of pictures or sound.
     package struct Stream: Sendable, Hashable {
@@ -30,7 +30,7 @@ package struct SegmentPrograms: Sendable, Hashable {
         }
     }
 
-    /// Empty for a segment without tables, which is read with those of the segment before it.
+    /// Empty for a segment without tables. A reader uses the tables of the segment before it.
     package var stretches: [Stretch]
     /// Number of pictures that begin in the segment; `nil` if it is unknown.
     package var pictures: Int?
@@ -43,8 +43,8 @@ package struct SegmentPrograms: Sendable, Hashable {
 }
 
 extension [SegmentPrograms.Stream] {
-    /// Whether a reader that knows these streams misses none of later tables: none has another type, and none takes the
-    /// place of one that is gone. A stream may come or go alone.
+    /// Whether the streams of later tables continue these. No stream may change its type, and no stream may take the
+    /// place of another one. Streams may be only added or only removed.
     package func isContinued(by next: [SegmentPrograms.Stream]) -> Bool {
         let hasOtherTypes = next.contains { stream in
             contains { $0.packetID == stream.packetID && $0 != stream }
@@ -84,7 +84,8 @@ struct ProgramScan: Sendable {
     private static let maximumStretches = 16
     /// The most changes of tables that are compared.
     private static let maximumChanges = 256
-    /// Types whose pictures ffmpeg counts as the packets do. Two fields of MPEG-2 are two pictures, which it joins.
+    /// Types whose pictures ffmpeg counts as this scan does. Of MPEG-2, ffmpeg joins two fields, which are two pictures
+    /// here.
     private static let countedTypes: Set<UInt8> = [h264, hevc]
     private static let h264: UInt8 = 0x1b
     private static let hevc: UInt8 = 0x24
@@ -98,7 +99,8 @@ struct ProgramScan: Sendable {
     private var offset: Int64 = 0
     /// Offset of the packet in which the last table of a packet number began.
     private var beginnings: [UInt16: Int64] = [:]
-    /// Packet number that is none of a table, by the tables so far. Most packets have the number of the one before.
+    /// Last packet number that belongs to no table, by the tables so far. Saves a search, because most packets have the
+    /// number of the packet before.
     private var knownMedia: UInt16 = Self.null
     /// Offset of the last packet of media.
     private var lastMedia: Int64 = -1
@@ -119,7 +121,8 @@ struct ProgramScan: Sendable {
         )
     }
 
-    /// Counts the pictures; `nil` if ffmpeg would count them in another way: of several streams it counts one.
+    /// Counts the pictures; `nil` if ffmpeg would count them in another way. Of several streams, ffmpeg counts only
+    /// one.
     private var count: (pictures: Int, leading: Int)? {
         var numbers: [UInt16] = []
         for stretch in stretches {
@@ -195,7 +198,8 @@ struct ProgramScan: Sendable {
             return
         }
         if stretches[last].streams.isContinued(by: streams) { return stretches[last].streams.merge(streams) }
-        // The tables of several programs change one after the other.
+        // Replaces the streams if no media came since the last change, because the tables of several programs change
+        // one after the other.
         guard lastMedia > stretches[last].start else { return stretches[last].streams = streams }
         guard stretches.count < Self.maximumStretches else { return }
         let (association, own) = (beginnings[0] ?? place, beginnings[number] ?? place)

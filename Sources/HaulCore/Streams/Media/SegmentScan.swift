@@ -111,7 +111,7 @@ package struct SegmentScan: Sendable {
             guard fragments[last].data.count < Self.maximumData else { throw .tooMany("mdat") }
             let start = position - range.lowerBound
             fragments[last].data.append((start + header.headerLength)..<(start + header.length))
-        // A segment that describes itself may describe other samples than the init section does.
+        // Refuses a `moov` in a segment, because it may describe other samples than the init section.
         case "moov": throw .changedInitSection
         default: break
         }

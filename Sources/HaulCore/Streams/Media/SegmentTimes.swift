@@ -1,4 +1,4 @@
-/// The time that a segment shows, in seconds of the segment's own clock, and its streams.
+/// First and last time that a segment shows, in seconds of the segment's own clock, and its streams.
 package struct SegmentTimes: Sendable, Hashable {
     /// First time that is shown; `nil` if the segment does not say.
     package var start: Double?
@@ -14,7 +14,7 @@ package struct SegmentTimes: Sendable, Hashable {
         (self.start, self.end, self.formats) = (start, end, formats)
     }
 
-    /// Reads the times of a segment. Damaged media says nothing, because the film's assembly judges it.
+    /// Reads the times of a segment. Damaged media has no times, because the film's assembly judges the media.
     ///
     /// - Parameters:
     ///   - section: the initialization section; `nil` for a segment without one.
@@ -67,13 +67,13 @@ package struct SegmentTimes: Sendable, Hashable {
         let media = streams.filter { $0.kind != .other }
         let pictures = streams.filter { $0.kind == .picture && $0.times != nil }
         let ends = (pictures.isEmpty ? media : pictures).compactMap { stream -> Int64? in
-            // The last packet lasts as long as the others do. A single one does not say how long it lasts.
+            // The last packet counts with the mean duration of the others. The duration of a single packet is unknown.
             guard let times = stream.times, stream.timedPackets > 1 else { return nil }
             let steps = Int64(stream.timedPackets - 1)
             return times.upperBound + (times.upperBound - times.lowerBound) / steps
         }
         var start = media.compactMap(\.times?.lowerBound).min()
-        // ffmpeg takes metadata for the beginning that comes up to a second before the media.
+        // ffmpeg counts metadata that comes up to a second before the media as the beginning.
         let other = streams.filter { $0.kind == .other }.compactMap(\.times?.lowerBound).min()
         if let first = start, let other, other < first, first - other < 90_000 { start = other }
         return SegmentTimes(start: start.map { Double($0) / 90_000 }, end: ends.max().map { Double($0) / 90_000 })
@@ -86,7 +86,7 @@ package struct SegmentTimes: Sendable, Hashable {
         _ length: Int64,
         _ read: (Range<Int64>) throws(Failure) -> [UInt8]
     ) throws(Failure) -> SegmentTimes {
-        // Media that cannot be read says nothing: see the initializer.
+        // Media that cannot be read has no times; see the initializer.
         guard let movie = try? FragmentedMovie(section) else { return SegmentTimes() }
         var scan = SegmentScan(source: 0, range: 0..<length)
         while let wanted = scan.wanted {

@@ -16,7 +16,7 @@ struct StartShift: Sendable, Hashable {
         let timescale: UInt32
     }
 
-    /// What is taken from one track.
+    /// Times that are taken from one track.
     struct Cut: Sendable, Hashable {
         /// From the empty edit, in ticks of the film.
         var empty: Int64 = 0
@@ -44,7 +44,8 @@ struct StartShift: Sendable, Hashable {
         }
     }
 
-    /// A clamped product. It is exact for each track that has the time; a track that has less is refused later.
+    /// Returns a clamped product. It is exact for each track with that much time before its first sample. A track with
+    /// less time is refused later.
     private static func ticks(_ units: Int64, _ ticksPerUnit: UInt32) -> Int64 {
         let (ticks, overflows) = units.multipliedReportingOverflow(by: Int64(ticksPerUnit))
         return overflows ? .max : ticks
@@ -53,7 +54,7 @@ struct StartShift: Sendable, Hashable {
 
 extension FragmentedMovie.Track {
     /// The empty edit and the media time of an edit list as packagers write it: an empty edit, a media edit, or both.
-    /// `nil` for any other list, which is kept as it is and whose film keeps its start.
+    /// `nil` for any other list. Such a list is kept as it is, and the film keeps its start.
     var simpleEdits: (empty: UInt64, mediaTime: Int64)? {
         var edits = edits[...]
         var empty: UInt64 = 0

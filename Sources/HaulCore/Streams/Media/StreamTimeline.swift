@@ -1,8 +1,8 @@
 /// The places of the parts of a film's tracks in the finished file.
 ///
 /// Each discontinuity number has a clock, which all tracks share (rfc8216bis §6.2.4). The film begins at 0 with its
-/// first picture or sound. The time of a number begins where the pictures of the number before end, so that sound that
-/// is shorter or longer than its pictures, or that lacks a number, moves no sound behind it.
+/// first picture or sound. The time of a number begins where the pictures of the number before end. Sound that is
+/// shorter or longer than its pictures, or that lacks a number, thus does not move the sound behind it.
 package struct StreamTimeline: Sendable {
     /// Segments of a track with the same parameters and discontinuity number.
     package struct Part: Sendable {
@@ -11,7 +11,7 @@ package struct StreamTimeline: Sendable {
         package let times: SegmentTimes
         /// Duration in seconds, from the playlist.
         package let seconds: Double
-        /// Whether nothing in the playlist shows that the part begins.
+        /// Whether the playlist does not show the beginning of the part.
         package let isUnannounced: Bool
 
         package init(discontinuity: Int64, times: SegmentTimes, seconds: Double, isUnannounced: Bool = false) {
@@ -51,8 +51,8 @@ package struct StreamTimeline: Sendable {
         }
     }
 
-    /// An unannounced part has a clock of its own if it begins earlier before the end of the part before it, or later
-    /// after it.
+    /// Limits in seconds. An unannounced part has a clock of its own if it begins more than `mostOverlap` before the
+    /// end of the part before it, or more than `mostDistance` after that end.
     private static let mostOverlap = 1.0
     private static let mostDistance = 60.0
 
@@ -77,7 +77,7 @@ package struct StreamTimeline: Sendable {
         }
     }
 
-    /// Returns a time of a clock that may have started over since another time.
+    /// Returns `time` plus the whole cycles of the clock that bring it nearest to `other`.
     private static func nearest(_ time: Double, to other: Double) -> Double {
         time + ((other - time) / SegmentTimes.cycle).rounded() * SegmentTimes.cycle
     }

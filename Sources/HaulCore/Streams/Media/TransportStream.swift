@@ -1,7 +1,7 @@
 /// Checks a segment of MPEG-2 transport stream (ISO/IEC 13818-1) and says what it carries.
 ///
 /// The caller hands the bytes to ``take(_:)`` in pieces of any length, and calls ``finish()`` at the end. The state has
-/// a bounded size. An ID3 tag before the first packet is passed over.
+/// a bounded size. An ID3 tag before the first packet is skipped.
 package struct TransportStream: Sendable {
     package static let packetLength = 188
     /// The longest ID3 tag before the packets.
@@ -149,7 +149,7 @@ package struct TransportStream: Sendable {
     }
 }
 
-/// The first and last presentation time of a stream, and their number.
+/// First and last presentation time of a stream, and the number of packets with such a time.
 private struct PresentationTimes: Sendable {
     private(set) var range: ClosedRange<Int64>?
     private(set) var count = 0
@@ -171,7 +171,7 @@ private struct PresentationTimes: Sendable {
             self.range = raw...raw
             return
         }
-        // The nearest time with these 33 bits.
+        // Finds the time with these 33 bits that is nearest to `last`.
         let cycle: Int64 = 1 << 33
         var step = (raw - last) % cycle
         if step > cycle / 2 { step -= cycle } else if step < -cycle / 2 { step += cycle }

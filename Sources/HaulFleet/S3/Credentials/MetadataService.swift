@@ -53,7 +53,7 @@ final class MetadataService: Sendable {
             }
             return Answer(status: Int(response.status.code), body: body)
         } catch {
-            // Most machines have no such service. That is no failure; the next source follows.
+            // Returns `nil` for any error, because most machines have no such service.
             return nil
         }
     }

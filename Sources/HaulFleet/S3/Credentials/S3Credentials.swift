@@ -23,8 +23,8 @@ protocol S3CredentialSource: Sendable {
     func load() async throws(FleetError) -> S3Credentials?
 }
 
-/// Caches the keys for a worker's requests. The first source that has keys provides them, and is asked again before
-/// they expire.
+/// Caches the keys for a worker's requests. Asks the sources in order until one has keys, and asks again before the
+/// keys expire.
 actor S3CredentialCache {
     /// Keys are replaced this many seconds before they expire, so that no long request outlives them.
     static let margin: TimeInterval = 300

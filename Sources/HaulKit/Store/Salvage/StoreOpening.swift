@@ -55,7 +55,7 @@ struct StoreOpening {
         return try WriteAheadLog(PosixFile.reading(path + "-wal")).isDamaged
     }
 
-    /// Whether the header names UTF-8. SQLite takes some other values for UTF-8 until it reads the schema once more.
+    /// Whether the header names UTF-8. SQLite treats some other values as UTF-8 until it reads the schema again.
     private func isUTF8() throws(DiskError) -> Bool {
         try pages().page(1).dropFirst(56).prefix(4) == [0, 0, 0, 1]
     }
@@ -66,8 +66,7 @@ struct StoreOpening {
         return try DatabasePages(path, log: hasLog ? path + "-wal" : nil)
     }
 
-    /// Whether the process that made the store was killed before it had made a table, so that there is no download to
-    /// lose.
+    /// Whether the process that made the store was killed before it made a table. Such a store has no downloads.
     private func isUnmade() throws(DiskError) -> Bool {
         guard let status = try PosixDisk().status(path), status.kind == .file,
             status.size == Int64(DatabasePages.pageSize)
@@ -107,7 +106,7 @@ struct StoreOpening {
         }
         let queue = try DatabaseQueue(path: path, configuration: configuration)
         if try queue.read(Schema.isOfLaterVersion) {
-            // A damaged name of a version looks like one of a later version.
+            // A damaged version name looks like the name of a later version.
             if try queue.read(StoreCheck.isDamaged("grdb_migrations")) {
                 try queue.close()
                 throw StoreDamage()

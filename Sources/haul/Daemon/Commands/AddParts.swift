@@ -93,8 +93,8 @@ struct AddParts {
     private static func item(_ text: String, _ options: AddOptionGroup) throws -> JSONValue {
         let texts = text.utf8.split(separator: UInt8(ascii: "\t")).map { String($0) ?? "" }
         guard let url = texts.first else { throw Complaint("The URL is empty.", .usage) }
-        // Also checked here, so that a line that is no URL is reported with its place and does not stop the rest of the
-        // list.
+        // Checks the URL here too, so that a line that is no URL is reported with its place and does not stop the rest
+        // of the list.
         _ = try GetOptions.spelled(url)
         var fields: [String: JSONValue] = ["url": .string(url)]
         let mirrors = texts.dropFirst() + options.mirror

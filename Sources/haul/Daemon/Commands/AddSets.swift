@@ -127,7 +127,7 @@ final class AddedSets {
 
     /// Waits for the ends of the sets, and prints them.
     ///
-    /// - Returns: the status of the first set that is not whole; that of a complete set unless they are watched.
+    /// - Returns: the status of the first set that is not whole; ``ExitStatus/complete`` if the sets are not watched.
     func watch() async throws -> ExitStatus {
         guard isWatched else { return .complete }
         var status = ExitStatus.complete
@@ -163,7 +163,7 @@ final class AddedSets {
         }
     }
 
-    /// A digest that is wrong counts before everything else, as in `haul sync`.
+    /// A wrong digest takes precedence over every other fault, as in `haul sync`.
     private static func status(_ row: SetRow) -> ExitStatus {
         switch row.state {
         case .whole, .listing, .running: return .complete

@@ -14,8 +14,8 @@ struct DaemonClient: Sendable {
     private static let patience = Duration.seconds(10)
     private static let limit = 64 << 20
 
-    /// Fails at once if nothing listens. The shared client would try a daemon that has ended for a minute and a half.
-    /// As the shared client, this one is never shut down.
+    /// Client that fails at once if nothing listens. The shared client would try for a minute and a half to reach a
+    /// daemon that has ended. This client is never shut down, like the shared one.
     private static let http: HTTPClient = {
         var configuration = HTTPClient.Configuration.singletonConfiguration
         configuration.connectionPool.retryConnectionEstablishment = false
@@ -168,9 +168,9 @@ struct DaemonClient: Sendable {
 }
 
 extension Complaint {
-    /// Makes a sentence of a problem of the API.
+    /// Reads the problem in the answer to a failed request.
     init(problem data: Data, status: UInt) {
-        // An answer without a problem of the API comes from a program that is no daemon of Haul.
+        // An answer that is no ``Problem`` comes from a program that is not Haul's daemon.
         guard let problem = try? JSONDecoder().decode(Problem.self, from: data) else {
             self.init("The daemon answered with status \(status).", .otherFailure)
             return

@@ -18,7 +18,8 @@ struct DaemonOptions: ParsableArguments {
     /// - Throws: ``Complaint`` if no daemon answers.
     func client() async throws -> DaemonClient {
         if let socket = socket ?? ProcessInfo.processInfo.environment["HAUL_SOCKET"] {
-            // A named socket chooses its daemon. Its state folder is checked only if `--state-dir` names one too.
+            // A named socket chooses the daemon. The state folder of that daemon is checked only if `--state-dir` is
+            // given too.
             let folder = try state.stateDir.map { try FilePaths.absolute($0) + "/daemon" }
             return try await DaemonClient.connected(try FilePaths.absolute(socket), stateFolder: folder)
         }

@@ -66,10 +66,10 @@ struct List: AsyncParsableCommand {
                     }
                     isFirst = false
                 }
-                // A reader such as `head` has what it wanted.
+                // Stops if the reader of the output, such as `head`, has exited.
                 return !Output.hasLostReader
             }
-            // Printed on standard error, because a script that reads the list need not know the notice.
+            // Prints the notice on standard error, because a script that reads the list does not expect it.
             if !quiet, let notice = try await client.identity().storeNotice { Output.error(notice) }
             if isFirst, isTerminal, !quiet, !json { Output.note("There are no such downloads.") }
         }
@@ -81,7 +81,7 @@ enum JSONLine {
     static func print(_ value: some Encodable, _ importance: OutputQueue.Importance = .end, of id: String? = nil) {
         let encoder = JSONEncoder()
         encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
-        // Strings and finite numbers only: encoding cannot fail.
+        // Encoding cannot fail, because values of the API have only strings and finite numbers.
         guard let data = try? encoder.encode(value) else { return }
         Output.result(JSONDisplay.escapingControls(String(decoding: data, as: UTF8.self)), importance, of: id)
     }

@@ -11,7 +11,7 @@ struct ServerEvent: Sendable {
 /// per event.
 struct ServerEventReader {
     private var rest: [UInt8] = []
-    /// Far above every event of the daemon. A program that sends a larger one is no daemon.
+    /// Maximum size of an incomplete event, far above the size of every event of the daemon.
     static let mostBytes = 64 << 20
 
     mutating func events(_ buffer: ByteBuffer) throws -> [ServerEvent] {

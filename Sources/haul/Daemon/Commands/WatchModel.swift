@@ -92,7 +92,7 @@ struct WatchModel {
         if !removed.isEmpty { order.removeAll { fields[$0] == nil } }
     }
 
-    /// Takes a row that was requested alone.
+    /// Takes a row that was requested on its own, not as part of a snapshot.
     mutating func take(_ row: DownloadRow) {
         let id = row.id.description
         if fields[id] == nil { order.append(id) }

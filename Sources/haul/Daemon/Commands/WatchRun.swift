@@ -43,7 +43,7 @@ final class WatchRun {
         let put = put
         Interruption.stop { put.yield(.interrupt) }
         let ticks = Task {
-            // Sleeping fails only when the view is closed.
+            // `sleep` throws only when the view is closed.
             while (try? await Task.sleep(for: .milliseconds(200))) != nil { put.yield(.tick) }
         }
         defer { ticks.cancel() }
@@ -127,7 +127,7 @@ final class WatchRun {
                         for event in try reader.events(buffer) { put.yield(.event(event, stream: number)) }
                     }
                 } catch {
-                    // The view treats all ends of a stream alike.
+                    // Drops the error, because the view treats all ends of a stream alike.
                 }
                 put.yield(.lost(stream: number))
             }
@@ -138,7 +138,7 @@ final class WatchRun {
         if !stream.isAway, !isScreen, !isQuiet { Output.note("The daemon does not answer. Waiting for it.") }
         stream.lose()
         screen?.setAway(true)
-        // On a screen somebody sees that the daemon is away.
+        // With a screen, goes on waiting, because the user sees that the daemon is away.
         guard isScreen || !stream.isAwayTooLong else {
             throw Complaint("The daemon does not answer any longer.", .otherFailure)
         }

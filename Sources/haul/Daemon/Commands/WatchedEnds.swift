@@ -1,7 +1,7 @@
 import HaulKit
 import HaulServer
 
-/// The downloads that a command waits for, and how those that are known have ended.
+/// The downloads that a command waits for, and the status of each download that has ended.
 struct WatchedEnds {
     /// The downloads to wait for, in the order of the command; `nil` for none.
     let only: [String]?
