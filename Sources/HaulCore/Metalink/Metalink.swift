@@ -42,7 +42,7 @@ public struct Metalink: Sendable, Hashable {
     /// One sentence for each file that was left out and each check that was ignored, in the order of the document; at
     /// most 20.
     public private(set) var remarks: [String]
-    /// The files that were left out, each with its sentence of ``remarks``; also those beyond the first 20.
+    /// The files that were left out, each with a sentence like those of ``remarks``. Not limited to 20.
     package private(set) var leftOut: [RefusedName]
 
     /// Parses a document.

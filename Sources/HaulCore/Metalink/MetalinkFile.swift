@@ -142,7 +142,8 @@ struct MetalinkFile {
 // MARK: - Values
 
 extension MetalinkFile {
-    /// Accepts the IANA's spelling `sha-256` and Metalink 3's `sha256`. Git's digest is none of a Metalink.
+    /// Accepts the IANA's spelling `sha-256` and Metalink 3's `sha256`. Returns `nil` for git's algorithm, which no
+    /// Metalink has.
     private static func algorithm(_ type: String?) -> DownloadRequest.Checksum.Algorithm? {
         type.flatMap { DownloadRequest.Checksum.Algorithm(rawValue: $0.lowercased().filter { $0 != "-" }) }
             .flatMap { $0 == .gitBlob ? nil : $0 }

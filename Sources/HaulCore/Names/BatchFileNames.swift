@@ -2,8 +2,8 @@
 ///
 /// If several URLs lead to one name in one folder, the first keeps the name. The others are numbered in the order of
 /// the list, as `name (1).ext`, so that the names do not depend on which response arrives first. A name that only the
-/// response has (`Content-Disposition`, a redirect) is not known here. If such a name is taken by then, it gets the
-/// next number.
+/// response has (`Content-Disposition`, a redirect) is not known here. Such a name gets the next number if it is taken
+/// when the response arrives.
 package struct BatchFileNames: Sendable {
     /// A name that more than one URL of the list leads to.
     package struct Shared: Sendable, Hashable {
@@ -21,7 +21,7 @@ package struct BatchFileNames: Sendable {
     /// another URL.
     package private(set) var refused: [Int: DownloadError] = [:]
 
-    /// Computes the names of a list. ``Downloader/add(_:)-([DownloadRequest])`` does this itself; call it to show names
+    /// Computes the names of a list, as ``Downloader/add(_:)-([DownloadRequest])`` does. Used to show the names
     /// beforehand.
     package init(_ requests: [DownloadRequest]) {
         self.requests = requests

@@ -59,8 +59,8 @@ package enum FileName {
         return percentDecoded(bytes[...]) ?? bytes
     }
 
-    /// Returns the percent-decoded bytes of the last non-empty path segment. If the bytes are not UTF-8, Foundation
-    /// reports no segment.
+    /// Returns the percent-decoded bytes of the last non-empty path segment, also if they are not UTF-8. Foundation
+    /// reports no segment then.
     package static func lastBytes(inPathOf url: URL) -> [UInt8] { lastSegment(inPathOf: url).map(unescaped) ?? [] }
 
     /// Returns the name in the header, else the suggested name, else the first name in `urls`, else `download`.
@@ -105,14 +105,14 @@ extension FileName {
             first != UInt8(ascii: "."), first != UInt8(ascii: "-"), last != UInt8(ascii: "."),
             bytes.allSatisfy({ $0.isNameCharacter }), !hasSuffix(raw, FilePaths.partSuffix)
         else { return false }
-        // Reserved names of plain characters have at most four of them.
+        // A reserved name of plain characters has at most four characters.
         let stem = bytes.prefix { $0 != UInt8(ascii: ".") }
         return stem.count > 4 || !reserved.contains(raw[..<stem.endIndex].uppercased())
     }
 
-    /// Removes leading dots (hidden), dashes (an option to a tool) and blanks. Removes trailing dots and blanks,
-    /// because Windows drops them and opens another file. Replaces a leading tilde, which a shell takes for a home
-    /// folder, by an underscore.
+    /// Removes leading dots (they hide a file), dashes (tools read an option) and blanks. Removes trailing dots and
+    /// blanks, because Windows drops them and opens another file. Replaces a leading tilde, which a shell takes for a
+    /// home folder, by an underscore.
     private static func trimmed(_ name: String) -> String {
         let front = name.unicodeScalars.drop { $0 == "." || $0 == "-" || isBlank($0) }
         guard let last = front.lastIndex(where: { $0 != "." && !isBlank($0) }) else { return "" }
@@ -235,8 +235,8 @@ extension FileName {
     /// - Returns: `nil` for a path that is not relative, has an empty part, `.` or `..`, has a part without any safe
     ///   character, has a backslash, or is longer than 1024 bytes. Such a path is not repaired.
     ///
-    /// - Parameter keepsLeadingDots: whether hidden files and folders keep their names. A set has such files
-    ///   (`.gitattributes`), and its folder would not hold it without them.
+    /// - Parameter keepsLeadingDots: whether hidden files and folders keep their names. A set may contain such files
+    ///   (`.gitattributes`), and is incomplete without them.
     package static func safePath(_ raw: String, keepsLeadingDots: Bool = false) -> String? {
         guard raw.utf8.count <= 1024, !raw.utf8.contains(UInt8(ascii: "\\")) else { return nil }
         // Splits bytes, because a slash and a combining mark behind it form another character.

@@ -2,7 +2,7 @@
 ///
 /// `k`, `M`, `G`, `T`, `P` and `E` are powers of 1000, as in all output of Haul; followed by an `i` (`Ki`, `Mi`) they
 /// are powers of 1024. A `B` may follow. Case is ignored except for that `B`: a lower-case `b` might mean bits, and is
-/// refused. A fraction of a byte is rounded up, so that a number above zero stays above it.
+/// refused. A fraction of a byte is rounded up, so that a number above zero does not become zero.
 package struct ByteCount: Sendable, Hashable {
     /// The number of bytes.
     package let bytes: Int64

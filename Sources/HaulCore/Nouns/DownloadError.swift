@@ -26,7 +26,7 @@ public struct DownloadError: Error, Sendable, Hashable, Codable {
         /// `unexpectedWebPage`: a web page in place of the file. `contentChanged`: a file of another version or length.
         case refusedByServer, unexpectedWebPage, contentChanged
         /// The stream cannot be a file. `invalidStream`: a playlist that cannot be used, or no such variant or track.
-        /// `protectedStream`: the playlist asks for a player with its own protection, which Haul gets round in no case.
+        /// `protectedStream`: the playlist requires a player with its own protection, which Haul never circumvents.
         /// `incompleteStream`: a segment is missing. `programMissing`: the file needs a program that is not installed,
         /// or that another process has ended.
         case invalidStream, protectedStream, incompleteStream, programMissing

@@ -140,7 +140,7 @@ extension DownloadFilter {
         .init(where: predicate)
     }
 
-    /// Whether order and page exclude no match.
+    /// Whether the page contains every match.
     package var isWhole: Bool { limit == nil && offset <= 0 }
 
     /// Whether the filter matches every download.

@@ -137,11 +137,12 @@ public struct DownloadRequest: Sendable, Hashable, Codable {
     /// name. `nil`, the default: none. In a ``Destination/folder(path:)`` the name is ``suggestedName``, or else that
     /// of the URL.
     ///
-    /// Nothing proves that the other program wrote the right bytes, so some are compared with the server's before a
-    /// byte is joined to them. The length in the control file must be the server's. The compared blocks have 16 KiB:
-    /// the first, one at a random place in each of fourteen equal parts of the rest, and the last before the first
-    /// missing byte. Up to 240 KiB are compared completely. A wrong byte elsewhere is not found, unless ``checksum`` or
-    /// digests of pieces prove the result. A complete file is compared in the same way, and nothing more is fetched.
+    /// Nothing proves that the other program wrote the right bytes, so blocks of them are compared with the server's
+    /// bytes before any byte is added. The length in the control file must equal the server's. The compared blocks have
+    /// 16 KiB: the first, one at a random place in each of fourteen equal parts of the rest, and the last before the
+    /// first missing byte. Up to 240 KiB are compared completely. A wrong byte elsewhere is not found, unless
+    /// ``checksum`` or digests of pieces prove the result. A complete file is compared in the same way, and nothing
+    /// more is fetched.
     ///
     /// While the download runs, the file is called `NAME.haulpart`, like every unfinished file. If the comparison
     /// fails, or the server does not answer, the file gets its own name back, unchanged, and the download ends with an
@@ -150,8 +151,9 @@ public struct DownloadRequest: Sendable, Hashable, Codable {
     /// download is cancelled, the file gets its name back, with the added bytes. The control file is removed once the
     /// file is complete.
     ///
-    /// A file that another process has open for writing is refused with ``DownloadError/Code/inUse``. Haul can tell
-    /// only for local files on Linux. It cannot tell whether a program that has closed the file means to continue it.
+    /// A file that another process has open for writing is refused with ``DownloadError/Code/inUse``. Haul can detect
+    /// such a process only for local files on Linux. Haul cannot detect a program that has closed the file and means to
+    /// continue it.
     public var adopts: Adoption?
     /// Whether the finished file gets the modification time that the server reports (`Last-Modified`). Default:
     /// `false`.
@@ -178,8 +180,8 @@ public struct DownloadRequest: Sendable, Hashable, Codable {
     public var owner: String?
     /// The application's own data, stored with the download. Haul does not interpret it. Default: `nil`.
     public var metadata: DownloadRequest.Metadata?
-    /// The web page on which the user found ``url``, and finds a fresh link when this one has expired. Haul never
-    /// requests it. Default: `nil`.
+    /// The web page on which the user found ``url``, and finds a fresh link when ``url`` has expired. Haul never
+    /// requests the page. Default: `nil`.
     package var page: URL?
     /// Higher starts first; downloads of equal priority start in the order of the queue. Default: 0.
     public var priority = 0

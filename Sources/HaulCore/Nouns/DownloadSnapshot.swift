@@ -27,7 +27,7 @@ public struct DownloadSnapshot: Sendable, Hashable, Identifiable {
         /// Cancelled or removed: the store no longer has the download.
         case cancelled
 
-        /// Whether the run has begun and is not over. The page's `lists.js` has the same list.
+        /// Whether the run has begun and is not over. The web page's `lists.js` has the same list.
         package var isActive: Bool {
             switch self {
             case .connecting, .transferring, .waiting, .verifying: true
@@ -133,9 +133,9 @@ public struct DownloadSnapshot: Sendable, Hashable, Identifiable {
         public let segments: Int
         /// Number of received segments.
         public let receivedSegments: Int
-        /// Duration in seconds of what is listed.
+        /// Duration of the listed segments in seconds.
         public let seconds: Double
-        /// Duration in seconds of what is there.
+        /// Duration of the received segments in seconds.
         public let receivedSeconds: Double
         /// Whether more segments may be listed.
         public let isLive: Bool
@@ -197,7 +197,7 @@ public struct DownloadSnapshot: Sendable, Hashable, Identifiable {
         self.stream = stream
     }
 
-    /// The same download in another state in which it does not run.
+    /// Returns a snapshot of the same download in another state, in which the download does not run.
     package func atRest(_ state: State) -> DownloadSnapshot {
         DownloadSnapshot(self, state)
     }
@@ -272,10 +272,10 @@ public struct CompletedDownload: Sendable, Hashable, Codable {
     /// The URL that redirects led to for the bytes of the file, without user info; `nil` without redirects. May hold a
     /// token: show ``Foundation/URL/masked``.
     public let finalURL: URL?
-    /// Missing parts of a film, in sentences for people. Gaps, which ``DownloadRequest/Stream/allowsGaps`` permits: one
-    /// line for each of the first twenty reasons, with the missing seconds and the numbers of the first segments.
-    /// Then one line for each sound that the server lists as clearly shorter than the film. Empty for every other
-    /// file.
+    /// Missing parts of a film, in sentences for people; empty for every other file. First come the gaps, which
+    /// ``DownloadRequest/Stream/allowsGaps`` permits: one line for each of the first twenty reasons, with the missing
+    /// seconds and the numbers of the first segments. Then comes one line for each audio track that the server lists as
+    /// clearly shorter than the film.
     public let gaps: [String]
 
     /// A result for tests and previews; a downloader makes its own. Each parameter is the property of its name.

@@ -1,4 +1,4 @@
-/// The version of Haul, the only place that it is written in.
+/// The version of Haul. Only this file states it.
 package enum HaulVersion {
     package static let text = "0.1.0"
 }

@@ -6,7 +6,7 @@ public struct ResourceDescription: Sendable, Hashable {
     /// The URL that answered, after redirects, without user info. May hold a token.
     public let url: URL
     /// The file name that a download into a folder would get if the name is free there: from `Content-Disposition` (RFC
-    /// 6266), ``DownloadRequest/suggestedName`` or the URL, made safe. That of a stream is the film's.
+    /// 6266), ``DownloadRequest/suggestedName`` or the URL, made safe. For a stream, the name of the film.
     public package(set) var fileName: String
     /// Complete length in bytes; `nil` when the server does not name it, or compresses the content.
     public let totalBytes: Int64?

@@ -59,7 +59,7 @@ package struct TransportError: Error, Sendable, Hashable, Codable {
         retryAfter = delay
     }
 
-    /// Whether a host may fail a connection like this when it has as many connections as it allows.
+    /// Whether a host at its limit of connections may fail a further connection with this error.
     package var mayBeOfLimit: Bool {
         guard report == nil, host == nil, proxy == nil else { return false }
         return switch kind {

@@ -48,8 +48,8 @@ package struct SpelledURL: Sendable, Hashable {
         (self.url, target, earlierSpelling) = (url, nil, nil)
     }
 
-    /// Returns a line of a list as text. Bytes that are not UTF-8 are escaped one by one, because a server knows their
-    /// meaning.
+    /// Returns a line of a list as text. Bytes that are not UTF-8 are escaped one by one, because only the server knows
+    /// their encoding.
     package static func text(_ line: ArraySlice<UInt8>) -> String {
         let escaped = FieldText.utf8(line, of: "location".utf8)
         return escaped.map { String(decoding: $0, as: UTF8.self) } ?? String(decoding: line, as: UTF8.self)

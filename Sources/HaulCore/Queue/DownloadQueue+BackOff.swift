@@ -1,9 +1,9 @@
-/// Lets downloads that wait before their next attempt leave their slots to others. Which waits are long enough:
-/// `Scheduler.longestWaitWithSlot`.
+/// Lets downloads that wait before their next attempt leave their slots to others. `Scheduler.longestWaitWithSlot`
+/// decides which waits are long enough.
 extension DownloadQueue {
     /// Number of downloads of one host that may back off without a slot before no other download of the host starts.
-    /// `limits.active` applies instead where it is larger. A host that refuses everything is not asked for the whole
-    /// list. A few temporarily missing files do not stop the others.
+    /// `limits.active` applies instead if it is larger. A host that refuses everything gets no request for each file of
+    /// a long list, and a few temporarily missing files do not stop the others.
     static let mostBackingOffPerHost = 16
 
     /// The downloads that back off without a slot, in no particular order.
@@ -12,8 +12,8 @@ extension DownloadQueue {
     /// Takes the slot of a download that waits before its next attempt. ``enqueue(_:)`` puts the download back in the
     /// line.
     ///
-    /// - Returns: false if the download has no slot, or if too many downloads back off. In the second case it keeps its
-    ///   slot.
+    /// - Returns: `false` if the download has no slot, or if too many downloads back off. In the second case the
+    ///   download keeps its slot.
     @discardableResult
     package mutating func backOff(_ id: DownloadID) -> Bool {
         guard backingOff.count < limits.backingOff, let number = underWay.number(of: id) else { return false }

@@ -1,7 +1,7 @@
 package import DequeModule
 
-/// Decides which downloads may run. The scheduler asks this value after every change of state, so that no slot stays
-/// free while a download could take it.
+/// Decides which downloads may run. The scheduler calls ``grant(at:)`` after every change of state, so that no slot
+/// stays free while a download could take it.
 ///
 /// Downloads of a higher priority start first; within a priority, those of a smaller position. Each host has a line of
 /// its downloads. The hosts themselves are ordered by the first download of each line. A host that is full or rests is

@@ -1,5 +1,5 @@
 /// A binary heap of small numbers; each number stands for a value stored elsewhere. The heap reports every change of an
-/// element's place, so that the caller can move or remove an element from the middle. So no stale element stays in the
+/// element's place, so that the caller can move or remove an element from the middle and no stale element stays in the
 /// heap.
 ///
 /// The caller passes the order with each call. The order of two elements must not change while both are in the heap,

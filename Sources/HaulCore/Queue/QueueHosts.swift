@@ -9,7 +9,7 @@ package struct QueueHosts: Sendable {
     private var unused: [Int32] = []
 
     package struct Host: Sendable {
-        /// Its waiting downloads, the next one first.
+        /// The waiting downloads of the host, the next one first.
         package var line = IndexedHeap()
         /// Places of the host in the queue's `open` and `closed` heaps. A host is in one of them while downloads wait
         /// there.

@@ -53,7 +53,7 @@ public struct Timetable: Sendable, Hashable {
 
     /// The entries in the order of the text; never empty.
     package let entries: [Entry]
-    /// The rules by minute of the week, in ascending order; never empty. The week begins on Monday. Neighbours differ.
+    /// The changes of the rule by minute of the week, in ascending order; never empty. The week begins on Monday.
     private let steps: [Step]
 
     private struct Step: Sendable, Hashable {

@@ -19,7 +19,7 @@ package enum ContentRange: Equatable, Sendable {
         }
     }
 
-    /// - Returns: `nil` for a field by which bytes must not be combined: a last byte before the first, a last byte
+    /// - Returns: `nil` for a field that does not allow combining bytes: a last byte before the first, a last byte
     ///   outside of the complete length, an unknown unit, several ranges, numbers beyond `Int64`, or text behind the
     ///   value.
     package init?(_ text: String) {

@@ -38,7 +38,7 @@ package struct EntityTag: Sendable, Hashable {
         return Self.opaque(text).elementsEqual(Self.opaque(other.text))
     }
 
-    // Compares bytes, because Swift takes two strings for equal whose characters are composed differently.
+    // Compares bytes, because two strings that differ only in Unicode composition are equal in Swift.
     package static func == (left: EntityTag, right: EntityTag) -> Bool {
         left.text.utf8.elementsEqual(right.text.utf8)
     }
@@ -47,8 +47,7 @@ package struct EntityTag: Sendable, Hashable {
         let opaque = opaque(text)
         guard opaque.count >= 2, opaque.first == quote, opaque.last == quote else { return false }
         guard opaque.dropFirst().dropLast().allSatisfy(isTagCharacter) else { return false }
-        // The replacement character stands where bytes were not UTF-8. The tag is then not verbatim, and two different
-        // tags could look the same.
+        // U+FFFD replaced bytes that were not UTF-8, so two different tags could have the same text.
         return !text.unicodeScalars.contains("\u{FFFD}")
     }
 
@@ -67,7 +66,7 @@ package struct EntityTag: Sendable, Hashable {
     }
 }
 
-/// Stored as its text alone.
+/// Encoded as the text alone.
 extension EntityTag: Codable {
     package init(from decoder: any Decoder) throws {
         self.init(try decoder.singleValueContainer().decode(String.self))

@@ -9,7 +9,7 @@ package struct JoinTerms: Sendable, Equatable, Codable {
         /// The same URL, which now redirects to another place. That place is another resource, with its own tags (RFC
         /// 9110 §8.8.1).
         case redirectedElsewhere
-        /// Another place. The application says that it has the same file.
+        /// Another place, which has the same file according to the application.
         case vouchedURL
         /// Another place: a mirror, or a URL that replaced the earlier one.
         case otherURL
@@ -59,8 +59,8 @@ package struct JoinTerms: Sendable, Equatable, Codable {
     }
 
     /// Returns the validator of the version on disk after bytes of the answer were joined. Without a digest, keeps
-    /// `known`. With one, `named` replaces an empty `known`. A `named` of another URL that is not empty also replaces a
-    /// different `known`.
+    /// `known`. With a digest, `named` replaces an empty `known`. A non-empty `named` of another URL also replaces a
+    /// `known` that does not compare as `same`.
     package func name(_ known: Validator, _ named: Validator) -> Validator {
         guard hasDigest else { return known }
         if source == .sameURL || source == .redirectedElsewhere { return known.isEmpty ? named : known }

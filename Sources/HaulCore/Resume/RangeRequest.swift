@@ -1,13 +1,13 @@
-/// A request for a range, with its condition and with what is known about the answer.
+/// A request for a range, with its condition and the facts known from earlier answers.
 ///
-/// A value, made by ``whole`` or ``resuming(_:at:isPlain:)``. ``RangeResponse`` judges the answer to it.
+/// A value, made by ``whole`` or ``resuming(_:at:isPlain:)``. ``RangeResponse`` judges the answer.
 public struct RangeRequest: Sendable, Equatable, Codable {
     /// The condition under which the server sends the range.
     package enum Condition: Sendable, Equatable, Codable {
         case none
-        /// Requests the range if this is still the version, else the whole (RFC 9110 §13.1.5).
+        /// Requests the range if this is still the validator, else the whole representation (RFC 9110 §13.1.5).
         case ifRange(String)
-        /// Requests the range if this is still the tag, else 412 and no body (RFC 9110 §13.1.1).
+        /// Requests the range if this is still the entity tag, else 412 and no body (RFC 9110 §13.1.1).
         case ifMatch(String)
         /// Requests the range if nothing has changed since this date, else 412 and no body (RFC 9110 §13.1.4).
         case ifUnmodifiedSince(String)
@@ -37,7 +37,7 @@ public struct RangeRequest: Sendable, Equatable, Codable {
     package var condition: Condition
     /// Properties of the resource from earlier answers; `nil` for the first request and if everything starts over.
     package var known: Resource?
-    /// The terms for joining the answer to what is on disk.
+    /// The terms for joining the answer to the bytes on disk.
     var terms = JoinTerms()
     /// Whether the request asks only for `overlap` bytes that the disk has too, to compare both.
     var isComparison = false
@@ -131,8 +131,8 @@ public struct RangeRequest: Sendable, Equatable, Codable {
         return question
     }
 
-    /// Returns the request of an additional connection: one range, and only of this version. A change of the version
-    /// then costs an answer without a body, not a whole file (RFC 9110 §13.2.2).
+    /// Returns the request of an additional connection: one range, and only of this version. If the version has
+    /// changed, the server answers without a body instead of the whole file (RFC 9110 §13.2.2).
     package static func further(_ range: Range<Int64>, of resource: Resource, isPlain: Bool) -> RangeRequest {
         var question = RangeRequest(
             offset: range.lowerBound,

@@ -2,7 +2,7 @@ public import Foundation
 
 /// The judgement of a response head: whether its body may be written, and where.
 ///
-/// ``judge(status:fields:url:requested:to:after:)`` makes it for an application with its own HTTP client.
+/// An application with its own HTTP client calls ``judge(status:fields:url:requested:to:after:)``.
 public enum RangeResponse: Sendable, Equatable {
     /// The body continues the bytes on disk. Its first `compare` bytes must equal those on disk before `at`.
     case accept(Resource, at: Int64, compare: Int64)
@@ -43,7 +43,7 @@ public enum RangeResponse: Sendable, Equatable {
         case otherPieces(actual: Int64)
     }
 
-    /// What a good answer said of the representation; `nil` for any other answer.
+    /// The representation as a good answer describes it; `nil` for any other answer.
     package var resource: Resource? {
         switch self {
         case .accept(let resource, _, _), .restart(let resource, _), .alreadyComplete(let resource): resource
@@ -89,8 +89,8 @@ public enum RangeResponse: Sendable, Equatable {
         -> RangeResponse
     {
         let resource = Resource(whole: head)
-        // The file was no web page, and this page does not have its tag. So something between this machine and the
-        // server sent the page, for example a portal.
+        // The known file is no web page, and this page does not have the strong tag of the file. So another machine on
+        // the way probably sent the page, for example a captive portal.
         if let earlier, head.isWebPage, earlier.contentType != head.mediaType,
             earlier.validator.compare(resource.validator) != .same
         {
@@ -118,8 +118,8 @@ public enum RangeResponse: Sendable, Equatable {
             return .startOver(.noUsableRange)
         case .same where known.total == nil || resource.total == nil,
             .maybe where resource.total == nil:
-            // The body may be the rest alone, and no length would show this. The answer to a request without a range
-            // leaves no doubt.
+            // The body may be the rest alone, and no length would show it. The answer to a request without a range is
+            // certainly the whole file.
             return .startOver(.noUsableRange)
         case .maybe where !sameLength && question.sendsRange && known.validator.agrees(with: resource.validator):
             // The validators agree, but are weak. The whole is requested before bytes on disk are dropped for this
@@ -194,7 +194,7 @@ public enum RangeResponse: Sendable, Equatable {
         case .changed: return .startOver(.changed)
         case .join: return .accept(resource, at: question.offset, compare: question.overlap)
         // A 206 does not prove that the server evaluated the condition. The server may also have left out the validator
-        // that the condition named, which it must not in the answer to a plain request (RFC 9110 §15.3.7).
+        // that the condition named, but must send it in the answer to a plain request (RFC 9110 §15.3.7).
         case .joinIfBlocksAgree where question.condition != .none, .unnamed where question.condition != .none:
             return .askWithoutCondition
         // Blocks were compared before, or the answer reaches back to the first byte.

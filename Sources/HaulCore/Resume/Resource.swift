@@ -1,6 +1,6 @@
 package import Foundation
 
-/// How far a film is that is made from a stream.
+/// Stage of a film that is made from a stream.
 package enum StreamStage: String, Sendable, Hashable, Codable {
     /// The partial file is a log (``StreamLog``), which ends where its reader says so.
     case log
@@ -29,8 +29,8 @@ public struct Resource: Sendable, Hashable, Codable {
     /// `false` once the server has shown that its ranges cannot be trusted.
     package var hasUsableRanges: Bool
     /// Whether the server advises against range requests (RFC 9110 §14.3); `nil` means `false`. The rest of a file is
-    /// requested all the same, which costs nothing. But no working connection is cut short for an additional one, which
-    /// will likely not work.
+    /// requested all the same, because a refusal costs nothing. But no working connection is cut short for an
+    /// additional one, which would probably fail.
     var advisesAgainstRanges: Bool?
     /// `false` if only the closing of the connection marked the end, so that nothing proves that the body is whole.
     package var isFramed: Bool
@@ -39,10 +39,10 @@ public struct Resource: Sendable, Hashable, Codable {
     var isUnproved: Bool?
     /// The digest that the server announced (`Repr-Digest`, RFC 9530).
     package var digest: DownloadRequest.Checksum?
-    /// Whether a mirror announced the digest, for its own file. It then proves nothing about bytes of another source.
-    /// `nil` means `false`.
+    /// Whether a mirror announced the digest, for its own file. Such a digest proves nothing about bytes of another
+    /// source. `nil` means `false`.
     var isDigestOfMirror: Bool?
-    /// How far a film from a stream is; `nil` for a file that is no film.
+    /// Stage of a film from a stream; `nil` for every other file.
     package var stream: StreamStage?
     /// Identity of the log of a film that is finished and not in the log's place yet; otherwise `nil`.
     package var log: FileStatus?
@@ -50,7 +50,7 @@ public struct Resource: Sendable, Hashable, Codable {
     package var gaps: [String]?
     /// Segments that a finished film lacks; `nil` for a film without gaps, and for a recording.
     package var missing: FilmGaps?
-    /// Sound of a finished film that ends clearly before the film, one line each for people; `nil` if none does.
+    /// Audio tracks of a finished film that end clearly before the film, one line each for people; `nil` if none does.
     package var shortSounds: [String]?
     /// The mirror that these facts come from; `nil` if they come from the download's own URL.
     package var mirror: URL?
@@ -85,7 +85,7 @@ public struct Resource: Sendable, Hashable, Codable {
 
     /// Returns this resource with the length that an earlier answer has named, if the body of this one ends only with
     /// its connection and the validators agree. A version has one length, so a shorter body is a part of the file.
-    /// Without any validator it may as well be another version.
+    /// Without any validator, the body may as well be of another version.
     func withLength(of earlier: Resource?) -> Resource {
         guard let earlier, let length = earlier.total, !isFramed, stream == nil, earlier.stream == nil,
             contentCoding == earlier.contentCoding, earlier.validator.agrees(with: validator)

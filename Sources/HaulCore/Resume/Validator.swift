@@ -3,7 +3,7 @@ internal import Foundation
 /// The values that a server sends to tell versions of a representation apart (RFC 9110 §8.8).
 package struct Validator: Sendable, Hashable, Codable {
     package var entityTag: EntityTag?
-    /// The `Last-Modified` value, verbatim. It is only sent back or compared as text.
+    /// The `Last-Modified` value, verbatim, because it is sent back and compared as text.
     package var lastModified: String?
     /// Whether the date is a strong validator: it lies at least a second before the `Date` of its answer (RFC 9110
     /// §8.8.2.2), and not before 1990.
@@ -27,8 +27,7 @@ package struct Validator: Sendable, Hashable, Codable {
         }
     }
 
-    /// The first of January 1990. Reproducible builds and images give all versions of a file one date, which lies
-    /// before the web.
+    /// The first of January 1990. Reproducible builds and images give all versions of a file the same earlier date.
     private static let firstDate = Date(timeIntervalSince1970: 631_152_000)
 
     /// Returns the value of a field; `nil` if two fields differ, since neither can be trusted.

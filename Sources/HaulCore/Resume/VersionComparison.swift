@@ -7,7 +7,7 @@ package struct VersionComparison: Sendable, Equatable {
 
     /// Blocks that still have to be compared; `nil` before they have been chosen.
     package private(set) var left: [Range<Int64>]?
-    /// Whether an answer named no version, so that only bytes can show that it is the known one.
+    /// Whether an answer named no version, so that only a comparison of bytes can identify the version.
     package private(set) var isWanted = false
     /// Number of bytes on disk when a resume followed the last comparison of this run.
     private var lastCount: Int64?
@@ -62,7 +62,7 @@ package struct VersionComparison: Sendable, Equatable {
 
     package mutating func choose(_ blocks: [Range<Int64>]) { left = blocks }
     mutating func noteAgreed() { left?.removeFirst() }
-    /// Drops a finished comparison. Time passes before the next request, and the version may change meanwhile.
+    /// Drops a finished comparison before a wait, because the version may change during the wait.
     package mutating func noteRest() { if left == [] { left = nil } }
     mutating func want() { isWanted = true }
 
