@@ -3,7 +3,8 @@ internal import Foundation
 /// Adds a download, or continues the existing download.
 extension Downloader {
     /// Adds a download, or continues the existing download that has the same ``DownloadRequest/key``, the same named
-    /// file, or the same URL into the same folder (``DownloadRequest/onDuplicate``).
+    /// file, or the same URL into the same folder (``DownloadRequest/onDuplicate``). With another
+    /// ``DownloadRequest/suggestedName`` than the file's, it is another download.
     ///
     /// A paused or failed download is resumed, with the header fields and the checksum of the new request if it has
     /// any. A finished download whose file is unchanged stays as it is; otherwise the file is fetched again.
@@ -15,8 +16,8 @@ extension Downloader {
     /// - Returns: the handle of the new or the existing download. Later failures are events of the download.
     /// - Throws: ``DownloadError`` with code ``DownloadError/Code/invalidURL``,
     ///   ``DownloadError/Code/unsupportedScheme`` or ``DownloadError/Code/invalidDestination``;
-    ///   ``DownloadError/Code/inUse`` if the named file is being downloaded from another URL, or the download of the
-    ///   key runs and has another destination; ``DownloadError/Code/alreadyAdded``; a disk code if the file of a
+    ///   ``DownloadError/Code/inUse`` if the named file is being downloaded from another URL, the download of the
+    ///   key runs and has another destination, or the running download is not checked by the digest of `request`; ``DownloadError/Code/alreadyAdded``; a disk code if the file of a
     ///   finished download cannot be checked or an unfinished download cannot be moved;
     ///   ``DownloadError/Code/storeFailed``; ``DownloadError/Code/shutDown``.
     public func add(_ request: DownloadRequest) async throws(DownloadError) -> Download {
