@@ -112,7 +112,7 @@ extension ComparisonPlan: Codable {
 }
 
 extension ResponseHead: Codable {
-    private enum CodingKeys: String, CodingKey { case status, headers, url, requested, credentials }
+    private enum CodingKeys: String, CodingKey { case status, headers, url, requested, credentials, isStreamLog }
 
     /// A header field, in the order of the response.
     private struct Field: Codable {
@@ -130,6 +130,7 @@ extension ResponseHead: Codable {
             requested: try container.decode(URL.self, forKey: .requested),
             credentials: try container.decodeIfPresent(CredentialSource.self, forKey: .credentials)
         )
+        isStreamLog = try container.decodeIfPresent(Bool.self, forKey: .isStreamLog) ?? false
     }
 
     package func encode(to encoder: any Encoder) throws {
@@ -139,5 +140,6 @@ extension ResponseHead: Codable {
         try container.encode(url, forKey: .url)
         try container.encode(requested, forKey: .requested)
         try container.encodeIfPresent(credentials, forKey: .credentials)
+        if isStreamLog { try container.encode(true, forKey: .isStreamLog) }
     }
 }

@@ -53,7 +53,10 @@ extension TraceMask {
             .retargeted(masked(settings), isFromReplacedSource: isReplaced)
         case .spaceMissing(let reason, let error): .spaceMissing(reason, masked(error))
         case .recovered(let ranges, let version):
-            .recovered(ranges, of: version.map { Machine.StoredVersion(resource: masked($0.resource)) })
+            .recovered(
+                ranges,
+                of: version.map { Machine.StoredVersion(resource: masked($0.resource), isRepair: $0.isRepair) }
+            )
         case .headReceived(let id, let head, let retryAfter): .headReceived(id, masked(head), retryAfter: retryAfter)
         case .blocksUnreadable(let id, let error): .blocksUnreadable(id, masked(error))
         case .connectionEnded(let id, let end): .connectionEnded(id, masked(end))
@@ -148,13 +151,15 @@ extension TraceMask {
             let location = source.location.map { "; geo=\($0)" } ?? ""
             fields.append(("Link", "<\(target)>; rel=duplicate; pri=\(source.priority)\(location)"))
         }
-        return ResponseHead(
+        var masked = ResponseHead(
             status: head.status,
             headers: HeaderFields(fields),
             url: masked(head.url),
             requested: masked(head.requested),
             credentials: head.credentials
         )
+        masked.isStreamLog = head.isStreamLog
+        return masked
     }
 
     private func masked(_ end: Machine.ConnectionEnd) -> Machine.ConnectionEnd {

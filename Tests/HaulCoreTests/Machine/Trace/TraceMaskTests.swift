@@ -67,6 +67,23 @@ import Testing
         }
     }
 
+    /// A replay decides otherwise without these.
+    @Test func keepsThatAnAnswerIsAStreamAndThatBytesAreOfARepair() throws {
+        var head = ResponseHead(status: 200, fields: [], url: try #require(URL(string: "https://files.example/a.m3u8")))
+        head.isStreamLog = true
+        let events: [DownloadMachine.Event] = [
+            .headReceived(.init(number: 1), head, retryAfter: nil), .recovered(nil, of: .init(isRepair: true)),
+        ]
+        for event in events {
+            var mask = TraceMask()
+            let step = TraceLine.Step(at: .start, event: event, surroundings: nil, actions: [])
+            let masked = mask.masked(TraceLine(id: DownloadID(), step: step))
+            #expect(masked.step?.event == event)
+            let read = try JSONDecoder().decode(TraceLine.self, from: JSONEncoder().encode(masked))
+            #expect(read.step?.event == event)
+        }
+    }
+
     @Test func keepsOfAnAnswerTheFieldsThatTheMachineReads() throws {
         let url = try #require(URL(string: "https://files.example/a.iso?token=secret"))
         let fields = [
