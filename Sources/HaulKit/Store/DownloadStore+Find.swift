@@ -94,8 +94,9 @@ extension DownloadStore {
             case .file(let path): path
             case .folder(let path): FilePaths.join(path, request.suggestedName ?? request.url.lastPathComponent)
             }
+        // The plus signs keep SQLite from reading all completed downloads by the index of their status.
         var statement = try BoundStatement(
-            "SELECT rowid FROM download WHERE url = ? AND status = 'completed' AND finalPath = ? AND key IS NULL "
+            "SELECT rowid FROM download WHERE url = ? AND +status = 'completed' AND finalPath = ? AND +key IS NULL "
                 + "ORDER BY createdAt DESC, rowid DESC",
             database
         )
