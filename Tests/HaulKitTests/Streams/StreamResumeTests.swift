@@ -12,9 +12,11 @@ struct StreamResumeTests {
     private let film = TestStream(8)
 
     /// Adds a film whose segment 4 never comes, and returns it once the segments before are there.
-    private func stalled(_ rig: DownloaderRig, _ site: StreamSite) async throws -> Download {
+    private func stalled(_ rig: DownloaderRig, _ site: StreamSite, _ request: DownloadRequest? = nil) async throws
+        -> Download
+    {
         site.answer("/talk/4.ts") { _ in TestReply([.stall]) }
-        let download = try await rig.downloader.add(try rig.film())
+        let download = try await rig.downloader.add(try request ?? rig.film())
         // One connection asks for a segment only when it has passed on the one before. Until the file is prepared, the
         // bytes wait in memory, and a pause drops them.
         while !rig.paths().contains("/talk/4.ts") { try await Task.sleep(for: .milliseconds(5)) }
@@ -33,6 +35,44 @@ struct StreamResumeTests {
                 _ = try await second.add(try rig.film()).result()
             }
             #expect(try rig.holdsOnly(film.content))
+            for number in 0..<8 where number != 4 { #expect(rig.paths().count { $0 == "/talk/\(number).ts" } == 1) }
+        }
+    }
+
+    /// Returns a request for a film whose name comes from the URL.
+    private func unnamed(_ rig: DownloaderRig, _ change: (inout DownloadRequest.Stream) -> Void) throws
+        -> DownloadRequest
+    {
+        var request = try rig.film(StreamSite.list, change)
+        request.destination = .folder(path: rig.folder)
+        return request
+    }
+
+    @Test func aFilmThatGoesOnWithAnotherContainerHasTheEndingOfThatContainer() async throws {
+        let site = StreamSite(film)
+        try await site.run { rig in
+            let download = try await stalled(rig, site, try unnamed(rig) { $0.container = .mp4 })
+            try await download.pause()
+            #expect(try rig.names().map { $0.hasSuffix(".mp4.haulpart") } == [true])
+            site.answer("/talk/4.ts", nil)
+            let made = try await rig.download(try unnamed(rig) { $0.container = .transportStream })
+            #expect(made.path.hasSuffix(".ts"))
+            #expect(try film.content.matches(fileAt: made.path))
+            #expect(try rig.names().count == 1)
+        }
+    }
+
+    @Test func theUnfinishedFilmStaysBesideItsPlaylist() async throws {
+        let site = StreamSite(film)
+        try await site.run { rig in
+            let download = try await stalled(rig, site, try unnamed(rig) { _ in })
+            try await download.pause()
+            let playlist = try await rig.download(try unnamed(rig) { $0.keepsPlaylist = true })
+            #expect(playlist.path.hasSuffix(".m3u8"))
+            #expect(try rig.names().contains { $0.hasSuffix(".ts.haulpart") })
+            site.answer("/talk/4.ts", nil)
+            try await download.resume()
+            #expect(try film.content.matches(fileAt: try await download.result().path))
             for number in 0..<8 where number != 4 { #expect(rig.paths().count { $0 == "/talk/\(number).ts" } == 1) }
         }
     }
