@@ -30,6 +30,22 @@ import Testing
         }
     }
 
+    @Test("the session file has the order of the queue")
+    func keepsTheOrder() async throws {
+        let folder = try TemporaryFolder()
+        try await Aria2SessionRig.run {
+            $0.sessionFile = folder("session")
+        } _: { rig in
+            var gids: [String] = []
+            for index in 0..<3 { gids.append(try await rig.add("\(index)", options: ["pause": "true"])) }
+            #expect(try await rig.call("changePosition", .text(gids[2]), 0, "POS_SET") == 0)
+            #expect(try await rig.call("saveSession") == "OK")
+            let text = try String(contentsOfFile: folder("session"), encoding: .utf8)
+            let saved = text.split(separator: "\n").filter { $0.hasPrefix(" gid=") }.map { String($0.dropFirst(5)) }
+            #expect(saved == [gids[2], gids[0], gids[1]])
+        }
+    }
+
     @Test("getOption and the session file have what a download was added with, and no more")
     func keepsOptions() async throws {
         let folder = try TemporaryFolder()

@@ -66,7 +66,8 @@ extension Aria2Session {
         var contents = Data()
         let savesNotFound = global["save-not-found"] != "false"
         let savesAll = global.flag("force-save")
-        try await forEach(.all) { snapshot throws(Aria2Error) in
+        // In the order of the queue, in which the next run adds them again.
+        try await forEach(DownloadFilter(order: .queue)) { snapshot throws(Aria2Error) in
             let state = Aria2State(snapshot)
             let record = record(of: snapshot)
             // Reads the options of a finished download only if it might be saved.
