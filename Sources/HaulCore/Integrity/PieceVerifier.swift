@@ -28,7 +28,8 @@ package struct PieceVerifier: Sendable, Equatable {
         seen = ByteSet()
     }
 
-    /// Forgets all bytes and results. Keeps the number of wrong digests of each piece, so that the attempts end.
+    /// Forgets all bytes and results. Keeps the number of wrong digests of each piece, because this number limits how
+    /// often the piece is fetched.
     package mutating func startOver() {
         resume()
         right = IndexRanges()

@@ -82,7 +82,7 @@ public struct NetworkStatus: Sendable, Hashable {
             return interfaces.contains { $0.isReady && $0.name == name && !$0.addresses.isEmpty }
         case .localAddress(let text):
             guard let address = IPAddress(text) else { return false }
-            // All loopback addresses belong to the loopback interface, which lists only one of them.
+            // All of 127.0.0.0/8 belongs to the loopback interface, which usually lists only 127.0.0.1 of it.
             if address.isLoopback { return interfaces.contains { $0.isReady && $0.isLoopback } }
             return interfaces.contains { $0.isReady && $0.addresses.contains { IPAddress($0) == address } }
         }

@@ -17,7 +17,7 @@ package struct IndexedHeap: Sendable {
 
     package var isEmpty: Bool { top < 0 }
     package var count: Int { top < 0 ? 0 : rest.count + 1 }
-    /// All numbers; only the first is in order.
+    /// All numbers. The first precedes all others; the others are in no particular order.
     package var numbers: [Int] { top < 0 ? [] : [Int(top)] + rest.map(Int.init) }
 
     /// The number that precedes all others.

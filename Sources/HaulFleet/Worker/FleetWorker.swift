@@ -93,7 +93,8 @@ package actor FleetWorker {
 
     /// Works until ``stop()`` or, if the options say so, until the queue is drained.
     ///
-    /// - Throws: ``FleetError`` if the queue refuses the worker.
+    /// - Throws: ``FleetError`` if the queue refuses the worker or its calls, or if the database does not answer while
+    ///   the worker ends.
     package func run() async throws(FleetError) {
         perform(machine.start(at: clock.now))
         for await event in mailbox {

@@ -8,7 +8,8 @@ package struct OriginFields: Sendable {
     private let fields: [HeaderField]
 
     /// Returns the access token of a model hub (`HF_TOKEN`) as a field for the origin of `HF_ENDPOINT`, else of the
-    /// hub's standard address. The file of the hub's own login is not read, because it was made for other uses.
+    /// hub's standard address. The token file that the hub's own login command writes is not read, because it was made
+    /// for other uses.
     ///
     /// - Returns: `nil` without a token.
     /// - Throws: ``FleetError/Code/invalidInput`` for an address or a token that cannot be used.

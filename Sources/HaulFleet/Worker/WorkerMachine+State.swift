@@ -40,6 +40,6 @@ extension WorkerMachine {
 }
 
 extension Duration {
-    /// Limits a value from the database, so that arithmetic with it does not overflow.
+    /// Limits a value that the database or a server sent, so that arithmetic with it does not overflow.
     func clamped(_ low: Duration, _ high: Duration) -> Duration { min(max(self, low), high) }
 }

@@ -163,7 +163,8 @@ extension Downloader {
         // If all downloads are finished, nothing is left to do. This is usual after an application has taken over their
         // files.
         if told.isEmpty, ids.isEmpty { return 0 }
-        // A download may have completed before its task got the event, or may belong to another process by now.
+        // Downloads that are still in the store do not count as cancelled: they completed before their tasks got
+        // `cancelRequested`, or belong to another process by now.
         let left = told.isEmpty ? [] : Set(try await store.ids(.ids(Array(told))))
         let cancelled = present.count { $0.machine.state == .cancelled && !left.contains($0.id) }
         let groups = try await notifications.listenedGroups(unfinished)

@@ -19,8 +19,8 @@ extension DownloadTask {
         let (logger, id, group) = (services.logger, self.id, record.request.group)
         return StreamTerms(
             options: options,
-            // Ignores a numbered name, which is that of the playlist. If that name is generic, ``StreamName`` takes the
-            // folder's name, which says more.
+            // A name that `BatchFileNames` numbered is only the playlist's name in the URL with a number, so it is not
+            // passed on. ``StreamName`` then uses the URL, and skips path parts that are generic, such as `index`.
             suggestedName: record.request.isNameNumbered ? nil : record.request.suggestedName,
             log: isLog ? part : nil,
             source: machine.logSource,

@@ -17,8 +17,8 @@ struct WriteBatch {
     /// another copy.
     private static let blockSize: Int64 = 4096
 
-    /// Appends bytes. Copies small reads together, because a server that sends ten bytes at a time must not cost an
-    /// I/O vector each.
+    /// Appends bytes. Copies small reads together, so that a server that sends ten bytes at a time does not cause one
+    /// I/O vector for each read.
     ///
     /// Also copies buffers that keep much more memory than they need. The TLS library returns every read in a
     /// buffer of the largest size that it ever needed.

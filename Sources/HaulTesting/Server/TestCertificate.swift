@@ -12,7 +12,7 @@ package struct TestCertificate: Sendable {
     /// The newest version of TLS that a server with this certificate speaks; `nil` for no limit.
     package var newestTLS: TLSVersion?
 
-    /// A version of TLS.
+    /// The versions that ``newestTLS`` can name. Haul's own clients refuse versions before TLS 1.2.
     package enum TLSVersion: Sendable {
         /// TLS 1.1.
         case tls11

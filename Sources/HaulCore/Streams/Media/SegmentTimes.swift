@@ -14,7 +14,8 @@ package struct SegmentTimes: Sendable, Hashable {
         (self.start, self.end, self.formats) = (start, end, formats)
     }
 
-    /// Reads the times of a segment. Damaged media has no times, because the film's assembly judges the media.
+    /// Reads the times of a segment. Damaged media is no error here, because the assembly of the film checks the media
+    /// later. It has no times; a transport stream may have those of the part before the damage.
     ///
     /// - Parameters:
     ///   - section: the initialization section; `nil` for a segment without one.

@@ -132,11 +132,11 @@ final class SmallFileBatcher {
         }
     }
 
-    /// Removes the files that another process has completed or is about to complete. Their downloads publish alone, and
-    /// end with the file of the other process.
+    /// Takes out of the batch the downloads that another process has completed or is about to complete, and discards
+    /// their new files. Each of them then publishes by itself, usually with the file of the other process as its end.
     ///
-    /// The store already says of all files that they are about to get their names, so one of two processes sees the
-    /// other.
+    /// Runs after the commit that records all downloads of the batch as about to publish. If two processes publish the
+    /// same file at once, at least one of them therefore sees the record of the other.
     private func withoutTwins(
         _ made: [(task: DownloadTask, file: BufferedFilePlacement.Made)],
         _ work: BufferedFilePlacement,
