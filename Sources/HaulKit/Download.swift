@@ -41,8 +41,8 @@ public struct Download: Sendable, Identifiable {
     ///   run has ended meanwhile, the call returns or throws its outcome instead. Default: the download continues.
     /// - Throws: the error of a run that ended without a file; ``DownloadError/Code/cancelled`` when the download was
     ///   cancelled, also by ``CancelAction/cancel``, or removed together with its file;
-    ///   ``DownloadError/Code/waitCancelled`` when this task was cancelled; ``DownloadError/Code/shutDown``. If
-    ///   cancelling or pausing fails, the call throws the error of that.
+    ///   ``DownloadError/Code/waitCancelled`` when this task was cancelled; ``DownloadError/Code/shutDown``. If the
+    ///   pause or the cancellation of the download fails, the call throws its error.
     public func result(onCancel action: CancelAction = .leave) async throws(DownloadError) -> CompletedDownload {
         if let outcome = await end() { return try outcome.result.get() }
         // Acts in a task of its own, because every wait in this cancelled task would end at once.
@@ -118,10 +118,10 @@ public struct Download: Sendable, Identifiable {
     /// - Throws: as ``pause()``.
     public func resume() async throws(DownloadError) { try await downloader.resume(id) }
 
-    /// Starts the download before all that wait, whatever their priority. If no slot is free, the download takes the
-    /// slot of the running download of the lowest priority, which waits again. A paused or failed download is resumed.
-    /// A download that waits before its next attempt makes the attempt at once, even if the server asked for a longer
-    /// wait.
+    /// Starts the download before all waiting downloads, whatever their priority. If no slot is free, the download
+    /// takes the slot of the running download of the lowest priority, which waits again. A paused or failed download is
+    /// resumed. A download that waits before its next attempt makes the attempt at once, even if the server asked for a
+    /// longer wait.
     ///
     /// - Throws: as ``pause()``.
     public func startNow() async throws(DownloadError) { try await downloader.startNow(id) }
@@ -163,7 +163,7 @@ public struct Download: Sendable, Identifiable {
     /// Moves the file to another folder, under its name. The folder is made if it does not exist.
     ///
     /// A finished file is moved. The file of an unfinished download goes to the folder when it is complete; its partial
-    /// file stays where it is, and a running download continues. The folder is on the disk of the file.
+    /// file stays where it is, and a running download continues. The folder must be on the disk of the file.
     ///
     /// Returns when the folder is recorded and, for a finished file, the file is there on disk. After a crash before
     /// that, the file is in one of the two folders, and the store knows which.

@@ -6,8 +6,8 @@ extension Downloader {
     /// let file = try await Downloader.shared.download("https://example.org/disk.iso", to: "Downloads").result()
     /// ```
     ///
-    /// It is for programs without settings of their own. Every other program opens a ``Downloader`` with
-    /// ``init(_:)``, under another name if it also uses this one: a second downloader of the name `default` gets
+    /// The shared downloader is for programs without settings of their own. Every other program opens a ``Downloader``
+    /// with ``init(_:)``, under another name if it also uses this one: a second downloader of the name `default` gets
     /// ``DownloadError/Code/inUse``.
     ///
     /// The process keeps this downloader until its end. Call ``shutDown()`` before that. After the shutdown every call
@@ -19,7 +19,7 @@ extension Downloader {
     }
 }
 
-/// Opens one downloader for all who ask, when the first asks.
+/// Opens one downloader at the first call, and returns it to every caller.
 actor SharedDownloader {
     static let ofTheProcess = SharedDownloader { () async throws(DownloadError) in try await Downloader() }
 

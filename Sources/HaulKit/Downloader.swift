@@ -74,7 +74,8 @@ public actor Downloader {
         )
     }
 
-    /// Opens a downloader with its own name, store, limits and downloads; every other setting has its default.
+    /// Opens a downloader under a name, with the default of every other setting. Downloaders with different names share
+    /// nothing.
     ///
     /// - Throws: as ``init(_:)``.
     public init(name: String) async throws(DownloadError) {
@@ -192,7 +193,7 @@ public actor Downloader {
     private func close() async {
         engine.environment.isStopping.set()
         store.beginClosing()
-        // A listener may call `shutDown()` from the final event; deliver pending events first.
+        // Makes the pending reports first, because a listener may call `shutDown()` from the final event.
         await notifications.finish()
         engine.environment.isShuttingDown = true
         var told: Set<DownloadID> = []

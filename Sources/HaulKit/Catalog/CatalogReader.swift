@@ -53,7 +53,8 @@ final class CatalogReader {
         }
     }
 
-    /// Returns what an order compares of the downloads that run; empty for an order by stored values.
+    /// Returns the value of each running download that `order` compares: speed, or time left in seconds. Empty for an
+    /// order by stored values.
     func measures(for order: DownloadFilter.Order) -> [DownloadID: Double] {
         let now = time.now()
         var measures: [DownloadID: Double] = [:]
@@ -80,8 +81,8 @@ final class CatalogReader {
         }
     }
 
-    /// Returns number, bytes and progress of the downloads that match a filter. The speed is that of all running
-    /// downloads that match its group, owner, ids and predicate.
+    /// Returns number, bytes and progress of the downloads that match a filter. The speed is the sum over the running
+    /// downloads that match the group, owner, ids and predicate of the filter.
     func sum(_ filter: DownloadFilter = .all, isolation: isolated (any Actor)? = #isolation)
         async throws(DownloadError)
         -> DownloadSummary

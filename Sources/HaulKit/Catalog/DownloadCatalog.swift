@@ -7,7 +7,7 @@ internal import Foundation
 ///
 /// Confined to the actor of its downloader.
 final class DownloadCatalog {
-    /// Distance between two positions in the queue. The gap is for downloads that are moved there by hand.
+    /// Distance between two positions in the queue. The gap leaves room for downloads that are moved by hand.
     static let positionStep: Int64 = 1 << 16
 
     let factory: TaskFactory
@@ -60,7 +60,6 @@ final class DownloadCatalog {
 
     // MARK: Into memory and out of it
 
-    /// Puts a task into memory.
     func insert(_ task: DownloadTask) { tasks[task.id] = task }
 
     /// Takes a task out of memory. Another task with the same id stays.
@@ -68,7 +67,8 @@ final class DownloadCatalog {
         if tasks[task.id] === task { tasks[task.id] = nil }
     }
 
-    /// Puts a stored download into memory, if it is not there, and returns its task.
+    /// Puts a stored download into memory, unless it is there already, and returns its task; `nil` if the id of its
+    /// record is unreadable.
     @discardableResult
     func takeIn(_ saved: DownloadStore.Saved) -> DownloadTask? {
         guard let id = DownloadID(saved.record.id) else { return nil }

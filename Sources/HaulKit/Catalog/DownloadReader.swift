@@ -21,11 +21,12 @@ extension Download {
 }
 
 /// Reads one version of a file, and waits for bytes that have not arrived yet. If the server can send ranges of exactly
-/// this version, the download fetches the bytes next that a reader waits for. The newest reader comes first.
+/// this version, the download fetches first the bytes that readers wait for, those of the newest reader before the
+/// others.
 ///
-/// Can be used from any thread. The download stops preferring these bytes when ``read(at:upTo:)`` returns, and at the
-/// latest when the reader is released. Every byte is of the same version. A digest of the file or of a piece may still
-/// prove that bytes already read are wrong.
+/// Can be used from any thread. The download stops preferring a byte when the byte is written, and at the latest when
+/// the reader is released. Every byte is of the same version. A digest of the file or of a piece may still prove that
+/// bytes already read are wrong.
 public final class DownloadReader: Sendable {
     /// Complete length of the file in bytes.
     public let length: Int64
@@ -88,7 +89,8 @@ public final class DownloadReader: Sendable {
             case .read(let next): state.withLock { $0.source = next }
             case .wait(let part, let version): await part.wait(forByteAt: offset, of: version)
             case .waitForChange:
-                // The first event is the present state, after which the download is looked at once more.
+                // The first event reports the present state, so the loop examines the download once more before it
+                // waits.
                 let events = listener ?? download.hub.listen()
                 listener = events
                 if await events.next() == nil, !Task.isCancelled { throw Self.stopped(download.snapshot) }
@@ -230,7 +232,8 @@ extension Downloader {
     }
 
     private static func readSource(_ task: DownloadTask, _ part: PartFile) -> FoundFile? {
-        // The file may have the first bytes of another version, which the machine takes over after the preparation.
+        // The file may already hold the first bytes of another version. The machine takes over that version only after
+        // the preparation.
         if case .preparing(_, let preparation, _) = task.machine.state, preparation.startsOver { return nil }
         guard let version = ReadVersion(task.machine.resource) else { return nil }
         return FoundFile(source: .part(part, version: part.version), version: version)

@@ -10,16 +10,16 @@ extension Downloader {
     /// any. A finished download whose file is unchanged stays as it is; otherwise the file is fetched again.
     ///
     /// If the file is a film with gaps, and the request allows gaps, the call asks the server for a few of the missing
-    /// segments, for up to 20 s. If one is there by now, the film is fetched again, and replaces the earlier one once
-    /// it is complete.
+    /// segments, for up to 20 s. If the server has one by now, the film is fetched again, and the new film replaces the
+    /// earlier one when it is complete.
     ///
     /// - Returns: the handle of the new or the existing download. Later failures are events of the download.
     /// - Throws: ``DownloadError`` with code ``DownloadError/Code/invalidURL``,
     ///   ``DownloadError/Code/unsupportedScheme`` or ``DownloadError/Code/invalidDestination``;
-    ///   ``DownloadError/Code/inUse`` if the named file is being downloaded from another URL, the download of the
-    ///   key runs and has another destination, or the running download is not checked by the digest of `request`; ``DownloadError/Code/alreadyAdded``; a disk code if the file of a
-    ///   finished download cannot be checked or an unfinished download cannot be moved;
-    ///   ``DownloadError/Code/storeFailed``; ``DownloadError/Code/shutDown``.
+    ///   ``DownloadError/Code/inUse`` if the named file is being downloaded from another URL, the download of the key
+    ///   runs and has another destination, or the running download will not be checked with the digest of `request`;
+    ///   ``DownloadError/Code/alreadyAdded``; a disk code if the file of a finished download cannot be checked or an
+    ///   unfinished download cannot be moved; ``DownloadError/Code/storeFailed``; ``DownloadError/Code/shutDown``.
     public func add(_ request: DownloadRequest) async throws(DownloadError) -> Download {
         try checkSource(request)
         let checked = try Self.checked(request)
@@ -32,7 +32,7 @@ extension Downloader {
         }
     }
 
-    /// Adds a download. `saved` is the download that the store has for the request already.
+    /// Adds a download. `saved` is the download that the store already has for the request.
     func addOne(_ request: DownloadRequest, _ saved: DownloadStore.Saved?) async throws(DownloadError) -> Download {
         try checkIsOpen()
         try store.checkTakesMore()
@@ -53,7 +53,7 @@ extension Downloader {
         return download
     }
 
-    /// Announces a download that was added to listeners.
+    /// Tells listeners that a download was added.
     func announceAddition(of record: DownloadRecord, received: Int64 = 0) {
         guard let id = DownloadID(record.id) else { return }
         notifications.announceAddition(
@@ -61,7 +61,7 @@ extension Downloader {
         )
     }
 
-    // MARK: What is there already
+    // MARK: Existing downloads
 
     /// Continues the existing download if possible, and returns its handle; `nil` if it cannot serve the request.
     private func join(_ saved: DownloadStore.Saved, _ request: DownloadRequest) async throws(DownloadError) -> Download?
@@ -117,7 +117,7 @@ extension Downloader {
         return try await find(id: id)
     }
 
-    /// Refuses a request for a running download that would have to be checked by another digest.
+    /// Refuses a request for a running download if the request has another digest than the download.
     private static func check(_ request: DownloadRequest, against record: DownloadRecord) throws(DownloadError) {
         guard let wanted = request.checksum, wanted != record.request.checksum else { return }
         let state = record.request.checksum == nil ? "without a digest" : "with another digest"
@@ -200,7 +200,7 @@ extension Downloader {
         return download
     }
 
-    /// Checks the destination of a request, and makes it absolute.
+    /// Checks the stream options and the destination of a request, and makes its paths absolute.
     ///
     /// - Parameter isAbsolute: whether the path of the destination is absolute already.
     static func checked(_ request: DownloadRequest, isAbsolute: Bool = false) throws(DownloadError) -> DownloadRequest {

@@ -38,7 +38,7 @@ extension Downloader {
         return results
     }
 
-    /// Number of downloads that are added in one transaction.
+    /// Largest number of downloads that are added in one transaction.
     private static let addedTogether = 2048
 
     private func addTogether(_ requests: [Result<DownloadRequest, DownloadError>]) async
@@ -91,7 +91,7 @@ extension Downloader {
                 if !record.request.startsPaused { scheduler.enqueue(record) }
             }
         }
-        // The download of such a request may be one of the new records.
+        // Comes after the commit, because the download of such a request may be one of the new records.
         for (position, saved) in known { results[position] = await addKnown(requests[position], saved) }
         scheduler.startQueuedDownloads()
         guard let failure else { return results }
@@ -105,7 +105,7 @@ extension Downloader {
         do throws(DownloadError) {
             let request = try request.get()
             if let saved { return .success(try await addOne(request, saved)) }
-            // The second request for the same download in the list: the first one is stored by now.
+            // An earlier request of the list is for the same download, which is stored by now.
             return .success(try await addOne(request, try await store.find(request)))
         } catch { return .failure(error) }
     }

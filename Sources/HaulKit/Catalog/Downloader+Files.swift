@@ -8,7 +8,7 @@ extension Downloader {
 
         /// Returns a page of finished files, each compared with the disk.
         ///
-        /// - Parameter filter: the downloads; its states are ignored.
+        /// - Parameter filter: selects the downloads; the states of the filter are ignored.
         /// - Throws: ``DownloadError`` with code ``DownloadError/Code/storeFailed`` or ``DownloadError/Code/shutDown``.
         public func list(_ filter: DownloadFilter = .all) async throws(DownloadError) -> [StoredFile] {
             try await downloader.storedFiles(filter)
@@ -17,15 +17,15 @@ extension Downloader {
         /// Returns the finished files that are missing or have changed. ``Download/fetchAgain()`` fetches such a
         /// file.
         ///
-        /// - Parameter filter: the downloads to examine; its states are ignored.
+        /// - Parameter filter: selects the downloads to examine; the states of the filter are ignored.
         /// - Throws: as ``list(_:)``.
         public func missing(_ filter: DownloadFilter = .all) async throws(DownloadError) -> [StoredFile] {
             try await downloader.missingFiles(filter)
         }
 
         /// Returns the disk usage of finished and unfinished files, in bytes, from the store. The disk is not examined.
-        /// An unfinished file counts with its complete length, which is reserved on disk; while the length is unknown,
-        /// with its received bytes.
+        /// An unfinished file counts with its complete length, which is reserved on disk, or with its received bytes
+        /// while the length is unknown.
         ///
         /// - Throws: as ``list(_:)``.
         public func storedBytes() async throws(DownloadError) -> Int64 { try await downloader.storedBytes().total }

@@ -38,7 +38,7 @@ extension Downloader {
 
 extension Downloader {
     /// Returns the received byte ranges of a download's file, in order, whether the download runs or not. The snapshot
-    /// of a running download has them too. Those of a finished download are the whole file.
+    /// of a running download has them too. The ranges of a finished download cover the whole file.
     ///
     /// - Returns: `nil` if the store has no such download.
     /// - Throws: ``DownloadError`` with code ``DownloadError/Code/storeFailed`` or ``DownloadError/Code/shutDown``.

@@ -1,6 +1,7 @@
 internal import Foundation
 
-/// Moves downloads to other folders: when the user says so, or when their key is requested with another destination.
+/// Moves downloads to other folders: when the user asks for it, or when a request with their key names another
+/// destination.
 extension Downloader {
     /// Checks whether an unfinished download can be completed at another destination, and makes the folder there.
     ///
@@ -22,8 +23,7 @@ extension Downloader {
 
     /// Checks that the file of a download can be renamed into another folder.
     ///
-    /// A move is a rename, which replaces nothing and is complete or has not happened. Between two disks it would be a
-    /// copy.
+    /// A move is an atomic rename that replaces nothing. A move between two disks would be a copy.
     func checkMove(_ record: DownloadRecord, toFolder folder: String) async throws(DownloadError) {
         if let file = record.partPath ?? (record.status == .completed ? record.finalPath : nil) {
             let old = FilePaths.folder(of: file)
@@ -47,34 +47,34 @@ extension DownloadRecord {
         }
     }
 
-    /// Whether the finished file is where a request wants it. A file with a numbered name is so only for a request that
-    /// allows numbers.
+    /// Whether the finished file is where a request wants it. A file with a numbered name satisfies only a request that
+    /// allows numbered names.
     func isComplete(for request: DownloadRequest) -> Bool {
         guard isBound(for: request.destination) else { return false }
         guard case .file(let path) = request.destination, request.conflictPolicy != .rename else { return true }
         return finalPath == path
     }
 
-    /// Whether a request takes the gaps of the finished film. A film whose gaps were allowed is not the one that a
-    /// request without gaps asks for. A recording of a live stream has its gaps whatever was asked for, and a further
-    /// request brings back none of them.
+    /// Whether a request accepts the gaps of the finished film. A film whose gaps were allowed satisfies only a request
+    /// that allows gaps. Gaps that were not allowed are those of a live recording, and a further request could not fill
+    /// them.
     func hasOnlyGaps(of request: DownloadRequest) -> Bool {
         guard resource?.gaps?.isEmpty == false, self.request.stream?.allowsGaps == true else { return true }
         return request.stream?.allowsGaps == true
     }
 
-    /// Whether a request replaces the finished film, because segments that it lacks have come back.
+    /// Whether a request replaces the finished film, because the server has missing segments of the film again.
     func isReplaced(by request: DownloadRequest) -> Bool {
         guard let replaced = request.replaces, let finished else { return false }
         return finalPath == replaced.path && finished.isUnchanged(since: replaced.file)
     }
 
-    /// Whether the finished file is the film, or the playlist, that a request asks for. Each recording of a live stream
-    /// with a length of its own is another film.
+    /// Whether the finished file is the film, or the playlist, that a request asks for. A recording of a live stream
+    /// with a set length is never the film of another request.
     func hasFilm(of request: DownloadRequest) -> Bool {
         let (own, wanted) = (self.request.stream ?? .init(), request.stream ?? .init())
         guard resource?.stream == .film else {
-            // An option for streams says nothing about a file that is no playlist.
+            // The options for streams matter only if the file is a playlist.
             return own.keepsPlaylist == wanted.keepsPlaylist
                 || !StreamPlaylist.isPlaylist(mediaType: resource?.contentType, path: request.url.path)
         }

@@ -2,8 +2,8 @@ public import Foundation
 
 /// Reads a file while it is being downloaded, for instance to play a film or to list an archive.
 extension Download {
-    /// Returns the number of bytes that can be read from `offset` on before one is missing, from the complete or the
-    /// partial file. The download need not run.
+    /// Returns the number of received bytes from `offset` to the first missing byte, in the complete or the partial
+    /// file. The download need not run.
     ///
     /// ```swift
     /// for await _ in download.events {

@@ -2,8 +2,8 @@ internal import Logging
 
 /// Renames the files of downloads.
 extension Downloader {
-    /// Renames the file of a download, or moves it to another folder, or both in one change: if it fails, the file
-    /// has its old path. See ``Download/rename(to:)`` and ``Download/move(toFolder:)``.
+    /// Renames the file of a download, moves it to another folder, or does both in one change. If the change fails, the
+    /// file keeps its old path. See ``Download/rename(to:)`` and ``Download/move(toFolder:)``.
     package func relocate(
         _ id: DownloadID,
         toFolder path: String? = nil,
@@ -33,7 +33,7 @@ extension Downloader {
         }
     }
 
-    /// Completes renames that a crash interrupted: each file has one of two names.
+    /// Completes renames that a crash interrupted. Each file has either its old or its new name.
     func finishRenames() async throws(DownloadError) {
         for var record in try await store.unfinishedRenames() {
             // Skips a download that another living process owns.

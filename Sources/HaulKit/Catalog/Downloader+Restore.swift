@@ -29,7 +29,7 @@ extension Downloader {
     func takeUp(_ saved: DownloadStore.Saved, _ request: DownloadRequest) async throws(DownloadError) -> DownloadTask? {
         guard let id = DownloadID(saved.record.id) else { return nil }
         var saved = saved
-        // Another process has just begun the download and has no file to lock yet. Until it has, the request is for
+        // Another process has just begun the download and has no file to lock yet. Until it has one, the request starts
         // another download.
         if saved.record.partPath == nil, let owner = saved.record.ownerNumber, owner != store.owner.number,
             store.owner.isAlive(owner)
@@ -54,13 +54,14 @@ extension Downloader {
                     if saved.record.prove(by: request) { store.note(saved.record) }
                     return catalog.factory.task(saved, id)
                 }
-                // The description is of the version on disk, which does not satisfy the request or has gaps.
+                // Drops the description of the version on disk, because that version does not satisfy the request or
+                // has gaps.
                 saved.record.dropDescription()
             }
             guard isSame || request.key != nil else { return nil }
             space.invalidateUsage()
-            // The file is missing, has changed or does not satisfy the request. It is fetched again, and another file
-            // in its place stays as it is.
+            // The file is missing, has changed or does not satisfy the request. The download fetches it again, and
+            // leaves another file in its place as it is.
             saved.record.startOver()
             if saved.record.file != nil { saved.record.finalPath = nil }
             saved.progress = nil

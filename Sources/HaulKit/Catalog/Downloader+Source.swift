@@ -1,6 +1,6 @@
 internal import Foundation
 
-/// Replaces the URL of a download at the wish of the application.
+/// Replaces the URL of a download when the application asks for it.
 extension Downloader {
     /// Continues a download from another URL of the same file; see ``Download/replaceSource(_:)``.
     package func replaceSource(of id: DownloadID, with source: DownloadSource) async throws(DownloadError) {

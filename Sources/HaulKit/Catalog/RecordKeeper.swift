@@ -15,7 +15,7 @@ final class RecordKeeper {
 
     /// Notes that a download is complete and no longer in memory.
     func noteEnd() {
-        // With a timer there is nothing to do: the new record is younger than the one that the timer waits for.
+        // A running timer stays, because the new record is younger than the record that the timer waits for.
         if timer == nil { look() }
     }
 
@@ -48,7 +48,7 @@ final class RecordKeeper {
         isDropping = false
         guard let oldest, timer == nil, let age, age > .zero else { return }
         let wait = oldest.timeIntervalSince(environment.services.time.date()) + age.seconds
-        // Waits at least 1 s, so that records that cannot be dropped yet do not cause one query after another, and at
+        // Waits at least 1 s, because records that cannot be dropped yet would cause one query after another. Waits at
         // most 30 years, because `Duration` traps on a time that it cannot hold.
         let delay = Duration.seconds(min(max(wait, 1), 1e9))
         timer = environment.spawner.start(self, after: delay, environment.services.time.sleep) { keeper, _ in

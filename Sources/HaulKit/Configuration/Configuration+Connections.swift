@@ -15,9 +15,9 @@ extension Downloader.Configuration {
         /// Smallest range that a connection is opened for, in bytes; less than 1 counts as 1. A change applies to
         /// downloads that start later. Default: 256 KiB.
         public var smallestPiece: Int64 = 256 << 10
-        /// Whether a film or music of at least 16 MiB has its last mebibyte early, where a player often finds the
-        /// index. One of the additional connections then fetches it; none is opened for it alone. A change applies to
-        /// downloads that start later. Default: `false`.
+        /// Whether the last mebibyte of a film or of music is fetched early, because a player often finds the index
+        /// there. Applies to files of at least 16 MiB. One of the additional connections fetches the mebibyte; none is
+        /// opened for it alone. A change applies to downloads that start later. Default: `false`.
         public var fetchesMediaEndEarly = false
         /// Time limit for setting up TCP and TLS. With zero or less every attempt times out; no value means "no limit".
         /// Default: 20 s.

@@ -46,8 +46,8 @@ extension Downloader.Configuration {
         /// finished file as long as its record is kept and its file exists. Default: `nil`.
         public var diskQuota: Int64?
         /// Time between two reports of progress. Received ranges are recorded twice as often. A SIGKILL costs at most
-        /// the bytes of half this interval, of the 50 ms that a buffer may wait to be written, and of the time that the
-        /// store takes. Default: 200 ms.
+        /// the bytes that arrive during half this interval, the 50 ms that a buffer may wait to be written, and the
+        /// time that the store takes to record them. Default: 200 ms.
         public var progressInterval = Duration.milliseconds(200)
         /// Time between two syncs of a file's data. A power loss costs at most the bytes of this interval. Default:
         /// 4 s.
@@ -64,7 +64,7 @@ extension Downloader.Configuration {
         /// A remembered value that cannot be read is ignored, and logged at `debug`.
         public var remembersSettings = false
         /// Called with the path of the store's file when another program has kept the file locked for some seconds. The
-        /// downloader goes on waiting for some more.
+        /// downloader keeps waiting for some more seconds.
         package var onStoreWait: (@Sendable (_ path: String) -> Void)?
         /// Called once for each row of the store that cannot be read, with the row's id and URL as far as they can be
         /// read.
@@ -74,10 +74,10 @@ extension Downloader.Configuration {
         /// Whether missing folders of downloads are created. With `false` a download into a missing folder fails,
         /// because the file system of the folder may not be mounted. Default: `true`.
         package var makesFolders = true
-        /// Folders that no symbolic link leads a download out of. Default: none.
+        /// Folders that no download leaves through a symbolic link. Default: none.
         package var confined = ConfinedFolders([])
-        /// Groups whose sets go on later. With ``Restoration/everything`` their waiting downloads are not queued before
-        /// their sync adds them again. Default: none.
+        /// Groups of sets that continue later. With ``Restoration/everything``, the waiting downloads of such a set are
+        /// queued only when the sync of the set adds them again. Default: none.
         package var groupsOfLaterSets: Set<String> = []
         /// Largest number of bytes written with one call.
         var batchBytes = 512 << 10

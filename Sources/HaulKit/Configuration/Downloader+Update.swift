@@ -1,4 +1,4 @@
-/// Reading and changing settings while the downloader runs.
+/// Reads and changes settings while the downloader runs.
 extension Downloader {
     /// The present settings: the configuration that the downloader was opened with, overridden by the settings that the
     /// store remembers (``Configuration/Storage/remembersSettings``), with every change by ``update(_:)``.
@@ -21,8 +21,8 @@ extension Downloader {
     /// when the call returns; each setting says when a change applies to downloads that already run. If fewer downloads
     /// may run now, those that run continue. Downloads that may not run at all now are held.
     ///
-    /// If the hooks change, pending deliveries of the former hooks are completed. Ends before this call then do not
-    /// count for ``HookEvent/groupEnded`` and ``HookEvent/allCompleted``.
+    /// If the hooks change, pending deliveries of the former hooks are completed. Downloads that ended before this call
+    /// then do not count for ``HookEvent/groupEnded`` and ``HookEvent/allCompleted``.
     ///
     /// With ``Configuration/Storage/remembersSettings``, the store has the changed settings that it can remember before
     /// the call returns.

@@ -2,39 +2,22 @@ extension Downloader.Configuration {
     /// A setting that is read only when a downloader opens. ``Downloader/update(_:)`` returns its path instead of
     /// changing it. The raw value is the path of the property.
     enum FixedSetting: String, CaseIterable {
-        /// ``Network/monitor``.
         case monitor = "network.monitor"
-        /// ``Network/meter``.
         case meter = "network.meter"
-        /// ``Network/cookies``.
         case cookies = "network.cookies"
-        /// ``Network/collectsCookies``.
         case collectsCookies = "network.collectsCookies"
-        /// ``Network/certificateAuthorities``.
         case certificateAuthorities = "network.certificateAuthorities"
-        /// ``Storage/name``.
         case name = "storage.name"
-        /// ``Storage/stateFolder``.
         case stateFolder = "storage.stateFolder"
-        /// ``Storage/isInMemory``.
         case isInMemory = "storage.isInMemory"
-        /// ``Storage/movingRoot``.
         case movingRoot = "storage.movingRoot"
-        /// ``Storage/restoration``.
         case restoration = "storage.restoration"
-        /// ``Storage/resumesAtStart``.
         case resumesAtStart = "storage.resumesAtStart"
-        /// ``Storage/remembersSettings``.
         case remembersSettings = "storage.remembersSettings"
-        /// ``Hooks/commandTime``.
         case commandTime = "hooks.commandTime"
-        /// ``Hooks/shutDownTime``.
         case shutDownTime = "hooks.shutDownTime"
-        /// ``Hooks/notifier``.
         case notifier = "hooks.notifier"
-        /// ``Telemetry/metrics``.
         case metrics = "telemetry.metrics"
-        /// ``Telemetry/logger``.
         case logger = "telemetry.logger"
     }
 

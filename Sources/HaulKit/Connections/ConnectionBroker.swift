@@ -9,7 +9,7 @@ enum SlotAnswer {
 }
 
 /// Gives the connection slots of each host to the downloads. A first connection that finds no free slot waits for one,
-/// and the download with the most connections is asked to give one up.
+/// and the broker asks the download with the most connections to give one up.
 ///
 /// Confined to the actor of its downloader.
 final class ConnectionBroker {
@@ -88,10 +88,11 @@ final class ConnectionBroker {
         offerSlots { $0.hasSlot(host) }
     }
 
-    // MARK: Hosts that serve others only
+    // MARK: Hosts that serve only other downloads
 
-    /// Returns whether the first connection waits for its turn after `event`. It does if its host closed it without an
-    /// answer while the host served other downloads. The machine treats this wait like that for a connection slot.
+    /// Returns whether the first connection waits for its turn after `event`. It waits if the connection failed for a
+    /// reason that may be a connection limit of its host, and the host serves other downloads. The machine treats this
+    /// wait like the wait for a connection slot.
     private func waitsForTurn(_ task: DownloadTask, after event: DownloadMachine.Event) -> Bool {
         switch event {
         case .headReceived(let id, let head, _):

@@ -89,7 +89,7 @@ final class ConnectionPool {
         limiter.wait(.init(download: download, connection: id, question: request), for: host)
     }
 
-    /// Removes and returns the next waiter. It has its slot from now on.
+    /// Gives a slot to the next waiter, and removes and returns the waiter.
     func nextWaiting(_ host: Origin) -> ConnectionLimiter.Waiter? { limiter.next(host) }
 
     /// A host for which a first connection waits and may be opened.
@@ -151,7 +151,7 @@ final class ConnectionPool {
 
     /// Sends a request over a connection that has its slot.
     ///
-    /// - Parameter host: host that the slot is for. The source may have moved to another host since.
+    /// - Parameter host: host of the slot. The source may have moved to another host since.
     /// - Parameter terms: terms on which a playlist becomes a film; `nil` for a request whose answer is only a file.
     func start(
         _ id: ConnectionID,

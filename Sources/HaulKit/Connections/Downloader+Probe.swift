@@ -10,8 +10,8 @@ extension Downloader {
     /// those of a download of the same request. A link that works only once is used up. The call does not use the
     /// destination and the mirrors of the request, nor ``Downloader/Configuration/Sources/provider``.
     ///
-    /// The limits of connections apply: the call waits for a connection slot, but only for half a second. After that it
-    /// exceeds the limits. At most two calls may do so at once.
+    /// The call waits for a connection slot for at most half a second. After that, it exceeds the limits of
+    /// connections. At most two calls may exceed the limit of a host at once; further calls wait.
     ///
     /// - Throws: ``DownloadError``, with the codes of a download for network failures and refusals by the server;
     ///   ``DownloadError/Code/invalidURL``, also for a request without a URL; ``DownloadError/Code/unsupportedScheme``;
@@ -63,8 +63,8 @@ extension Downloader {
         try await probe(try DownloadRequest(source, to: .folder(path: ".")))
     }
 
-    /// Returns when the caller has a connection slot of the host. A download with several connections is asked to give
-    /// one up. If the caller gets none within `patienceOfProbe`, it exceeds the limit.
+    /// Waits for a connection slot of the host, and asks the download with the most connections to give one up. If none
+    /// is free within `patienceOfProbe`, takes one beyond the limit.
     private func reserve(_ host: Origin) async throws(DownloadError) {
         let start = services.time.now()
         var hasAsked = false

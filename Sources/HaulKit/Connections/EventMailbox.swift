@@ -1,7 +1,7 @@
 internal import Synchronization
 
-/// Gathers the reports of all workers until the actor of the downloader takes them. One task takes all of them, however
-/// many connections there are. ``WorkerReport`` describes their whole way.
+/// Gathers the reports of all workers until the actor of the downloader takes them. One task takes the reports of all
+/// connections. ``WorkerReport`` describes the way of a report.
 final class EventMailbox: Sendable {
     /// A report with the connection, the download and the host that it is about.
     struct Arrival: Sendable {

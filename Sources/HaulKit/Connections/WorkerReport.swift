@@ -1,8 +1,8 @@
 /// One report of a ``SegmentWorker``, made on an event loop or on the write thread.
 ///
 /// The way of a report to the machine:
-/// 1. The worker calls its function `report`, which ``ConnectionPool/start(_:_:_:of:)`` made. The function puts the
-///    report into the ``EventMailbox``, with its connection, download and host.
+/// 1. The worker calls its function `report`, which ``ConnectionPool/start(_:_:_:of:stream:)`` made. The function puts
+///    the report into the ``EventMailbox``, with its connection, download and host.
 /// 2. The first report in an empty mailbox starts one task on the actor (``ActorSpawner/signal(_:_:)``). Reports that
 ///    arrive before this task runs are taken with the first.
 /// 3. The task runs `ConnectionBroker.takeIn()`. It takes all reports in the order of arrival, frees the slot after
@@ -17,6 +17,6 @@ enum WorkerReport: Sendable {
     /// does not report its end.
     case ended(DownloadMachine.ConnectionEnd)
     /// The exchange is over, however it ended. Its connection no longer counts for the host. Every worker reports this
-    /// once, and before ``ended(_:)``, because a request that begins after the end may need the connection.
+    /// once, and before ``ended(_:)``, because a request that begins after the end may need the slot.
     case gone
 }

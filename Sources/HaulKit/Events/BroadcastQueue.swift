@@ -1,7 +1,7 @@
 internal import DequeModule
 
-/// The events that one listener of a whole downloader has not taken yet. The queue is bounded, however long the
-/// listener takes nothing. It keeps the latest progress of each running download and the newest ``limit`` other events.
+/// The events that one listener of a whole downloader has not taken yet. The queue is bounded, even if the listener
+/// never takes an event. It keeps the latest progress of each running download and the newest ``limit`` other events.
 /// Older events are added up to ``DownloaderEvent/addedTogether(count:)``,
 /// ``DownloaderEvent/changedTogether(to:count:)`` and ``DownloaderEvent/removedTogether(count:)``, which come first.
 struct BroadcastQueue: EventLine {
@@ -14,7 +14,7 @@ struct BroadcastQueue: EventLine {
     /// Number of additions and removals that are older than the queued events. They are reported together.
     private var additions = 0
     private var removals = 0
-    /// The last of the older ``DownloaderEvent/finished(_:)`` events, which makes those before it useless.
+    /// The last of the older ``DownloaderEvent/finished(_:)`` events, which replaces those before it.
     private var lastFinished: DownloaderEvent?
 
     mutating func append(_ event: DownloaderEvent) {
@@ -57,7 +57,7 @@ struct BroadcastQueue: EventLine {
 
     private mutating func addUp(_ event: DownloaderEvent) {
         switch event {
-        // The event of its end is counted instead.
+        // Counts the ``DownloaderEvent/ended(_:_:)`` event of the download instead.
         case .changed(let snapshot) where snapshot.state.hasEnded: break
         case .changed(let snapshot): addedUp[snapshot.state, default: 0] += 1
         case .ended(let snapshot, _): if snapshot.state.hasEnded { addedUp[snapshot.state, default: 0] += 1 }

@@ -1,5 +1,5 @@
-/// Closures in place of sequences. Each call returns the handle for the next call of a chain. A call may be made at any
-/// time, because the present state is reported at once.
+/// Closures instead of event sequences. Each call returns the handle for the next call of a chain. A call may be made
+/// at any time, because the present state is reported at once.
 ///
 /// ```swift
 /// download

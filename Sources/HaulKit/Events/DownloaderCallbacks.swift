@@ -3,7 +3,8 @@ internal import Synchronization
 /// A chain of closures that are called for all downloads of a downloader, or for those of a group.
 ///
 /// A chain begins with the first call on a ``Downloader`` or a ``DownloadGroup``. It ends with ``stop()``, or when the
-/// downloader shuts down or is released. Neither the chain nor the downloader needs to be held for it.
+/// downloader shuts down or is released. No reference to the chain needs to be held, and the chain does not hold the
+/// downloader.
 ///
 /// ```swift
 /// downloader.group("swift")

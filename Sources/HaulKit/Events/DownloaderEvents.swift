@@ -14,9 +14,9 @@ public enum DownloaderEvent: Sendable, Hashable {
     case progressed(DownloadSnapshot)
     /// A run of a download has ended.
     case ended(DownloadSnapshot, DownloadOutcome)
-    /// `count` changes of state are reported by their number alone; run list queries again. They belong to downloads
-    /// that waited or were at rest and were changed by one call. For a reader that is more than 1,024 events behind,
-    /// they are the oldest changes, including ends of runs. A listener of a group gets the number of its own downloads.
+    /// `count` changes of state, reported only by their number; run list queries again. Sent if one call has changed
+    /// downloads that waited or were at rest. A reader that is more than 1,024 events behind also gets its oldest
+    /// changes in this form, including ends of runs. A listener of a group gets the number for its group.
     case changedTogether(to: DownloadSnapshot.State, count: Int)
     /// `count` additions that a reader more than 1,024 events behind has not read as ``added(_:)``. Run list queries
     /// again.
@@ -25,9 +25,9 @@ public enum DownloaderEvent: Sendable, Hashable {
     /// queries again.
     case removedTogether(count: Int)
     /// No download waits or runs, and none is held for a reason that ends by itself. Sent once each time that this
-    /// comes about, after the last end, and not while a call of ``Downloader/add(_:)-([DownloadRequest])`` is under
-    /// way. A sequence gets it only if a download has come to rest since the sequence was made.
-    /// ``Downloader/waitUntilIdle()`` needs no sequence.
+    /// state begins, after the last end, and not while a call of ``Downloader/add(_:)-([DownloadRequest])`` is under
+    /// way. A sequence gets the event only if a download has come to rest since the sequence was made or last got this
+    /// event. ``Downloader/waitUntilIdle()`` needs no sequence.
     case finished(DownloadSummary)
 }
 
@@ -58,7 +58,7 @@ final class Broadcast: Sendable {
         }
     }
 
-    /// Reports to the listeners of exactly this group, or only to the listeners of all downloads.
+    /// Reports to the listeners of exactly this group; with `nil`, only to the listeners of all downloads.
     func tellAlone(_ event: DownloaderEvent, group: String?) {
         for listener in state.withLock({ Array($0.listeners.values) }) where listener.group == group {
             listener.tell(event)
@@ -147,13 +147,13 @@ final class Broadcast: Sendable {
 ///
 /// A slow reader loses progress. A reader that is more than 1,024 events behind gets the oldest by their number only
 /// (``DownloaderEvent/changedTogether(to:count:)``, ``DownloaderEvent/addedTogether(count:)``,
-/// ``DownloaderEvent/removedTogether(count:)``). The memory of the sequence is thus bounded, however long nothing is
-/// read.
+/// ``DownloaderEvent/removedTogether(count:)``). The memory of the sequence is thus bounded, even if nothing is read.
 ///
-/// Several iterations at once all get every event. The first one gets the events since the sequence was made, and
-/// another one those since it began. An iteration that begins after the first one has ended continues where the first
-/// one stopped. An iteration also ends when its task is cancelled. In a task of a `ServiceGroup` (ServiceLifecycle) it
-/// ends at the group's graceful shutdown, after the events that happened before it.
+/// Each of several simultaneous iterations gets every event. The first iteration gets the events since the sequence was
+/// made, and any other iteration gets the events since its own beginning. An iteration that begins after the first one
+/// has ended continues where the first one stopped. An iteration also ends when its task is cancelled. In a task of a
+/// `ServiceGroup` (ServiceLifecycle) it ends at the group's graceful shutdown, after the events that happened before
+/// it.
 public typealias DownloaderEvents = EventSequence<DownloaderEvent>
 
 extension EventSequence<DownloaderEvent> {

@@ -2,8 +2,7 @@ internal import Synchronization
 
 /// Receives the events of one download.
 protocol EventReceiver: AnyObject, Sendable {
-    /// - Parameter outcome: outcome of a run that ends with this event; `nil` if the run continues. No event of the run
-    ///   follows.
+    /// - Parameter outcome: outcome of the run if the run ends with this event; `nil` if the run continues.
     func tell(_ event: DownloadEvent, then outcome: DownloadOutcome?)
 }
 

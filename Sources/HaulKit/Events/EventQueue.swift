@@ -1,7 +1,7 @@
 internal import DequeModule
 
-/// The events that one listener of a download has not taken yet. The queue is bounded, however long the listener takes
-/// nothing. Consecutive progress events are merged into the latest, and only the newest ``limit`` events are kept. The
+/// The events that one listener of a download has not taken yet. The queue is bounded, even if the listener never takes
+/// an event. Consecutive progress events are merged into the latest, and only the newest ``limit`` events are kept. The
 /// outcome is always among them, because it comes last.
 struct EventQueue: EventLine {
     static let limit = 256

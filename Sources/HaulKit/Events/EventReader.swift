@@ -9,8 +9,8 @@ protocol EventLine: Sendable {
 
 /// The events that wait for their reader, or the reader that waits for the next event.
 ///
-/// Resumes no continuation under the lock: the runtime locks the reader's task for that, and a cancellation locks the
-/// task first and this object next.
+/// Resumes no continuation under the lock, to avoid a deadlock: a resumption locks the reader's task, and a
+/// cancellation locks the task first and this object next.
 final class EventReader<Line: EventLine>: Sendable {
     private struct State {
         var line = Line()

@@ -15,7 +15,7 @@ extension Download {
         progress.kind = .file
         progress.isPausable = true
         progress.isCancellable = true
-        // A handler cannot report an error. After one, the download stays as it is.
+        // A handler cannot report an error. After an error, the download stays as it is.
         progress.pausingHandler = { Task { try? await pause() } }
         progress.resumingHandler = { Task { try? await resume() } }
         progress.cancellationHandler = { Task { try? await cancel() } }
@@ -52,7 +52,7 @@ extension Downloader {
         progress.isPausable = true
         progress.isCancellable = true
         let filter = DownloadFilter(group: group)
-        // A handler cannot report an error. After one, the downloads stay as they are.
+        // A handler cannot report an error. After an error, the downloads stay as they are.
         progress.pausingHandler = { Task { try? await self.pause(filter) } }
         progress.resumingHandler = { Task { try? await self.resume(filter) } }
         progress.cancellationHandler = { Task { try? await self.cancel(filter) } }

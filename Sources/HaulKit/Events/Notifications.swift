@@ -11,7 +11,7 @@ final class Notifications {
     private let spawner: ActorSpawner
     private let services: EngineServices
     private var hookEvents = HookEventTracker()
-    /// The last report that needs a look-up in the store.
+    /// The task of the last report that needs a look-up in the store.
     private var telling: Task<Void, Never>?
 
     init(
@@ -58,7 +58,7 @@ final class Notifications {
         if wasUnderWay, !snapshot.isUnderWay { noteRest(of: snapshot.group) }
     }
 
-    /// Reports another name of the file. The state is the same, and a run that has ended does not end again.
+    /// Reports a new name of the file. The state stays, and a run that has ended does not end again.
     func renamed(_ snapshot: DownloadSnapshot, _ outcome: DownloadOutcome?, _ hub: EventBroadcaster) {
         hub.changed(snapshot, outcome: outcome)
         if broadcast.isHeard { broadcast.tell(.changed(snapshot), group: snapshot.group) }
@@ -151,7 +151,7 @@ final class Notifications {
         hookEvents.forgetEnds()
     }
 
-    /// Sets whether more downloads are about to be added. If so, hooks get no end of all downloads.
+    /// Sets whether more downloads are about to be added. If so, hooks do not get ``HookEvent/allCompleted``.
     func expectMore(_ expectsMore: Bool) { hookEvents.expectsMore = expectsMore }
 }
 

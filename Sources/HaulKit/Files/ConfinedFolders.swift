@@ -1,11 +1,11 @@
 internal import Foundation
 internal import Synchronization
 
-/// Folders that no symbolic link below them leads out of.
+/// Folders that no path below them leaves through a symbolic link.
 ///
 /// A path below one of these folders is followed folder by folder, each opened in the one before. A symbolic link on
-/// the way is an error, also one that another program puts there between two calls or during a call. The folder itself
-/// may be a symbolic link, and other paths are followed as usual.
+/// the way is an error, even if another program puts it there between two calls or during a call. The folder itself may
+/// be a symbolic link, and other paths are followed as usual.
 package final class ConfinedFolders: Sendable {
     /// The longest first.
     private let paths: Mutex<[String]>
@@ -24,7 +24,7 @@ package final class ConfinedFolders: Sendable {
     /// Opens the folder of a path and calls `body` with its descriptor and the name of the path in it. For a path that
     /// is not below one of the folders, calls `body` with the current folder and the path.
     ///
-    /// - Parameter call: names the system call in the errors.
+    /// - Parameter call: name of the system call, for the errors.
     func within<Value>(
         _ path: String,
         call: String,
@@ -37,7 +37,7 @@ package final class ConfinedFolders: Sendable {
         }
     }
 
-    /// Does the same for a call on two paths. The errors name `target`.
+    /// Opens the folders of two paths as ``within(_:call:_:)`` does. The errors of `body` name `target`.
     func within(
         _ path: String,
         and target: String,
@@ -88,7 +88,8 @@ package final class ConfinedFolders: Sendable {
 }
 
 extension DiskError {
-    /// Maps the errno of opening a folder without following a symbolic link, which is reported as not a folder.
+    /// Maps the errno of a failure to open a folder without following symbolic links. A symbolic link becomes `ELOOP`,
+    /// even if the kernel reports `ENOTDIR`.
     init(enteringAt path: String, errno: Int32) {
         var info = stat()
         let isLink = [ELOOP, ENOTDIR].contains(errno) && lstat(path, &info) == 0 && info.st_mode & S_IFMT == S_IFLNK

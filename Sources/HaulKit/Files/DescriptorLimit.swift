@@ -10,22 +10,22 @@ package enum DescriptorLimit {
         return haul_descriptor_limits(&soft, &hard) == 0 ? Int(clamping: soft) : .max
     }
 
-    /// Hard limit, up to which a program may raise its own; `Int.max` if unknown.
+    /// Hard limit, up to which a program may raise its soft limit; `Int.max` if unknown.
     static var most: Int {
         var (soft, hard): (Int64, Int64) = (0, 0)
         return haul_descriptor_limits(&soft, &hard) == 0 ? Int(clamping: hard) : .max
     }
 
-    /// Number of descriptors that the process may still open; an estimate above a limit of 4096.
+    /// Number of descriptors that the process may still open; an estimate if the limit exceeds 4096.
     package static var free: Int {
         let limit = now
         // Counting takes one system call for each possible descriptor. Above a limit of 4096, assumes 2048 open
-        // descriptors instead, because a process that may have thousands lacks none.
+        // descriptors instead, because such a process has enough free ones.
         let counted = min(limit, 4096)
         return counted == limit ? limit - Int(haul_open_descriptors(Int32(counted))) : limit - counted / 2
     }
 
-    /// Whether no file can be opened at this moment.
+    /// Whether no descriptor is free at this moment.
     static var isExhausted: Bool {
         do throws(SystemCalls.Errno) {
             SystemCalls.close(try SystemCalls.open("/dev/null", O_RDONLY))
@@ -38,7 +38,7 @@ package enum DescriptorLimit {
     ///
     /// - Parameter others: descriptors that the rest of the program may have open at once.
     /// - Returns: the number of event loops for the process, which the caller sets before the first event loop exists.
-    /// - Throws: ``DownloadError/Code/tooManyOpenFiles`` where not even one download can run.
+    /// - Throws: ``DownloadError/Code/tooManyOpenFiles`` if not even one download can run.
     package static func prepare(downloads: Int, connections: Int, others: Int = 0) throws(DownloadError) -> Int {
         let wanted = DescriptorBudget.most(
             downloads: downloads,
@@ -54,7 +54,7 @@ package enum DescriptorLimit {
         return loops
     }
 
-    /// - Throws: ``DownloadError/Code/tooManyOpenFiles`` where not even one download can run.
+    /// - Throws: ``DownloadError/Code/tooManyOpenFiles`` if not even one download can run.
     static func check(eventLoops: Int) throws(DownloadError) {
         let (free, least) = (free, DescriptorBudget.least(eventLoops: eventLoops))
         guard free < least else { return }

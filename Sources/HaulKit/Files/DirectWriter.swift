@@ -3,16 +3,17 @@ internal import Synchronization
 
 /// Writes whole blocks of a file with `O_DIRECT`, through a second descriptor and from an aligned buffer.
 ///
-/// A write through the page cache allocates pages, copies the bytes into them, and makes the kernel empty them again. A
-/// copy into this buffer costs less, because the buffer stays in the processor's cache.
+/// A write through the page cache allocates pages, copies the bytes into them, and makes the kernel reclaim them later.
+/// A copy into this buffer costs less, because the buffer stays in the processor's cache.
 final class DirectWriter: Sendable {
-    /// Offsets and lengths are multiples of this size. No disk requires a larger one.
+    /// Offsets and lengths are multiples of this size. A file that requires a larger one gets no direct writer.
     static let blockSize: Int64 = 4096
 
     private let descriptor: Int32
     private let isRefused = Mutex(false)
 
-    /// - Returns: `nil` if the file system does not support `O_DIRECT` or does not report its alignment.
+    /// - Returns: `nil` if the file system does not support `O_DIRECT`, does not report its alignment, or requires
+    ///   larger blocks.
     init?(beside descriptor: Int32) {
         do throws(SystemCalls.Errno) {
             self.descriptor = try SystemCalls.openDirect(descriptor, blockSize: UInt32(Self.blockSize))

@@ -8,8 +8,7 @@ protocol Disk: Sendable {
     func create(_ path: String) throws(DiskError) -> any DiskFile
     /// Opens a file that must exist, for reading and writing. Never follows a symbolic link.
     func open(_ path: String) throws(DiskError) -> any DiskFile
-    /// Opens a regular file for reading only. Follows a symbolic link, but not below a folder that no link leads out
-    /// of.
+    /// Opens a regular file for reading only. Follows a symbolic link, except below a folder of ``ConfinedFolders``.
     func openForReading(_ path: String) throws(DiskError) -> any DiskFile
     /// Returns the status of `path`, without following a symbolic link; `nil` if nothing is there.
     func status(_ path: String) throws(DiskError) -> FileStatus?
@@ -57,9 +56,9 @@ protocol DiskFile: AnyObject, Sendable {
     func status() throws(DiskError) -> FileStatus
     /// Returns only the length, which costs less than ``status()``.
     func size() throws(DiskError) -> Int64
-    /// Takes the exclusive lock that keeps a second process from writing. Returns `false` if another process has it.
+    /// Takes the exclusive lock, which keeps other processes from writing. Returns `false` if another process has it.
     func lock() throws(DiskError) -> Bool
-    /// Tells that the file is read again soon after it was written, so that its bytes may stay in the page cache.
+    /// Notes that the file is read again soon after it is written, so that its bytes may stay in the page cache.
     func willBeReadAgain()
     /// Whether nothing of the file is on the disk yet, so that a write does not wait.
     var isInMemory: Bool { get }
@@ -84,7 +83,8 @@ extension Disk {
         }
     }
 
-    /// Creates a file in place of the one that is there. Programs that have the removed one open change nothing of it.
+    /// Removes the file at `path`, if there is one, and creates a new file. Programs that have the removed file open
+    /// cannot change the new one.
     func createAnew(_ path: String) throws(DiskError) -> any DiskFile {
         if try status(path) != nil { try remove(path) }
         return try create(path)

@@ -20,13 +20,14 @@ extension Downloader {
     ///
     /// - Parameters:
     ///   - path: the file. If it does not exist, all of it is fetched.
-    ///   - request: has the digests of the pieces and the sources; its destination is ignored. If it is `nil`, the
+    ///   - request: has the sources and the digests of the pieces; its destination is ignored. If it is `nil`, the
     ///     stored request that downloaded the file is used, if it has digests of pieces.
     ///   - url: the first source, in place of the request's URL.
     ///   - headers: header fields in place of those of the request.
     ///   - allowsInsecureRedirects: the value in place of ``DownloadRequest/allowsInsecureRedirects`` of the request;
-    ///     `nil` keeps that one.
-    ///   - progress: called repeatedly, on a background thread, with the number of bytes compared and of all bytes.
+    ///     `nil` keeps the value of the request.
+    ///   - progress: called repeatedly, on a background thread, with the number of compared bytes and the number of all
+    ///     bytes.
     /// - Throws: ``DownloadError`` with code ``DownloadError/Code/invalidMetalink`` without digests of pieces,
     ///   ``DownloadError/Code/checksumMismatch`` when no piece of the file is correct, ``DownloadError/Code/inUse``
     ///   when a download or another process has the file, ``DownloadError/Code/shutDown``, a disk code, or as
@@ -179,7 +180,7 @@ extension Downloader {
         if known == nil { announceAddition(of: record, received: right.count) }
     }
 
-    /// - Returns: false when the flag was set before the last byte.
+    /// - Returns: `false` if `flag` was set before the last byte.
     private static func copy(
         _ ranges: ByteSet,
         of file: any DiskFile,

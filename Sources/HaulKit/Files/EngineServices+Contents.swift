@@ -41,9 +41,8 @@ extension EngineServices {
         return right
     }
 
-    /// Completes a publication that was recorded before the file got its name, and whose end was not recorded.
-    /// Recognizes the file by its recorded identity and size. If only the modification time differs, checks the
-    /// digests.
+    /// Completes a publication whose beginning is recorded and whose end is not. Recognizes the file by its recorded
+    /// identity and size. If only the modification time differs, checks the digests.
     ///
     /// A file system that renames in two steps may leave both names; removes the partial one.
     ///

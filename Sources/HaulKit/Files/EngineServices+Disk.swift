@@ -1,6 +1,5 @@
 /// Runs disk calls on threads that may block.
 extension EngineServices {
-    /// Runs a blocking call on a thread that may block.
     func runBlocking<Value: Sendable, Failure: Error>(
         isolation: isolated (any Actor)? = #isolation,
         _ call: @escaping @Sendable () throws(Failure) -> Value

@@ -25,7 +25,7 @@ extension FilePlacement {
                 "\(path) is not a regular file with one name: Haul does not continue it. Move it away, or choose another name."
             )
         }
-        // Checks this before opening the file here, because this process would count as one that has it open.
+        // Comes before this process opens the file for writing, because `isOpenForWriting` counts every process.
         if try describing({ () throws(DiskError) in try disk.isOpenForWriting(path) }) == true {
             throw DownloadError(
                 .inUse,

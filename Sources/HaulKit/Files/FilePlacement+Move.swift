@@ -65,10 +65,10 @@ extension FilePlacement {
         }
     }
 
-    /// Moves bytes with the wrong digest to a name that says so. If an earlier run left the same bytes under such a
-    /// name, removes this file instead.
+    /// Renames a file with the wrong digest to `NAME.wrong-digest`, or to a numbered name if that one is taken. If a
+    /// file of such a name has the same bytes, removes this file instead.
     ///
-    /// - Returns: the path of the bytes.
+    /// - Returns: the path of the file with these bytes.
     func setAside(_ file: any DiskFile) throws(DownloadError) -> String {
         let part = file.path
         let base = (part.hasSuffix(FilePaths.partSuffix) ? String(part.dropLast(FilePaths.partSuffix.count)) : part)

@@ -13,7 +13,7 @@ struct FilePlacement: Sendable {
         case hasPart
     }
 
-    /// Claimant of a partial file that is at the path of ours.
+    /// Claimant of a partial file that is already at the path of our partial file.
     enum Claim: Sendable, Equatable {
         /// Another record of the same download, which knows the file as `part`.
         case sameDownload(owner: Int32?, part: FileStatus?)
@@ -27,7 +27,7 @@ struct FilePlacement: Sendable {
         /// Another name should be tried.
         case notOurs
         case lockedByStranger
-        /// Another record of the same download has locked the file; the error says so.
+        /// Another record of the same download has locked the file; the error names its owner.
         case lockedBySame(DownloadError)
         /// The owner has just published or removed the file. The caller has to look at the names again.
         case gone
@@ -64,8 +64,8 @@ struct FilePlacement: Sendable {
     ///
     /// Only a regular file with one name can be Haul's. Anything else at the path is left alone.
     ///
-    /// - Parameter isOfSet: whether the file belongs to a set. The policy of a set is for its finished files alone, so
-    ///   that an unknown file with bytes stays.
+    /// - Parameter isOfSet: whether the file belongs to a set. The policy of a set applies only to finished files, so
+    ///   an unknown partial file with bytes stays.
     func takeOver(
         _ path: String,
         claimed claim: Claim,
@@ -188,7 +188,7 @@ struct FilePlacement: Sendable {
         guard links == 1 else {
             throw DownloadError(.fileExists, "\(path) has \(links) names (hard links). Repair a copy of it.")
         }
-        // Another process that replaces or removes the file at this moment locks it too.
+        // Also refuses a file that another process replaces or removes at this moment.
         guard case .mine = hold else { throw Self.inUse(path, owner: nil) }
         return file
     }

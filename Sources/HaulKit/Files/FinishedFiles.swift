@@ -16,7 +16,7 @@ final class FinishedFiles {
 
     /// Returns the finished files that are missing or have changed.
     ///
-    /// - Parameter filter: the downloads to examine; its states are ignored.
+    /// - Parameter filter: selects the downloads to examine; the states of the filter are ignored.
     func missing(_ filter: DownloadFilter, isolation: isolated (any Actor)? = #isolation) async throws(DownloadError)
         -> [StoredFile]
     {
@@ -126,7 +126,7 @@ extension EngineServices {
             // A file system that renames in two steps may leave both names.
             if isAtOld, isAtNew { try disk.remove(old) }
             if isAtNew { try disk.syncFolder(FilePaths.folder(of: new)) }
-            // After a power loss the file must not be in both folders of a move. The former one may be gone by now.
+            // After a power loss the file must not be in both folders of a move. The former folder may be gone by now.
             let former = FilePaths.folder(of: old)
             if isAtNew, former != FilePaths.folder(of: new), try disk.status(former) != nil {
                 try disk.syncFolder(former)

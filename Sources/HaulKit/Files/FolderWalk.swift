@@ -12,7 +12,7 @@ enum FolderWalk {
 }
 
 extension Disk {
-    /// Walks by path, for disks without open folders.
+    /// Walks by path, for disks that cannot open a folder.
     func walk(to path: String, beneath root: String, making: Bool) throws(DiskError) {
         if making { try createFolder(root) }
         guard let parts = FolderWalk.parts(of: path, beneath: root) else {

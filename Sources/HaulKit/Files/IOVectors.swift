@@ -30,8 +30,8 @@ struct IOVectors {
         }
     }
 
-    /// Calls `body` with at most `most` of the remaining bytes, from the front, and with no more than one system call
-    /// takes. That is at least one byte if `most` is positive and a byte remains.
+    /// Calls `body` with the first remaining bytes: at most `most`, and no more vectors than one system call takes.
+    /// There is at least one byte if `most` is positive and a byte remains.
     mutating func withFirst<Answer>(
         _ most: Int,
         _ body: (UnsafeBufferPointer<iovec>) throws(SystemCalls.Errno) -> Answer
@@ -52,7 +52,7 @@ struct IOVectors {
         return try result.get()
     }
 
-    /// Limit of vectors in one call. POSIX allows 16; Linux and Darwin take 1024.
+    /// Limit of vectors in one call. POSIX guarantees only 16; Linux and Darwin take 1024.
     private static let mostOfACall = 512
 
     mutating func removeFirst(_ bytes: Int) {

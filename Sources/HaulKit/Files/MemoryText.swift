@@ -18,7 +18,6 @@ final class MemoryText: Sendable {
     /// Path for a process of the same user, while this value exists.
     var path: String { OpenFilePath.of(descriptor) }
 
-    /// Writes behind what was written before.
     func append(_ text: [UInt8]) throws(DiskError) {
         do throws(SystemCalls.Errno) { try SystemCalls.writeAll(descriptor, text) } catch {
             throw DiskError(errno: error.code, call: "write", path: Self.name)
@@ -31,8 +30,8 @@ extension SystemCalls {
     fileprivate static func openMemory() throws(Errno) -> Int32 { try retrying { haul_open_memory() } }
 }
 
-/// Paths under which processes of the same user open the open files of this process. They have no character of a user's
-/// path in them.
+/// Paths by which processes of the same user can open the open files of this process. They contain no part of a path
+/// that the user chose.
 enum OpenFilePath {
     /// Beginning of all these paths.
     static let folder = "/proc/\(ProcessInfo.processInfo.processIdentifier)/fd/"

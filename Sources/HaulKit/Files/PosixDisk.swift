@@ -9,7 +9,7 @@ struct PosixDisk: Disk {
 
     /// - Parameters:
     ///   - makesFolders: whether ``createFolder(_:)`` creates folders. If not, it throws for a missing folder.
-    ///   - confined: folders that no symbolic link leads out of.
+    ///   - confined: folders that no path leaves through a symbolic link.
     init(makesFolders: Bool = true, confined: ConfinedFolders = ConfinedFolders([])) {
         self.makesFolders = makesFolders
         self.confined = confined
@@ -121,8 +121,8 @@ struct PosixDisk: Disk {
         } catch { throw DiskError(errno: error.code, call: "statvfs", path: path) }
     }
 
-    /// Opens the folder from which ``walk(to:beneath:making:)`` starts. It may be a symbolic link unless it is
-    /// confined.
+    /// Opens the folder from which ``walk(to:beneath:making:)`` starts. The folder may be a symbolic link unless it
+    /// lies below a confined folder.
     func openRoot(_ path: String) throws(DiskError) -> Int32 {
         do {
             return try confined.within(path, call: "openat") { (folder, name) throws(SystemCalls.Errno) in

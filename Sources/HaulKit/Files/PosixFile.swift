@@ -7,7 +7,7 @@ final class PosixFile: DiskFile {
     let path: String
     let descriptor: Int32
     private let bypassesCache: Atomic<Bool>
-    /// Bytes in front of this offset stay in the page cache.
+    /// Bytes before this offset stay in the page cache.
     private let keptLength = Atomic<Int64>(0)
     private enum Direct {
         case untried
@@ -16,8 +16,8 @@ final class PosixFile: DiskFile {
     }
     private let direct = Mutex(Direct.untried)
 
-    /// - Parameter hasUncachedWrites: whether to try the kernel's write that leaves nothing in the page cache. Older
-    ///   kernels have none.
+    /// - Parameter hasUncachedWrites: whether to try uncached writes, which leave nothing in the page cache. Older
+    ///   kernels do not support them.
     convenience init(_ path: String, flags: Int32, mode: mode_t = 0o644, hasUncachedWrites: Bool = true)
         throws(DiskError)
     {
@@ -28,7 +28,7 @@ final class PosixFile: DiskFile {
     }
 
     /// - Parameters:
-    ///   - path: what errors name.
+    ///   - path: path that errors name.
     ///   - descriptor: an open file. This object closes it.
     init(_ path: String, descriptor: Int32, hasUncachedWrites: Bool = true) {
         bypassesCache = Atomic(hasUncachedWrites)
@@ -78,7 +78,7 @@ final class PosixFile: DiskFile {
         try writeThroughCache(&vectors, vectors.count, at: offset, keeping: vectors.count < Self.leastUncached)
     }
 
-    /// Lets the bytes stay in the page cache up to a quarter of the memory; the bytes behind may be read from the disk.
+    /// Keeps the first bytes of the file in the page cache, up to a quarter of the machine's memory.
     func willBeReadAgain() {
         keptLength.store(Int64(clamping: ProcessInfo.processInfo.physicalMemory / 4), ordering: .relaxed)
     }
@@ -145,7 +145,7 @@ final class PosixFile: DiskFile {
                 }
             }
         }
-        // The rest says which of the two files the kernel could not go on with.
+        // Copies the rest by blocks. If a call fails again, its error names the file that failed.
         try copyBlocks(range, of: source, to: offset)
     }
 

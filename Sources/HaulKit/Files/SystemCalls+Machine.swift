@@ -21,7 +21,7 @@ extension SystemCalls {
         #endif
     }
 
-    /// Returns the path of the current folder as bytes; empty if it has none.
+    /// Returns the path of the current folder as bytes; empty if `getcwd` fails.
     static func currentFolder() -> [UInt8] {
         guard let path = getcwd(nil, 0) else { return [] }
         defer { free(path) }

@@ -18,7 +18,7 @@ package enum SystemCalls {
         package init(code: Int32) { self.code = code }
     }
 
-    /// The folder of calls whose name is an absolute path, or relative to the current folder of the process.
+    /// Value of `folder` for a name that is an absolute path, or relative to the current folder of the process.
     static let workingFolder = AT_FDCWD
 
     static func open(_ name: String, in folder: Int32 = workingFolder, _ flags: Int32, mode: mode_t = 0o644)
@@ -88,7 +88,7 @@ package enum SystemCalls {
         try retrying { pread(descriptor, buffer.baseAddress, buffer.count, off_t(offset)) }
     }
 
-    /// Copies the begin of a range between two files in the kernel.
+    /// Copies the beginning of a range from one file to another in the kernel.
     ///
     /// - Returns: the number of bytes; 0 at the end of the source.
     static func copy(_ source: Int32, _ range: Range<Int64>, to descriptor: Int32, at offset: Int64) throws(Errno)
@@ -105,8 +105,8 @@ package enum SystemCalls {
         #if os(Linux)
             let result = fdatasync(descriptor)
         #else
-            // Not tried on Darwin. A file system that cannot flush the disk's own cache reports an error, above all a
-            // network one. Then calls `fsync`.
+            // Not tried on Darwin. Calls `fsync` if the file system, such as a network one, cannot flush the disk's own
+            // cache.
             var result = fcntl(descriptor, F_FULLFSYNC)
             if result < 0, unsupported.contains(errno) || errno == ENOTTY { result = fsync(descriptor) }
         #endif
@@ -205,7 +205,7 @@ package enum SystemCalls {
 
     package static func describe(errno code: Int32) -> String { String(cString: strerror(code)) }
 
-    /// Error codes of a kernel or file system that does not have a call or a flag.
+    /// Error codes of a kernel or file system that does not support a call or a flag.
     private static let unsupported: Set = [EOPNOTSUPP, ENOTSUP, ENOSYS, EINVAL]
 
     static func retrying<Value: SignedInteger>(_ call: () -> Value) throws(Errno) -> Value {

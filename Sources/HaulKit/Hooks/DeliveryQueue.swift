@@ -34,8 +34,8 @@ final class DeliveryQueue: Sendable {
 
     var isIdle: Bool { state.withLock { $0.isIdle } }
 
-    /// - Returns: `false` if a delivery was dropped: the oldest because the queue is full, or `job` because it is
-    ///   closed.
+    /// - Returns: `false` if a delivery was dropped: the oldest because the queue is full, or `job` because the queue
+    ///   is closed.
     func add(_ job: @escaping Job) -> Bool {
         state.withLock { state in
             guard !state.isClosed else { return false }

@@ -26,7 +26,7 @@ extension Downloader {
     /// this call on, whatever delay its receiver asks for. A message that fails later, or would have to wait for
     /// longer, is given up with all messages that wait behind it.
     ///
-    /// - Returns: the messages that were given up for lack of time, by receiver.
+    /// - Returns: the messages that were given up for lack of time or that their receiver did not take, by receiver.
     package func finishHooks() async -> [UndeliveredMessages] {
         await notifications.finish()
         return await notifications.hooks.settleAtLast()

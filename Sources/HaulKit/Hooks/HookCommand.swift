@@ -58,7 +58,8 @@ struct HookCommand: Sendable {
                     environment: message.environment(over: ProcessInfo.processInfo.environment)
                 )
             } catch {
-                // Other files will be closed. Closing the hooks' delivery queue ends the wait.
+                // Waits for a free descriptor without a limit, because other files will be closed. Closing the delivery
+                // queue of the hooks ends the wait.
                 let isForFiles = DiskError.Kind(errno: error.code) == .tooManyOpenFiles
                 guard isForFiles || error.code == ETXTBSY && wait <= HookLimits.lastWaitForBusyProgram else {
                     report("cannot be run: \(SystemCalls.describe(errno: error.code))")

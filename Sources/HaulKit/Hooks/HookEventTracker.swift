@@ -61,10 +61,10 @@ struct HookEventTracker: Sendable, Equatable {
         return counts
     }
 
-    /// Returns whether to report the end of a group that has ended: once after ends of its downloads.
+    /// Returns whether to report the end of a group: `true` once after at least one of its downloads has ended.
     mutating func groupEnded(_ group: String) -> Bool { endedGroups.remove(group) != nil }
 
-    /// Forgets the ends that came before there was any hook.
+    /// Forgets all ends so far, because they do not count for new hooks.
     mutating func forgetEnds() {
         counts = HookCounts()
         endedGroups = []

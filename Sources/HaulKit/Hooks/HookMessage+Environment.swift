@@ -4,7 +4,8 @@ extension HookMessage {
     /// program.
     static let longestValue = 64 << 10
 
-    /// The path of the finished file. Empty for other events: at the path of a failed download may be another file.
+    /// The path of the finished file. Empty for other events, because another file may be at the path of a failed
+    /// download.
     var arguments: [String] {
         guard event == .completed, case .download(let download) = subject, let path = download.path else { return [] }
         return [path]

@@ -71,7 +71,7 @@ final class HookRunner: Sendable {
 
     /// Waits for the running and the waiting deliveries.
     ///
-    /// - Returns: false when the time was up first.
+    /// - Returns: `false` if the time was up first.
     func settle(within limit: Duration) async -> Bool {
         let lanes = lanes
         if lanes.allSatisfy(\.isIdle) { return true }
@@ -96,7 +96,7 @@ final class HookRunner: Sendable {
     /// repeated for at most ``HookLimits/finalRetryTime``. If a delivery fails after that time, or would have to wait
     /// beyond it, its receiver gets no further messages.
     ///
-    /// - Returns: the messages that were given up.
+    /// - Returns: the messages that were not delivered.
     func settleAtLast() async -> [UndeliveredMessages] {
         let deadline = time.now() + HookLimits.bounded(limits.finalRetryTime)
         for receiver in state.withLock({ $0.webhooks.values.map(\.self) }) { receiver.deadline.end(by: deadline) }
@@ -112,11 +112,11 @@ final class HookRunner: Sendable {
         _ = await settle(within: limit)
         let lanes = lanes
         for lane in lanes { lane.close() }
-        // Gives programs time to put things in order.
+        // Gives the programs time to end, because they have just got SIGTERM.
         _ = await settle(within: HookLimits.grace + .seconds(1))
     }
 
-    // MARK: Ways
+    // MARK: Deliveries
 
     private var lanes: [DeliveryQueue] {
         [commands, notifications] + state.withLock { $0.webhooks.values.map(\.lane) }

@@ -12,7 +12,7 @@ final class PrintedText: Sendable {
     private struct State {
         var bytes: [UInt8] = []
         var isWhole = true
-        /// Whether the beginning is missing from a kept end.
+        /// Whether bytes before a kept end were dropped.
         var isCut = false
         /// The write end of the pipe for the program. Haul closes its own copy once the program has one.
         var writeEnd: Int32?
@@ -89,7 +89,7 @@ final class PrintedText: Sendable {
             if isRead { continuation.resume() }
         }
         return state.withLock { state in
-            // A part of a word says nothing, and a part of a URL could be its secret.
+            // Drops the first word of a cut text, because a part of a URL could be its secret.
             let blanks = Set(" \t\r\n".utf8)
             let bytes = state.isCut ? state.bytes.drop { !blanks.contains($0) } : state.bytes[...]
             let text = String(decoding: bytes, as: UTF8.self)
@@ -97,8 +97,8 @@ final class PrintedText: Sendable {
         }
     }
 
-    /// - Returns: the number of bytes read; `nil` if no more will come, or none came after the program had ended.
-    ///   Programs that it left running in the background are not waited for.
+    /// - Returns: the number of bytes read; `nil` if no more will come, or none came after the program had ended. Does
+    ///   not wait for programs that the program left running in the background.
     private func next(_ buffer: inout [UInt8], _ rest: inout Int) -> Int? {
         while true {
             let hasEnded = state.withLock { $0.hasProgramEnded }

@@ -3,7 +3,7 @@ internal import Dispatch
 internal import Foundation
 internal import Synchronization
 
-/// A program from its start until it has ended and been reaped. Nothing of it is left behind.
+/// A program from its start until it has ended and been reaped.
 final class RunningProgram: Sendable {
     enum Ending: Sendable, Hashable {
         case exited(status: Int32)
@@ -85,8 +85,8 @@ final class RunningProgram: Sendable {
         guard process > 0 else { return }
         _ = haul_await_end(process)
         let (ending, waiting) = state.withLock { state in
-            // A signalled program may leave children that ignore the signal. Until the program is reaped, the number of
-            // the group is its own.
+            // Kills children of a signalled program that have ignored the signal. No other process group can get this
+            // number before the program is reaped.
             if state.wasSignalled { _ = haul_signal_group(process, SIGKILL) }
             let status = haul_reap(process)
             let ending: Ending =

@@ -1,7 +1,7 @@
 internal import Synchronization
 
-/// Ends the waits of one receiver's deliveries when the downloader shuts down, and counts those given up.
-/// ``WebhookRetryPlan`` decides about repetitions.
+/// Limits the waits of one receiver's deliveries after ``Downloader/finishHooks()``, and counts the messages that were
+/// not delivered. ``WebhookRetryPlan`` decides about repetitions.
 final class WebhookDeadline: Sendable {
     private struct State {
         var isOver = false
@@ -27,7 +27,7 @@ final class WebhookDeadline: Sendable {
         let (until, sleep) = (time.now() + duration, time.sleep)
         let wait: Task<Void, Never>? = state.withLock { state in
             guard !state.isOver, state.deadline.map({ until <= $0 }) ?? true else { return nil }
-            // `sleep` fails only on cancellation, after which the state says how to go on.
+            // `sleep` fails only on cancellation. `isOver` then decides.
             let wait = Task { _ = try? await sleep(duration) }
             state.wait = (until, wait)
             return wait

@@ -44,7 +44,7 @@ struct WebhookRetryPlan: Sendable, Equatable {
         case .answered: return .givenUp
         // Haul lacks descriptors, which will become free. The receiver did not cause that.
         case .failed(let error) where error.kind == .tooManyOpenFiles: return .retry(after: .seconds(1))
-        // These failures would come again too.
+        // A repetition would fail in the same way.
         case .failed(let error) where error.kind == .invalidURL || error.kind == .tlsRefused: return .givenUp
         case .failed: break
         }

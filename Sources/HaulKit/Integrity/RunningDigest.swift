@@ -51,7 +51,7 @@ final class RunningDigest: Sendable {
             let behind = written() - position
             guard behind > 0 else { return }
             let block = try file.read(at: position, count: Int(min(behind, 1 << 20)))
-            // Another process has truncated the file. The digest will not match, as it should not.
+            // Another process has truncated the file. The digest then does not match, as is right for a truncated file.
             guard !block.isEmpty else { return }
             state.withLock { state in
                 guard state.position == position else { return }

@@ -101,7 +101,7 @@ struct NetlinkMessage: Sendable, Equatable {
         for (kind, value) in body.attributes(from: 8) {
             switch kind {
             case 1: given = IPAddress(bytes: Array(value.bytes))
-            // If both attributes are present, the other one is the far end of a point-to-point link.
+            // If this attribute is present, attribute 1 may be the far end of a point-to-point link.
             case 2: own = IPAddress(bytes: Array(value.bytes))
             case 8: flags = value.uint32(at: 0) ?? flags
             default: break
@@ -119,8 +119,8 @@ struct NetlinkMessage: Sendable, Equatable {
         guard let family = body.byte(at: 0), family == 2 || family == 10, body.byte(at: 1) == 0,
             let type = body.byte(at: 7), let flags = body.uint32(at: 8)
         else { return .other }
-        // Type 1 is RTN_UNICAST; other types forbid. RTM_F_CLONED marks a cache entry, and RTNH_F_DEAD and
-        // RTNH_F_LINKDOWN mark routes that lead nowhere at present.
+        // Type 1 is RTN_UNICAST; a default route of another type leads to no server. RTM_F_CLONED marks a cache entry,
+        // and RTNH_F_DEAD and RTNH_F_LINKDOWN mark routes that lead nowhere at present.
         return .defaultRoute(isUsable: !isGone && type == 1 && flags & 0x211 == 0)
     }
 }

@@ -4,7 +4,7 @@ internal import Synchronization
 final class StatusHub: Sendable {
     private struct State {
         var links: NetworkStatus?
-        /// The outer `nil` means that nobody has tried to find out yet.
+        /// The outer `nil` means that no value has been set yet.
         var isMetered: Bool??
         var listeners: [Int: AsyncStream<NetworkStatus>.Continuation] = [:]
         var lastListener = 0
@@ -39,8 +39,8 @@ final class StatusHub: Sendable {
             continuation.finish()
             return stream
         }
-        // In a task of its own: the cancellation of a reader holds the lock of the reader's task, which `yield` needs
-        // under the lock of the hub.
+        // Takes the lock of the hub in a task of its own, to avoid a deadlock: the cancellation of a reader holds the
+        // lock of the reader's task, and `yield` takes that lock under the lock of the hub.
         continuation.onTermination = { [weak self] _ in
             Task { self?.state.withLock { $0.listeners[number] = nil } }
         }

@@ -1,6 +1,7 @@
 internal import NIOCore
 
-/// Publishes many small files together. Does each step for all of them before the next, so that they share the waits.
+/// Publishes many small files together. Does each step for all files before the next step, so that the files share the
+/// waits for the disk.
 ///
 /// Takes the steps of every file in the same order: create and lock, record in the store, write, sync, rename, sync the
 /// folder. The rename replaces a file only under the policy `overwrite`. Blocks; call off the actor.
@@ -30,7 +31,7 @@ struct BufferedFilePlacement: Sendable {
 
     enum Creation: Sendable {
         case made(Made)
-        /// Something is at the path. The download has to look at it more closely.
+        /// Something is at the path. The download publishes its file by itself.
         case inTheWay
         /// Too many files are open. The creation can succeed after others are published.
         case later
@@ -39,7 +40,7 @@ struct BufferedFilePlacement: Sendable {
 
     enum Ending: Sendable {
         case published(FileStatus)
-        /// Complete and synced, but the name has been taken meanwhile.
+        /// The file is complete and synced, but its name has been taken meanwhile.
         case nameTaken(any DiskFile)
         /// - Parameter isSynced: whether the bytes are on the disk.
         case failed(DiskError, any DiskFile, isSynced: Bool)

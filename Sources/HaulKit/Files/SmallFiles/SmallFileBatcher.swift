@@ -127,7 +127,7 @@ final class SmallFileBatcher {
             } else {
                 task.step { task, _ in await task.publish() }
             }
-            // No later step would evict the task.
+            // Evicts the task here, because no later step does.
             if case .published = ending { scheduler.evict(task) }
         }
     }

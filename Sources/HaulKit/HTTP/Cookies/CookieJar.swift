@@ -33,8 +33,8 @@ extension CookieJar: Equatable {
     static func == (left: CookieJar, right: CookieJar) -> Bool { left === right }
 }
 
-/// The cookies that every download begins with. If the application keeps cookies, also those that servers set in all
-/// downloads.
+/// The cookies that every download begins with. With ``Downloader/Configuration/Network/collectsCookies``, also the
+/// cookies that servers set in any download.
 final class CookieCollection: Sendable {
     let loaded: Cookies
     private let isCollecting: Bool

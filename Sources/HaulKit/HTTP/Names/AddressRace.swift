@@ -3,8 +3,9 @@ internal import NIOPosix
 
 /// Finds which address of a host accepts a connection first, if the address of a request is slow to do so (RFC 8305).
 ///
-/// The HTTP client gets one address. If a request has no connection after ``delay``, bare connections are made to all
-/// addresses of the host and closed as soon as one of them is made. So a network with broken IPv6 costs only a moment.
+/// The HTTP client gets one address. If a request has no connection after ``delay``, the race makes bare connections to
+/// the addresses of the host, and closes them as soon as one of them is made. So a network with broken IPv6 costs only
+/// a moment.
 enum AddressRace {
     /// The Connection Attempt Delay of RFC 8305 §5.
     static let delay: Duration = .milliseconds(250)

@@ -67,10 +67,10 @@ struct LookupQueue: Sendable {
         return Addition(startsThread: true)
     }
 
-    /// Returns the next name for an idle thread: of the download with the fewest lookups the name that has waited
-    /// longest.
+    /// Returns the next name for an idle thread: the name of the download with the fewest running lookups that has
+    /// waited longest.
     ///
-    /// - Returns: `nil` if the thread has to end. It no longer counts.
+    /// - Returns: `nil` if the thread has to end. The thread no longer counts.
     mutating func next() -> Job? {
         let candidates = line.indices.compactMap { place in load(line[place]).map { (place: place, load: $0) } }
         guard let best = candidates.min(by: { ($0.load.count, $0.place) < ($1.load.count, $1.place) }) else {

@@ -129,7 +129,8 @@ final class NameResolver: Sendable {
     private func start() {
         let code = startThread { self.work() }
         guard code != 0 else { return }
-        // Other threads serve the waiting names. Without any thread these would wait for ever.
+        // Other threads serve the waiting names. If there is none, the waiters get an error, because they would wait
+        // for ever.
         let left = state.withLock { $0.queue.threadFailed() }
         let reason = "there is no thread to look its name up: " + SystemCalls.describe(errno: code)
         end(left, .failure(TransportError(.connectionFailed, reason)))

@@ -21,8 +21,7 @@ struct ConnectingWatch {
         task.futureResult.whenComplete { _ in timer.cancel() }
     }
 
-    /// Ends a request to an address that is slow to accept the connection while another address accepts, with
-    /// ``FasterAddress``.
+    /// Ends the request with ``FasterAddress`` if another address accepts a connection first.
     func race(_ paths: ArraySlice<ConnectionPath>, port: Int) {
         guard let path = paths.first, let peer = path.peer else { return }
         let rivals = paths.filter { $0.source == path.source }.compactMap(\.peer?.address)

@@ -3,8 +3,7 @@ internal import Foundation
 /// How a connection is made: over which route, from which local address, to which address. Each path has its own
 /// client, because AsyncHTTPClient takes these settings only when a client is made.
 struct ConnectionPath: Sendable, Hashable {
-    /// The host to connect to, which is the proxy if there is one, and the address to use among those of the host's
-    /// name.
+    /// The host to connect to (the proxy, if there is one), and the address to use of the addresses of its name.
     struct Peer: Sendable, Hashable {
         let name: String
         let address: ResolvedAddress

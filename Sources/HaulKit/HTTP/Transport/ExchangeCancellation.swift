@@ -26,7 +26,7 @@ final class ExchangeCancellation: Sendable {
         task?.cancel()
     }
 
-    // MARK: What is cancelled: later, or at once if the exchange has been cancelled
+    // MARK: Waits to cancel, at once if the exchange has been cancelled
 
     func add(_ admission: any AdmissionWait) {
         let isLate = state.withLock { state in

@@ -32,7 +32,8 @@ struct ExchangeStep: Sendable {
             next.isRaced = true
             return next
         }
-        // Each repetition uses up a kept connection. There are as many of these as connections were open at once.
+        // Each repetition uses up a kept connection. There are at most as many kept connections as connections were
+        // open at once.
         if repeats < Self.mostRepeats(after: error) {
             next.repeats += 1
             return next

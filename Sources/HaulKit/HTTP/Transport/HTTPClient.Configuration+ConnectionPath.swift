@@ -12,9 +12,10 @@ extension HTTPClient.Configuration {
             timeout: .init(connect: TimeAmount(path.connectTimeout), read: nil),
             decompression: .disabled
         )
-        // The streams of an HTTP/2 connection share one congestion window, and cost several times the CPU.
+        // No HTTP/2, because its streams share one congestion window and cost several times the CPU.
         httpVersion = .http1Only
-        // A span would contain the URL, with any secret in its query. Each span costs as much as a small header.
+        // No spans, because a span would contain the URL, with any secret in its query. Each span costs as much as a
+        // small header.
         tracing.tracer = nil
         // Haul counts connections itself. AsyncHTTPClient's limit of 8 per host would only interfere.
         connectionPool.concurrentHTTP1ConnectionsPerHostSoftLimit = 1 << 16

@@ -3,11 +3,11 @@ internal import NIOPosix
 internal import Synchronization
 
 /// Keeps one HTTP client for each ``ConnectionPath``. AsyncHTTPClient takes the address of a host, like a proxy, only
-/// when a client is made, so a list of many hosts has many clients. The least recently used clients without requests
-/// are closed, with their kept connections.
+/// when a client is made, so downloads from many hosts need many clients. The least recently used clients without
+/// requests are closed, with their kept connections.
 final class HTTPClients: Sendable {
-    /// Number of clients without a request that are kept. A client for https takes about 1 MB, mostly for the system's
-    /// certificates.
+    /// Largest number of clients without a request that are kept. A client for https takes about 1 MB, mostly for the
+    /// system's certificates.
     private static let mostIdle = 16
 
     private struct Entry {

@@ -148,7 +148,7 @@ final class HTTPExchange: Exchange {
         }
     }
 
-    /// Does what the answer to a step asks for.
+    /// Ends the exchange or sends the next request, as the judgement says.
     private func act(on judgement: AnswerJudgement, _ step: ExchangeStep, _ route: Route, _ clients: HTTPClients) {
         switch judgement {
         case .deliver: receiver.ended(nil)

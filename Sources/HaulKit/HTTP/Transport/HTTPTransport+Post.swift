@@ -51,7 +51,7 @@ extension HTTPTransport: WebhookPoster {
         before deadline: NIODeadline
     ) async throws {
         let task = clients.take(path).execute(request: request, delegate: receipt, deadline: deadline)
-        // The request may have run out of time while its connection was being made.
+        // The attempt to connect may still run after the deadline of the request.
         defer { clients.release(path, isSettled: receipt.isSent) }
         try await withTaskCancellationHandler {
             try await task.futureResult.get()
@@ -94,7 +94,7 @@ extension HTTPTransport: WebhookPoster {
         }
     }
 
-    /// Keeps the head of an answer. Reads at most 64 KiB of the body, to keep the connection.
+    /// Keeps the head of an answer. Reads at most 64 KiB of the body, so that the connection can be used again.
     private final class Receipt: HTTPClientResponseDelegate {
         typealias Response = Void
 

@@ -49,7 +49,7 @@ struct ReadSizes: RecvByteBufferAllocator {
 
     /// Configures a connection.
     static func set(on channel: any Channel) -> EventLoopFuture<Void> {
-        // Reads once at a time. Several reads would be passed on together, and need the memory of several.
+        // Makes one read at a time, because several reads would be passed on together and need several buffers.
         channel.setOption(.maxMessagesPerRead, value: 1).flatMap {
             channel.setOption(.recvAllocator, value: ReadSizes())
         }

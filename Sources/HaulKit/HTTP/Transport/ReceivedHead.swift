@@ -127,7 +127,8 @@ struct ReceivedHead: Sendable, Equatable {
         let isPlain = value.allSatisfy { $0 == 0x09 || (0x20..<0x7F).contains($0) }
         if isPlain { return String(decoding: value, as: UTF8.self) }
         let value = value.map { $0 != 0x09 && isEmpty($0) ? 0x20 : $0 }
-        // A tag or a cookie in another encoding could not be sent back unchanged. U+FFFD makes its value invalid.
+        // An entity tag or a cookie in another encoding could not be sent back unchanged. U+FFFD makes its value
+        // invalid.
         let comesBack = ["etag", "set-cookie"].contains(name.lowercased())
         return String(decoding: comesBack ? value : FieldText.utf8(value, of: name.utf8) ?? value, as: UTF8.self)
     }

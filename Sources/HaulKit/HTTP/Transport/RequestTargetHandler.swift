@@ -4,7 +4,7 @@ package import NIOHTTP1
 /// Writes the request target that Haul has chosen into the request line (RFC 9112 §3.2).
 ///
 /// AsyncHTTPClient derives a target of its own from the decoded path of a Foundation URL. The decoded path is empty for
-/// escapes that are not UTF-8, and a URL cannot hold some characters that servers are sent. Therefore the target
+/// escapes that are not UTF-8, and a URL cannot hold some characters that Haul sends to servers. Therefore the target
 /// travels to the connection in a field of the request, which this handler removes.
 package final class RequestTargetHandler: ChannelOutboundHandler {
     package typealias OutboundIn = HTTPClientRequestPart

@@ -62,7 +62,7 @@ final class ResponseCollector: ResponseReceiver {
     func ended(_ failure: TransportError?) {
         let continuation = exchange.ended()
         let (head, body) = state.withLock { ($0.head, $0.body) }
-        // An exchange whose body is not read any further ends with a failure.
+        // An exchange ends with a failure if the rest of its body is not read. This failure does not count.
         if let head, failure == nil || body == nil {
             continuation?.resume(returning: .success(Response(head: head, body: body)))
         } else {

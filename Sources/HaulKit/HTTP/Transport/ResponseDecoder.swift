@@ -136,8 +136,8 @@ final class ResponseDecoder: ChannelDuplexHandler {
         if isEmpty { end(before: rest, context) }
     }
 
-    /// Ends the answer. Refuses bytes behind it, because the next request may be written during this call: the surplus
-    /// bytes would be taken for its answer, and so for another file.
+    /// Ends the answer and refuses surplus bytes. The next request may be written during this call, and the surplus
+    /// bytes would then be taken for its answer.
     private func end(before rest: ByteBuffer, _ context: ChannelHandlerContext) {
         let hasSurplus = !rest.readableBytesView.allSatisfy { $0 == 0x0A || $0 == 0x0D }
         place = hasSurplus ? .refused : .idle

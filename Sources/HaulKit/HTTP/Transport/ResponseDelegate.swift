@@ -4,8 +4,8 @@ internal import NIOCore
 internal import NIOHTTP1
 internal import Synchronization
 
-/// Passes one response to its receiver, keeps responses to itself that lead to another request, and watches for
-/// silence.
+/// Passes one response to its receiver, unless the response leads to another request. Fails the request if the server
+/// is silent for too long.
 final class ResponseDelegate: HTTPClientResponseDelegate {
     typealias Response = AnswerJudgement
 
@@ -141,8 +141,8 @@ final class ResponseDelegate: HTTPClientResponseDelegate {
         return note(holdingBackFor: receiver.headReceived(answer, on: task.eventLoop))
     }
 
-    /// Discards the body of an answer that leads to another request. Reads only a body that ends soon, which keeps the
-    /// connection.
+    /// Discards the body of an answer that leads to another request. Reads only a body that ends soon, so that the
+    /// connection can be used again.
     private func discardBody(of head: HTTPResponseHead, _ task: HTTPClient.Task<AnswerJudgement>) -> EventLoopFuture<
         Void
     > {

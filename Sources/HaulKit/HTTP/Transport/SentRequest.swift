@@ -4,8 +4,8 @@ internal import NIOHTTP1
 
 /// The request of a step as it is sent over a route. Judges the head of the answer.
 ///
-/// Has no reference to its exchange, which would be a cycle: the exchange keeps the task of the HTTP client, and the
-/// task keeps this value.
+/// Has no reference to its exchange, because it would make a cycle: the exchange keeps the task of the HTTP client, and
+/// the task keeps this value.
 struct SentRequest: Sendable {
     let step: ExchangeStep
     let address: HTTPURL

@@ -53,7 +53,7 @@ package enum TLSFailure: Sendable, Hashable, CaseIterable {
         }
     }
 
-    /// A certificate stays as it is. Any other failure may not happen again, so it counts as a lost connection.
+    /// A failure of a certificate is final. Any other failure counts as a lost connection, because it may pass.
     var kind: TransportError.Kind {
         switch self {
         case .untrustedCertificate, .otherHost, .refusedCertificate: .tlsRefused

@@ -21,7 +21,7 @@ extension TransportError {
         if let failure { self = failure.of(proxy) }
     }
 
-    /// The proxy wants credentials, or other ones (407).
+    /// Failure of a proxy that requires credentials, or refuses the credentials of its setting (407).
     static func isNotLetIn(by proxy: ProxySettings.Proxy) -> TransportError {
         TransportError(
             .proxyRefused,
@@ -30,7 +30,8 @@ extension TransportError {
         ).of(proxy)
     }
 
-    /// Returns a failure before the proxy had made its connection; `nil` if the connection was made or that is unknown.
+    /// Returns the failure if it happened before the proxy made its connection; `nil` if it happened later, or if that
+    /// is unknown.
     private func handshakeFailure(_ error: any Error, _ route: Route, _ isConnected: Bool) -> TransportError? {
         if let proxy = route.proxy, (error as? HTTPClientError) == .proxyAuthenticationRequired {
             return .isNotLetIn(by: proxy)
@@ -70,8 +71,8 @@ extension TransportError {
         }
     }
 
-    /// Maps the replies of RFC 1928 §6. A failure to reach the server may pass. A refusal or missing feature of the
-    /// proxy stays.
+    /// Maps the replies of RFC 1928 §6. A failure to reach the server is temporary (`proxyFailed`). A refusal or a
+    /// missing feature of the proxy is final (`proxyRefused`).
     private static func socksReply(_ reply: SOCKSServerReply) -> TransportError {
         switch reply {
         case .serverFailure: TransportError(.proxyFailed, "it reports a general failure")
