@@ -91,7 +91,7 @@ extension Downloader.Configuration {
     }
 
     private static func cookies(_ path: String) throws(Aria2OptionError) -> Cookies {
-        // The first run of a pair with `save-cookies` has no file yet; aria2 goes on without it too.
+        // Ignores a missing file, as aria2 does. On the first run, `save-cookies` has not written it yet.
         guard FileManager.default.fileExists(atPath: path) else { return Cookies() }
         do throws(DownloadError) { return try Cookies(contentsOf: path) } catch {
             throw Aria2OptionError(option: "load-cookies", detail: error.message)

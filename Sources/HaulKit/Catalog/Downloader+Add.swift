@@ -107,8 +107,10 @@ extension Downloader {
             case .queued, .paused, .failed:
                 try await task.merge(request, isMoved: false) { catalog.factory.settings($0) }
                 record = task.record
-            case .completed, .cancelled: break
-            default: try Self.check(request, against: record)
+            case .completed, .cancelled: return try await find(id: id)
+            default:
+                try Self.check(request, against: record)
+                return try await find(id: id)
             }
         } else if !record.merge(request), record == saved.record {
             return try await find(id: id)

@@ -118,9 +118,9 @@ extension DownloadTask {
         let persisted = PersistedRanges(written: status.size, synced: status.size)
         var resource = resource
         (resource.stream, resource.total) = (.film, status.size)
-        let earlier = (record.resource, record.total, record.part)
+        let earlier = (resource: record.resource, total: record.total, log: record.part)
         record.resource = resource
-        record.resource?.log = earlier.2
+        record.resource?.log = earlier.log
         record.total = status.size
         record.part = status
         do throws(DownloadError) {
