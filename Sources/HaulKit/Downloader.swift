@@ -158,9 +158,10 @@ public actor Downloader {
     /// other, they are dropped, and these bytes are fetched again.
     public nonisolated var salvagedStore: SalvagedStore? { store.salvage }
 
-    /// The reason why the open store is unreliable: a damaged page was read, or the store's file was deleted, moved or
-    /// replaced. `nil` for a reliable store. The code is ``DownloadError/Code/storeFailed``. As long as the store is
-    /// unreliable, adding a download fails with this error. Reads the file system.
+    /// The reason why the open store does not record what it is told: a damaged page was read, or the store's file was
+    /// deleted, moved or replaced (``DownloadError/Code/storeFailed``), or its disk is full
+    /// (``DownloadError/Code/diskFull``). `nil` for a reliable store. While there is a reason, adding a download fails with this
+    /// error. Reads the file system.
     package nonisolated var storeFailure: DownloadError? { store.failure }
 
     /// Stops every transfer, records the received bytes of each download, and closes connections and store. Returns

@@ -24,7 +24,7 @@ struct NetworkOptions: ParsableArguments {
         configuration.storage.onOddRow = {
             Output.error("A row of the store cannot be read (\($0)) and is ignored.")
         }
-        configuration.storage.onStoreFailure = { Output.error($0.message) }
+        configuration.storage.onStoreChange = { if let error = $0 { Output.error(error.message) } }
         // Fails if the disk is full, because scripts rely on this error.
         configuration.storage.waitsForSpace = false
         configuration.network.waitsForNetwork = connection.waitForNetwork

@@ -37,7 +37,10 @@ extension Downloader {
     /// Cancels an unfinished download; see ``Download/cancel()``.
     package func cancel(_ id: DownloadID) async throws(DownloadError) {
         try checkIsOpen()
-        if let task = tasks[id] { return try await tell(.cancelRequested, task) }
+        if let task = tasks[id] {
+            try await store.checkCanBeWritten()
+            return try await tell(.cancelRequested, task)
+        }
         if try await cancel(.ids([id])) == 0 { try await checkIsKnown(id) }
     }
 
@@ -152,6 +155,8 @@ extension Downloader {
 
     private func cancel(_ present: [DownloadTask], _ rest: StoreCondition) async throws(DownloadError) -> Int {
         let unfinished = rest.onlyUnfinished()
+        // Their tasks delete bytes, whose rows have to go with them.
+        try await store.checkCanBeWritten()
         // Loads the downloads that have bytes on disk, because their tasks delete the bytes.
         var present = present.filter { !$0.isComplete }
         for id in try await store.ids(unfinished.onlyBegun()) {

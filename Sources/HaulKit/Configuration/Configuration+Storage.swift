@@ -69,8 +69,9 @@ extension Downloader.Configuration {
         /// Called once for each row of the store that cannot be read, with the row's id and URL as far as they can be
         /// read.
         package var onOddRow: (@Sendable (_ name: String) -> Void)?
-        /// Called each time that the store becomes unreliable (``Downloader/storeFailure``).
-        package var onStoreFailure: (@Sendable (DownloadError) -> Void)?
+        /// Called each time that the store becomes unreliable (``Downloader/storeFailure``), and with `nil` when a store
+        /// whose disk was full can be written again.
+        package var onStoreChange: (@Sendable (DownloadError?) -> Void)?
         /// Whether missing folders of downloads are created. With `false` a download into a missing folder fails,
         /// because the file system of the folder may not be mounted. Default: `true`.
         package var makesFolders = true

@@ -35,7 +35,7 @@ extension Downloader.Configuration {
         hooks.onFailure = other.hooks.onFailure
         storage.onStoreWait = other.storage.onStoreWait
         storage.onOddRow = other.storage.onOddRow
-        storage.onStoreFailure = other.storage.onStoreFailure
+        storage.onStoreChange = other.storage.onStoreChange
         storage.makesFolders = other.storage.makesFolders
         storage.confined = other.storage.confined
         return changed

@@ -57,10 +57,13 @@ final class Scheduler {
     // MARK: Slots
 
     /// Grants all free slots to waiting downloads. Call this method after each change that may free a slot.
+    ///
+    /// Grants none while the store has no space for the records of more transfers.
     func startQueuedDownloads() {
         guard !environment.isShuttingDown else { return }
         let now = services.time.now()
-        let (granted, withdrawn) = queue.grant(at: now)
+        let waits = environment.configuration.storage.waitsForSpace && services.store.lackOfSpace != nil
+        let (granted, withdrawn) = waits ? ([], []) : queue.grant(at: now)
         for id in withdrawn { tasks[id]?.send(.slotWithdrawn) }
         for id in granted {
             if let task = tasks[id] { task.start() } else { beginLoading(id) }

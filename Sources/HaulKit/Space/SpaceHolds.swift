@@ -1,6 +1,7 @@
 internal import Logging
 
-/// Acts on the decisions of ``SpaceMonitor``: holds downloads for which there is no space, and queues them again.
+/// Holds downloads for which there is no space, and queues them again: on the disk of the files and in the quota, as
+/// ``SpaceMonitor`` decides, or on the disk of the store, whose records would fall behind the files.
 ///
 /// Confined to the actor of its downloader.
 final class SpaceHolds {
@@ -17,14 +18,23 @@ final class SpaceHolds {
         self.files = files
     }
 
-    /// Checks for space periodically until no download waits for any.
+    /// Begins to check for space when the disk of the store becomes full, also while nothing runs.
+    func watchStore() {
+        services.store.whenFull(environment.spawner.signal(self) { holds, _ in holds.startPolling() })
+    }
+
+    /// Checks for space periodically until neither a download nor the store waits for any.
     func startPolling() {
         let look = environment.spawner.receiver(self) { (holds, _: Void, _) in await holds.lookForSpace() }
         space.startPolling { await look(()) }
     }
 
-    /// Checks, at most once a second, whether growing files exceed the quota or take bytes of the reserve.
+    /// Stops the transfers if the store has no space for their records. Checks, at most once a second, whether growing
+    /// files exceed the quota or take bytes of the reserve.
     func watchGrowth() {
+        if let error = services.store.lackOfSpace {
+            for task in scheduler.running where task.isTransferring { task.send(.spaceMissing(.diskFull, error)) }
+        }
         guard space.isGrowthCheckDue() else { return }
         let growing = scheduler.running.filter {
             $0.machine.state == .transferring && $0.part?.file.isInMemory == false
@@ -47,11 +57,17 @@ final class SpaceHolds {
 
     /// - Returns: `false` when no download waits any more.
     private func lookForSpace(isolation: isolated (any Actor)? = #isolation) async -> Bool {
-        guard !space.isEmpty, !environment.isShuttingDown else {
+        let store = services.store
+        guard !space.isEmpty || store.lackOfSpace != nil, !environment.isShuttingDown else {
             space.stopPolling()
             return false
         }
         do throws(DownloadError) {
+            if store.lackOfSpace != nil {
+                try await store.checkCanBeWritten()
+                if store.lackOfSpace != nil { return true }
+                scheduler.startQueuedDownloads()
+            }
             var missingBytes: Int64?
             if space.isRecountDue {
                 missingBytes = try await files.missing(DownloadFilter()).reduce(Int64(0)) { $0.addingClamped($1.bytes) }

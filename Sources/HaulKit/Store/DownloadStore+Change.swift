@@ -81,7 +81,8 @@ extension DownloadStore {
         async throws(DownloadError) -> Value
     {
         try await onWriter { store in
-            store.writeGathered()
+            // A noted record that is written later would undo this change.
+            if let failure = store.writeGathered() { throw failure }
             try store.file.health.checkIsThere()
             return try store.file.queue.writeWithoutTransaction { database in
                 try database.execute(sql: "PRAGMA synchronous = FULL")

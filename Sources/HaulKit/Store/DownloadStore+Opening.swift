@@ -21,9 +21,9 @@ extension DownloadStore {
                 observer: { event in
                     if case .failed(let error) = event { logger.debug("store: \(error)") }
                 },
-                onFailure: { error in
-                    logger.debug("store: \(error)")
-                    storage.onStoreFailure?(error)
+                onChange: { error in
+                    logger.debug("store: \(error.map { "\($0)" } ?? "there is space again")")
+                    storage.onStoreChange?(error)
                 },
                 onOddRow: { name in
                     logger.debug("store: a row cannot be read: \(name)")

@@ -38,7 +38,7 @@ final class DownloadStore: Sendable {
         movingRoot: String? = nil,
         contention: StoreContention = StoreContention(),
         observer: @escaping @Sendable (StoreEvent) -> Void = { _ in },
-        onFailure: @escaping @Sendable (DownloadError) -> Void = { _ in },
+        onChange: @escaping @Sendable (DownloadError?) -> Void = { _ in },
         onOddRow: @escaping @Sendable (_ name: String) -> Void = { _ in }
     ) throws(DownloadError) {
         self.init(
@@ -49,7 +49,7 @@ final class DownloadStore: Sendable {
                 bootID: bootID,
                 movingRoot: movingRoot,
                 contention: contention,
-                onFailure: onFailure
+                onChange: onChange
             ),
             path: FilePaths.join(folder, name + ".sqlite"),
             bootID: bootID,
@@ -114,7 +114,11 @@ final class DownloadStore: Sendable {
                     // New ranges replace the ranges noted earlier, because the record may withdraw those. Ranges noted
                     // from here on are written after the record.
                     gathered.change(record.id) {
-                        $0 = GatheredChanges.Change(record: record, persisted: persisted ?? $0.persisted)
+                        $0 = GatheredChanges.Change(
+                            record: record,
+                            persisted: persisted ?? $0.persisted,
+                            isAwaited: true
+                        )
                     }
                 }
                 if durably {
@@ -136,24 +140,31 @@ final class DownloadStore: Sendable {
         if isFirst { writer.async { self.writeGathered() } }
     }
 
-    func writeGathered() {
+    /// - Returns: the error if the disk has no space for the noted changes, which stay noted.
+    @discardableResult
+    func writeGathered() -> DownloadError? {
         let batch = gathered.withLock { gathered in
             defer { gathered = GatheredChanges() }
             return gathered
         }
-        guard !batch.isEmpty else { return }
+        guard !batch.isEmpty else { return nil }
         do {
             try checkIsOpen()
             try file.health.checkIsThere()
             try write(batch)
+            file.health.noteWritten()
             commitSync.committed(batch.waitingForDisk)
             for continuation in batch.waiting { continuation.resume(returning: nil) }
+            return nil
         } catch {
-            // The bytes of lost ranges are only fetched again. Changes that must be written are committed, not noted.
             let failure = file.health.error(error)
+            // Keeps noted changes for the next attempt if the disk is full. Other errors lose them: the bytes of lost
+            // ranges are only fetched again. Changes that must be written are committed, not noted.
+            if failure.code == .diskFull { gathered.withLock { $0.takeBack(batch) } }
             rows.withLock { $0 = RecordWriter() }
             observer(.failed(failure))
             for continuation in batch.waiting + batch.waitingForDisk { continuation.resume(returning: failure) }
+            return failure.code == .diskFull ? failure : nil
         }
     }
 
@@ -259,14 +270,36 @@ final class DownloadStore: Sendable {
         giveUpName()
     }
 
-    // MARK: Damage
+    // MARK: Failures
 
-    /// Reason why the store is unreliable; `nil` while it is reliable.
+    /// Reason why the store does not record what it is told: damage, no file, no space. `nil` while it does.
     var failure: DownloadError? { file.health.failure }
 
-    /// - Throws: ``failure`` if the store is unreliable, because it would forget an added download.
+    /// - Throws: ``failure``, because the store would forget an added download.
     func checkTakesMore() throws(DownloadError) {
         if let failure { throw failure }
+    }
+
+    /// Error of the last write that found no space; `nil` while the disk of the store has space.
+    var lackOfSpace: DownloadError? { file.health.lackOfSpace }
+
+    /// Sets the function to call each time that the disk of the store becomes full.
+    func whenFull(_ call: @escaping @Sendable () -> Void) { file.health.whenFull(call) }
+
+    /// Writes what is noted, and a page that stays as it is.
+    ///
+    /// - Throws: if the store cannot be written, for example because its disk is full. Call this method before deleting
+    ///   files whose rows go with them.
+    func checkCanBeWritten() async throws(DownloadError) {
+        try await onWriter { store in
+            if let failure = store.writeGathered() { throw failure }
+            try store.file.health.checkIsThere()
+            try store.file.queue.write { database in
+                let version = try Int.fetchOne(database, sql: "PRAGMA user_version") ?? 0
+                try database.execute(sql: "PRAGMA user_version = \(version)")
+            }
+            store.file.health.noteWritten()
+        }
     }
 
     /// Result of salvaging a damaged store; `nil` if there was none or the damaged store is gone.

@@ -5,6 +5,10 @@ struct GatheredChanges {
     struct Change {
         var record: DownloadRecord?
         var persisted: PersistedRanges?
+        /// Whether a caller waits for the change and learns that it was not written.
+        var isAwaited = false
+
+        var isEmpty: Bool { record == nil && persisted == nil }
     }
 
     private var changes: [String: Change] = [:]
@@ -25,6 +29,23 @@ struct GatheredChanges {
     }
 
     mutating func forget(_ id: String) { if changes[id] != nil { changes[id] = Change() } }
+
+    /// Takes back the noted changes of a transaction that could not be written. Changes noted since then supersede them.
+    /// Drops changes whose callers learn of the failure.
+    mutating func takeBack(_ earlier: GatheredChanges) {
+        let later = inOrder
+        (changes, order) = ([:], [])
+        for (id, change) in earlier.inOrder where !change.isAwaited && !change.isEmpty {
+            self.change(id) { $0 = change }
+        }
+        for (id, change) in later {
+            self.change(id) { earlier in
+                earlier.isAwaited = change.isAwaited
+                earlier.record = change.record ?? earlier.record
+                earlier.persisted = change.persisted ?? earlier.persisted
+            }
+        }
+    }
 
     /// Changes in the order in which the downloads first changed.
     var inOrder: [(id: String, change: Change)] {

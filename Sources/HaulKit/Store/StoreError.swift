@@ -22,16 +22,16 @@ enum StoreError {
             )
         }
         switch (error as? DatabaseError)?.resultCode {
-        case .SQLITE_FULL: return DownloadError(DiskError(.full, call: "write", path: path))
+        case .SQLITE_FULL: return isFull(path)
         case .SQLITE_CANTOPEN where DescriptorLimit.isExhausted:
             return DownloadError(DiskError(.tooManyOpenFiles, call: "open", path: path))
         case .SQLITE_IOERR:
             // SQLite reports only `SQLITE_IOERR` if its log finds no space on the disk. A disk with unknown free space
             // does not count as full.
             let space = try? PosixDisk().freeSpace(at: FilePaths.folder(of: path))
-            let isFull = space.map { $0.free < leastSpace } ?? false
+            if let space, space.free < leastSpace { return isFull(path) }
             return converted(
-                DiskError(isFull ? .full : .inputOutput, call: "write", path: path),
+                DiskError(.inputOutput, call: "write", path: path),
                 "The store \(path) cannot be read or written."
             )
         case .SQLITE_READONLY: return DownloadError(.readOnly, "The store \(path) cannot be written: it is read-only.")
@@ -44,6 +44,17 @@ enum StoreError {
         // fields.
         let cause = (error as? DatabaseError).map { "\($0.resultCode)" } ?? "\(type(of: error))"
         return DownloadError(.storeFailed, "The store \(path) cannot be read or written.", cause: cause)
+    }
+
+    /// Returns the error for a store whose disk has no space for more rows.
+    static func isFull(_ path: String) -> DownloadError {
+        DownloadError(
+            .diskFull,
+            """
+            The disk of the store \(path) is full: nothing more can be recorded. Free some space; what waits for it goes on \
+            by itself.
+            """
+        )
     }
 
     /// Bytes that SQLite needs to open a store, for the index of the log and for the first pages of the log.

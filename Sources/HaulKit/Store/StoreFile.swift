@@ -24,7 +24,7 @@ struct StoreFile {
     /// - Parameters:
     ///   - bootID: id of this boot of the machine.
     ///   - movingRoot: see ``Downloader/Configuration/Storage/movingRoot``.
-    ///   - onFailure: called with the reason each time the store becomes unreliable.
+    ///   - onChange: see ``StoreHealth``.
     init(
         folder: String,
         name: String,
@@ -32,7 +32,7 @@ struct StoreFile {
         bootID: String = "",
         movingRoot: String? = nil,
         contention: StoreContention = StoreContention(),
-        onFailure: @escaping @Sendable (DownloadError) -> Void = { _ in }
+        onChange: @escaping @Sendable (DownloadError?) -> Void = { _ in }
     ) throws(DownloadError) {
         self.contention = contention
         isShared = !isExclusive
@@ -65,7 +65,7 @@ struct StoreFile {
             if !isExclusive { _ = try Self.take(lock, isExclusive: false) }
             let opening = StoreOpening(path: path, bootID: bootID, contention: contention, migrate: migrate)
             (queue, salvage, setAside) = try isAlone ? opening.openChecked() : (opening.open(), nil, nil)
-            health = try StoreHealth(path, bootID: bootID, isIntact: isAlone, onFailure)
+            health = try StoreHealth(path, bootID: bootID, isIntact: isAlone, onChange)
         } catch { throw StoreError.converted(error, at: path) }
         do {
             if let movingRoot { try MovingRoot.follow(movingRoot, in: queue) }

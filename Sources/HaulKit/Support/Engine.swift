@@ -36,6 +36,7 @@ final class Engine {
     /// Starts to watch the connections, the network and the timetable. The downloader must be attached before.
     func start() {
         broker.listen()
+        holds.watchStore()
         scheduler.watchConditions()
     }
 

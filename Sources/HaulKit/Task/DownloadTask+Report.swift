@@ -69,7 +69,8 @@ extension DownloadTask {
             record.status = environment.isShuttingDown ? .queued : .paused
             if !environment.isShuttingDown, let hold = machine.hold {
                 record.hold = hold
-                record.error = SpaceError.held(hold, record)
+                let lackOfSpace = hold == .diskFull ? services.store.lackOfSpace : nil
+                record.error = lackOfSpace ?? SpaceError.held(hold, record)
             }
         case .completed:
             record.status = .completed

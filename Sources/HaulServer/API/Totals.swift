@@ -49,6 +49,8 @@ package struct StoreNotice: Hashable, Sendable {
     package enum Code: String, Codable, Sendable {
         /// The store is damaged or gone.
         case failed
+        /// The disk of the store is full.
+        case full
         /// A new store contains the readable part of a damaged one.
         case salvaged
     }
@@ -60,7 +62,7 @@ package struct StoreNotice: Hashable, Sendable {
     /// - Returns: `nil` if there is nothing to tell.
     init?(_ downloader: Downloader) {
         if let failure = downloader.storeFailure {
-            (code, text) = (.failed, failure.message)
+            (code, text) = (failure.code == .diskFull ? .full : .failed, failure.message)
         } else if let salvaged = downloader.salvagedStore {
             (code, text) = (.salvaged, salvaged.sentence() + " Remove that file to end this notice.")
         } else {

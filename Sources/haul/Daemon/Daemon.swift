@@ -212,7 +212,13 @@ struct Daemon {
             logger.warning("Another program has locked the store \($0). Waiting for it.")
         }
         configuration.storage.onOddRow = { logger.error("A row of the store cannot be read (\($0)) and is ignored.") }
-        configuration.storage.onStoreFailure = { logger.error("\($0.message)") }
+        configuration.storage.onStoreChange = { error in
+            if let error {
+                logger.error("\(error.message)")
+            } else {
+                logger.notice("The disk of the store has space again. Everything is recorded.")
+            }
+        }
         configuration.hooks.onFailure = { logger.warning("\($0)") }
         configuration.useDesktopServices()
         configuration.queue.maxConcurrentDownloads = settings.jobs

@@ -18,7 +18,7 @@ struct StoreHealthTests {
         -> Downloader
     {
         var configuration = Downloader.Configuration(name: "n", stateFolder: folder("state"))
-        configuration.storage.onStoreFailure = onFailure
+        configuration.storage.onStoreChange = { if let error = $0 { onFailure(error) } }
         return try await Downloader(configuration)
     }
 

@@ -509,5 +509,6 @@ export const de = {
 
     // The store
     "store.failed": "Die Datenbank des Daemons ist nicht benutzbar. Neue Downloads werden abgelehnt.",
+    "store.full": "Der Datenträger der Datenbank ist voll. Downloads warten, bis Platz ist.",
     "store.salvaged": "Die Datenbank des Daemons war beschädigt. Lesbare Downloads stehen in einer neuen.",
 };

@@ -509,5 +509,6 @@ export const es = {
 
     // The store
     "store.failed": "No se puede usar la base de datos del demonio. No se aceptan descargas nuevas.",
+    "store.full": "El disco de la base de datos está lleno. Las descargas esperan a que haya espacio.",
     "store.salvaged": "La base de datos del demonio estaba dañada. Las descargas legibles están en una nueva.",
 };

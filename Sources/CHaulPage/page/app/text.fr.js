@@ -510,5 +510,6 @@ export const fr = {
 
     // The store
     "store.failed": "La base de données du démon est inutilisable. Les nouveaux téléchargements sont refusés.",
+    "store.full": "Le disque de la base de données est plein. Les téléchargements attendent de la place.",
     "store.salvaged": "La base de données du démon était endommagée. Les téléchargements lisibles sont dans une nouvelle base.",
 };

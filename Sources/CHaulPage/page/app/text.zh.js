@@ -507,5 +507,6 @@ export const zh = {
 
     // The store
     "store.failed": "守护进程的数据库无法使用，不接受新的下载。",
+    "store.full": "数据库所在磁盘已满，下载将等待可用空间。",
     "store.salvaged": "守护进程的数据库曾损坏，可读取的下载已存入新的数据库。",
 };

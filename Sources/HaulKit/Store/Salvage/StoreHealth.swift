@@ -2,7 +2,8 @@ internal import Foundation
 internal import GRDB
 internal import Synchronization
 
-/// Watches whether the file of an open store is reliable: it still has its name, and no damaged page was found.
+/// Watches whether an open store records what it is told: its file still has its name, no damaged page was found, and
+/// its disk has space.
 final class StoreHealth: Sendable {
     let path: String
     /// The file that was opened; `nil` where the database is in memory.
@@ -10,26 +11,38 @@ final class StoreHealth: Sendable {
     private let bootID: String
     private let damage = Mutex<DownloadError?>(nil)
     private let isGone = Mutex(false)
-    private let onFailure: @Sendable (DownloadError) -> Void
+    private let space = Mutex(Space())
+    private let onChange: @Sendable (DownloadError?) -> Void
+
+    private struct Space {
+        /// Error of the write that found no space; `nil` while the disk has space.
+        var failure: DownloadError?
+        var onFull: (@Sendable () -> Void)?
+    }
+
+    /// Free bytes at which a store goes on that found no space. They last for thousands of rows, so that a nearly full
+    /// disk does not stop and continue the downloads in turn.
+    private static let leastFreeSpace: Int64 = 1 << 20
 
     /// Creates the health of a store in memory.
     init() {
         (path, opened, bootID) = (":memory:", nil, "")
-        onFailure = { _ in }
+        onChange = { _ in }
     }
 
     /// Creates the health of a store that was just opened.
     ///
     /// - Parameters:
     ///   - isIntact: whether the store was found intact. If so, leaves a mark beside it.
-    ///   - onFailure: called with the reason each time the store becomes unreliable.
+    ///   - onChange: called with the reason each time the store becomes unreliable, and with `nil` when a store whose
+    ///     disk was full can be written again.
     init(
         _ path: String,
         bootID: String,
         isIntact: Bool,
-        _ onFailure: @escaping @Sendable (DownloadError) -> Void
+        _ onChange: @escaping @Sendable (DownloadError?) -> Void
     ) throws(DiskError) {
-        self.onFailure = onFailure
+        self.onChange = onChange
         opened = try PosixDisk().status(path)
         (self.path, self.bootID) = (path, bootID)
         if isIntact { leaveMark() }
@@ -40,7 +53,7 @@ final class StoreHealth: Sendable {
         if let damage = damage.withLock({ $0 }) { return damage }
         do throws(DownloadError) {
             try checkIsThere()
-            return nil
+            return lackOfSpace
         } catch { return error }
     }
 
@@ -66,13 +79,14 @@ final class StoreHealth: Sendable {
             defer { isGone = true }
             return !isGone
         }
-        if begins { onFailure(error) }
+        if begins { onChange(error) }
         throw error
     }
 
     /// Converts an error for the caller. Remembers an error that means damage.
     func error(_ error: any Error) -> DownloadError {
         let told = StoreError.converted(error, at: path)
+        if told.code == .diskFull { noteLackOfSpace(told) }
         guard StoreError.isDamaged(error) else { return told }
         let isFirst = damage.withLock { damage in
             defer { damage = damage ?? told }
@@ -81,9 +95,39 @@ final class StoreHealth: Sendable {
         // Without the mark, the next start checks the store.
         if isFirst {
             removeMark()
-            onFailure(told)
+            onChange(told)
         }
         return told
+    }
+
+    // MARK: Space
+
+    /// Error of the last write that found no space; `nil` while the disk of the store has space.
+    var lackOfSpace: DownloadError? { space.withLock { $0.failure } }
+
+    /// Sets the function to call each time that the disk of the store becomes full.
+    func whenFull(_ call: @escaping @Sendable () -> Void) { space.withLock { $0.onFull = call } }
+
+    func noteLackOfSpace(_ error: DownloadError) {
+        let (isFirst, onFull) = space.withLock { space in
+            defer { space.failure = space.failure ?? error }
+            return (space.failure == nil, space.onFull)
+        }
+        guard isFirst else { return }
+        onChange(error)
+        onFull?()
+    }
+
+    /// Ends the lack of space after a successful write, unless the disk is still nearly full.
+    func noteWritten() {
+        guard lackOfSpace != nil else { return }
+        if opened != nil {
+            // A file system that does not report its space counts as having some: the write has succeeded.
+            let space = try? PosixDisk().freeSpace(at: FilePaths.folder(of: path))
+            if let space, space.free < Self.leastFreeSpace { return }
+        }
+        space.withLock { $0.failure = nil }
+        onChange(nil)
     }
 
     // MARK: The mark
