@@ -5,6 +5,8 @@ extension Downloader {
     /// Pauses a download; see ``Download/pause()``.
     package func pause(_ id: DownloadID) async throws(DownloadError) {
         try checkIsOpen()
+        // A pause without a row would end with the process. Nothing transfers meanwhile.
+        if let failure = store.lackOfSpace { throw failure }
         if let task = tasks[id] { return try await tell(.pauseRequested, task) }
         if try await pause(.ids([id])) == 0 { try await checkIsKnown(id) }
     }
@@ -73,6 +75,7 @@ extension Downloader {
     @discardableResult
     public func pause(_ filter: DownloadFilter) async throws(DownloadError) -> Int {
         try await withCatalogLock { downloader throws(DownloadError) in
+            if let failure = downloader.store.lackOfSpace { throw failure }
             var (present, rest) = try await downloader.resolve(filter)
             present.removeAll { !$0.isUnderWay }
             try await downloader.tellAll(.pauseRequested, present)

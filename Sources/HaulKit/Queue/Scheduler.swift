@@ -212,9 +212,10 @@ final class Scheduler {
         if case .completed = task.machine.state { records.noteEnd() }
     }
 
-    /// Whether a held download may leave memory, because no other process can take over its row.
+    /// Whether a held download may leave memory: no other process can take over its row, and the row records the hold.
     private func mayEvictHeld(_ task: DownloadTask) -> Bool {
         environment.configuration.storage.restoration == .everything && environment.space.holds(task.id)
+            && services.store.lackOfSpace == nil
     }
 
     /// Whether a download may leave memory. Includes queued downloads that are in memory only because they were read:

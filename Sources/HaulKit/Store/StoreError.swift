@@ -48,13 +48,7 @@ enum StoreError {
 
     /// Returns the error for a store whose disk has no space for more rows.
     static func isFull(_ path: String) -> DownloadError {
-        DownloadError(
-            .diskFull,
-            """
-            The disk of the store \(path) is full: nothing more can be recorded. Free some space; what waits for it goes on \
-            by itself.
-            """
-        )
+        DownloadError(.diskFull, "The disk of the store \(path) is full: nothing more can be recorded.")
     }
 
     /// Bytes that SQLite needs to open a store, for the index of the log and for the first pages of the log.

@@ -76,6 +76,8 @@ struct StoreSpaceFaultTests {
             let held = await download.isHeld(for: .diskFull)
             for call in [
                 { _ = try await rig.downloader.add(try rig.request { $0.destination = .file(path: rig.folder + "/b") }) },
+                { try await download.pause() },
+                { _ = try await rig.downloader.pause(.all) },
                 { try await download.cancel() },
                 { try await download.remove(deletingFile: true) },
                 { _ = try await rig.downloader.remove(.all) },
@@ -84,6 +86,8 @@ struct StoreSpaceFaultTests {
                 #expect(error?.code == .diskFull)
             }
             #expect(try rig.part().count >= held.receivedBytes)
+            let listed = try await rig.downloader.list(.all)
+            #expect(listed.map(\.hold) == [.diskFull])
 
             try FileManager.default.removeItem(atPath: filler)
             _ = try await download.result()
