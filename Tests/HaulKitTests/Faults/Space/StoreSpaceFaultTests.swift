@@ -29,7 +29,9 @@ struct StoreSpaceFaultTests {
             serving: { request in
                 var reply = Self.content.resource().reply(to: request)
                 guard request.range == nil else { return reply }
-                reply.steps = [reply.steps[0], .slow(0..<Self.content.count, of: Self.content, bytesPerSecond: 1 << 20)]
+                reply.steps = [
+                    reply.steps[0], .slow(0..<Self.content.count, of: Self.content, bytesPerSecond: 1 << 20),
+                ]
                 return reply
             }
         ) { rig in
@@ -48,7 +50,8 @@ struct StoreSpaceFaultTests {
     @Test func holdsTransfersUntilTheirBytesCanBeRecorded() async throws {
         let told = Mutex<[DownloadError?]>([])
         try await run(configure: { $0.storage.onStoreChange = { error in told.withLock { $0.append(error) } } }) {
-            rig, fill in
+            rig,
+            fill in
             let download = try await rig.downloader.add(try rig.request())
             let log = StateLog(download)
             await download.reaches(1)
@@ -75,7 +78,11 @@ struct StoreSpaceFaultTests {
             let filler = try fill()
             let held = await download.isHeld(for: .diskFull)
             for call in [
-                { _ = try await rig.downloader.add(try rig.request { $0.destination = .file(path: rig.folder + "/b") }) },
+                {
+                    _ = try await rig.downloader.add(
+                        try rig.request { $0.destination = .file(path: rig.folder + "/b") }
+                    )
+                },
                 { try await download.pause() },
                 { _ = try await rig.downloader.pause(.all) },
                 { try await download.cancel() },
