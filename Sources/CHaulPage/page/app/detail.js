@@ -25,6 +25,8 @@ import { toast } from "./toast.js";
 const EVERY = 1000;
 /// Errors of this machine. Another link does not remedy them.
 const LOCAL = new Set(["diskFull", "diskFailed", "permissionDenied", "readOnly", "nameTooLong", "tooManyOpenFiles", "fileExists", "inUse", "invalidDestination", "storeFailed", "internalFault", "programMissing"]);
+/// The name of the proof; `null` for none. A film is proved by the list of its segments: no server states its length.
+const proofName = ({ proof, stream, gaps }) => (!stream || proof !== "length" ? proof : gaps?.length ? null : "segments");
 const offersLink = (value) => value.state === "failed" && Boolean(value.error) && !LOCAL.has(value.error.code);
 
 export class Detail {
@@ -322,7 +324,7 @@ export class Detail {
             ]],
             ["size", value.totalBytes === undefined || value.stream ? null : [`${bytes(value.totalBytes)} `, value.totalBytes < 1000 ? null : el("span", { class: "muted", text: t("exactBytes", count(value.totalBytes)) })]],
             ["group", value.group ? visible(value.group) : null],
-            ["proof", value.proof ? t(`proof.${value.proof}`) : null],
+            ["proof", proofName(value) ? t(`proof.${proofName(value)}`) : null],
             ["gaps", value.gaps ? value.gaps.map((gap) => el("span", { class: "wrap block", text: visible(gap) })) : null],
             ["checksum", value.checksum ? el("code", { class: "wrap", text: visible(value.checksum) }) : null],
             ["added", time(value.addedAt)],

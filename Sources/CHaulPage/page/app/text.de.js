@@ -300,6 +300,7 @@ export const de = {
     "fact.headers": "Header",
     "proof.digest": "Prüfsumme",
     "proof.length": "Länge laut Server",
+    "proof.segments": "Alle Segmente der Playlist",
     "proof.none": "Nur Ende der Verbindung",
 
     // Settings

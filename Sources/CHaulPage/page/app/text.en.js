@@ -298,6 +298,7 @@ export const en = {
     "fact.headers": "Headers",
     "proof.digest": "Checksum",
     "proof.length": "Length that the server stated",
+    "proof.segments": "Every segment of the playlist",
     "proof.none": "End of the connection only",
 
     // Settings

@@ -300,6 +300,7 @@ export const es = {
     "fact.headers": "Cabeceras",
     "proof.digest": "Suma de comprobación",
     "proof.length": "Longitud indicada por el servidor",
+    "proof.segments": "Todos los segmentos de la lista de reproducción",
     "proof.none": "Solo el fin de la conexión",
 
     // Settings

@@ -301,6 +301,7 @@ export const fr = {
     "fact.headers": "En-têtes",
     "proof.digest": "Somme de contrôle",
     "proof.length": "Longueur indiquée par le serveur",
+    "proof.segments": "Tous les segments de la liste de lecture",
     "proof.none": "Fin de la connexion seulement",
 
     // Settings

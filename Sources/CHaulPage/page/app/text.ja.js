@@ -298,6 +298,7 @@ export const ja = {
     "fact.headers": "ヘッダー",
     "proof.digest": "チェックサム",
     "proof.length": "サーバーが示した長さ",
+    "proof.segments": "プレイリストの全セグメント",
     "proof.none": "接続の終了のみ",
 
     // Settings

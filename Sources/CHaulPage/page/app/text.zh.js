@@ -298,6 +298,7 @@ export const zh = {
     "fact.headers": "请求头",
     "proof.digest": "校验和",
     "proof.length": "服务器给出的长度",
+    "proof.segments": "播放列表的全部分段",
     "proof.none": "仅连接结束",
 
     // Settings
