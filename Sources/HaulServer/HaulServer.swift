@@ -38,7 +38,8 @@ package final class HaulServer: Service {
     ///   - metrics: the metrics that the downloader reports, for `/metrics`; `nil` if it reports them elsewhere.
     ///   - onListening: called when the server accepts TCP connections, with the address and the port that the system
     ///     chose.
-    /// - Throws: ``ServerError`` when the token cannot be read or written.
+    /// - Throws: ``ServerError`` when the token cannot be read or written, or the settings changed on the page cannot
+    ///   be read.
     package init(
         _ downloader: Downloader,
         _ configuration: ServerConfiguration,

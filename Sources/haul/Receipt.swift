@@ -50,7 +50,7 @@ struct Receipt {
     private func isOfSet(_ path: String) -> Bool {
         func real(_ path: String) -> String {
             let url = URL(fileURLWithPath: path)
-            // The file itself may be a link, which is replaced.
+            // Resolves links in the folder's path only: the write replaces a file that is itself a link.
             let parent = url.deletingLastPathComponent().resolvingSymlinksInPath().path
             return FilePaths.join(parent, url.lastPathComponent)
         }

@@ -53,7 +53,7 @@ extension LinkHeader {
             return LinkHeader(target: target, parameters: parameters)
         }
 
-        /// - Returns: `nil` for an empty parameter, and for one in an extended notation.
+        /// - Returns: `nil` for a parameter without a name, and for one in the notation of RFC 8187, such as `title*`.
         private mutating func parameter() -> Parameter? {
             skipBlanks()
             let name = String(

@@ -18,8 +18,8 @@ extension DownloadMachine {
         case .goesOn: return []
         case .complete: return verify()
         case .versionMismatch:
-            // Keeps all bytes, because an answer to an additional connection drops none. The new first request decides
-            // with the validator ladder which bytes stay.
+            // Keeps all bytes, because an answer to an additional connection discards none. `open(at:)` sends a new
+            // first request, whose answer decides which bytes stay.
             return transfer.closeAll() + open(at: now)
         case .primaryRejected:
             _ = sources.moveOn(droppingHome: true)

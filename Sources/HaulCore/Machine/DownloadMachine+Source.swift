@@ -13,7 +13,7 @@ extension DownloadMachine {
         package var url: URL
         /// Time at which the link expires; `nil` if unknown.
         package var expiresAt: Instant?
-        /// Facts about the host of the URL that other downloads have learned.
+        /// Facts that other downloads have learned about the host of the URL.
         package var host: KnownHost?
 
         package init(url: URL, expiresAt: Instant? = nil, host: KnownHost? = nil) {

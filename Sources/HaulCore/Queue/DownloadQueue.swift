@@ -85,7 +85,7 @@ package struct DownloadQueue: Sendable {
     private var urges: Int64 = 0
 
     package struct BusyHost: Sendable {
-        /// The running downloads of the host; first the one that gives up its slot first.
+        /// The running downloads of the host, in the order in which they give up their slots.
         package var running = IndexedHeap()
         /// Number of downloads of the host that back off without a slot.
         package var backingOff = 0

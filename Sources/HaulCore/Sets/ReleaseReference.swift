@@ -15,7 +15,7 @@ package struct ReleaseReference: Sendable, Hashable {
     /// `nil` for the latest release.
     package let tag: String?
 
-    /// The URL of GitHub's API.
+    /// Base URL of GitHub's API in production. A test passes a local one to ``apiURL(gitHubAPI:)``.
     package static let gitHubAPI = "https://api.github.com"
 
     /// - Returns: `nil` unless the URL has the form of a release's page.

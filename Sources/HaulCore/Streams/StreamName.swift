@@ -4,7 +4,7 @@ package import Foundation
 package enum StreamName {
     /// Names that packagers give to playlists. They do not name the film, so the preceding part of the path is used.
     private static let generic: Set<String> = ["master", "index", "playlist", "chunklist"]
-    /// Extensions that the ending of the result replaces.
+    /// Extensions that are removed from a name before `ending` is appended.
     private static let replaced: Set<String> = [
         "m3u8", "m3u", "mp4", "m4v", "m4a", "m4s", "mov", "mkv", "ts", "m2ts", "mp3", "aac", "ism", "isml", "smil",
     ]

@@ -36,8 +36,8 @@ private struct SharedPlace: Hashable {
 }
 
 extension StreamVariant {
-    /// Hash of resolution, bandwidth and codecs in 32 hexadecimal digits. Two variants of a film may have segments with
-    /// the same identities.
+    /// Hash of resolution, bandwidth and codecs in 32 hexadecimal digits. It distinguishes variants of a film whose
+    /// segments have the same identities.
     package var mark: String {
         var hash = PlanHash()
         hash.add(number: Int64(resolution?.width ?? -1))

@@ -89,7 +89,7 @@ extension Transfer {
     package enum End: Sendable, Equatable {
         case finished
         case failed
-        /// The host has no slot for the connection.
+        /// No connection was opened: the host has no free slot, or the process has no socket.
         case noConnectionSlot
     }
 

@@ -239,7 +239,8 @@ extension Downloader {
         return (present, all)
     }
 
-    /// Returns the matching downloads that have a handle or wait for disk space. Usually few, even of a million.
+    /// Returns the matching downloads that have a handle or wait for disk space. Even of a million matching
+    /// downloads, usually only a few do.
     private func noticed(_ condition: StoreCondition) async throws(DownloadError) -> [DownloadID] {
         let ids = hubs.all.map(\.id) + space.heldIDs
         guard !ids.isEmpty else { return [] }

@@ -45,11 +45,12 @@ final class PrintedText: Sendable {
     /// The descriptor to pass to the program.
     var writeEnd: Int32 { state.withLock { $0.writeEnd ?? -1 } }
 
-    /// Starts reading on a thread of its own. The program must have its write end by now.
+    /// Starts reading on a thread of its own. Start the program before this call, which closes Haul's copy of the write
+    /// end.
     ///
     /// - Parameters:
     ///   - startThread: starts that thread.
-    ///   - onTooMuch: called when the output exceeds a kept beginning.
+    ///   - onTooMuch: called once if the output exceeds the limit of ``Kept/beginning(_:)``.
     /// - Returns: 0, or the errno if no thread could be started. In that case nothing is read.
     func read(
         startThread: DetachedThread.Starter = DetachedThread.start,

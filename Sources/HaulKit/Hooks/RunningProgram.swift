@@ -3,7 +3,8 @@ internal import Dispatch
 internal import Foundation
 internal import Synchronization
 
-/// A program from its start until it has ended and been reaped.
+/// A program from its start until it has ended and been reaped. ``HookCommand`` ends the program of a hook after its time
+/// limit.
 final class RunningProgram: Sendable {
     enum Ending: Sendable, Hashable {
         case exited(status: Int32)

@@ -1,4 +1,5 @@
-// Removal of files that earlier syncs of a folder brought and that the set no longer has.
+// Removal of files that earlier syncs of a folder brought and that the set no longer has. Only with ``SetOptions/deletes``:
+// before the fetch for files in the way (`Downloader+Sync`), after it for the others (``SetWork/finish()``).
 
 extension SetRecords {
     /// Returns the records of files that earlier syncs brought and that the set no longer has, sorted by name.

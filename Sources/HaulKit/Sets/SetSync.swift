@@ -42,6 +42,7 @@ public final class SetSync: Sendable {
             }
             await downloader.expectMoreDownloads(false)
         }
+        // Removes old files and writes the records.
         do throws(DownloadError) { return .success(try await work.finish()) } catch { return .failure(error) }
     }
 }

@@ -22,7 +22,7 @@ enum SignatureCheck {
         }
     }
 
-    /// Checks a list that is signed in itself.
+    /// Checks a list that contains its own OpenPGP signature (cleartext signature, RFC 9580 §7).
     ///
     /// - Returns: the text that the signature covers, and the signer's name and fingerprint.
     static func clearSigned(_ list: [UInt8], keys: [UInt8]) async throws(DownloadError) -> ([UInt8], String) {

@@ -96,7 +96,7 @@ enum Schema {
         return migrator
     }
 
-    /// Whether the store was changed by a version that this one does not know.
+    /// Whether the store was changed by a version that this one does not know. ``StoreOpening`` refuses such a store.
     static func isOfLaterVersion(_ database: Database) throws -> Bool {
         let migrator = migrator
         let known = EarlierStores.names.union(migrator.migrations)

@@ -19,7 +19,7 @@ struct FilmTrack {
 
     var isLive: Bool { plan != nil }
 
-    /// See ``LivePlan/deadline``.
+    /// The ``LivePlan/deadline`` of a live track; `nil` also for a complete track.
     var deadline: Instant? { plan?.deadline }
 
     /// Numbers a section unless it has a number.

@@ -32,6 +32,6 @@ extension Download: Masked {
 }
 
 extension DownloadGroup: Masked {
-    /// The name.
+    /// The name, without the downloader.
     package var maskedMirror: Mirror { Mirror(masked: self, ["name": name]) }
 }

@@ -7,7 +7,7 @@ internal import Synchronization
 /// short turns in the order in which they ask. All of them therefore progress, however low the rate is and however much
 /// one read of the socket brings.
 final class RateLimiter: Sendable {
-    /// Bytes that a connection has taken and not paid for yet.
+    /// Bytes that a connection has reserved in the queue of each limit, and holds until the limits let them pass.
     struct Turn: Sendable {
         fileprivate var bytes: Int
         /// Place of the turn in the queue of each limit, from the narrowest to the widest; `nil` for a limit that was

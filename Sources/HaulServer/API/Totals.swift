@@ -1,7 +1,7 @@
 internal import Foundation
 package import HaulKit
 
-/// Sums over all downloads.
+/// Sums over all downloads, the limit of their speed, free disk space, and the notice about the store.
 package struct Totals: Codable, Hashable, Sendable {
     package struct Counts: Codable, Hashable, Sendable {
         package var active: Int

@@ -39,7 +39,8 @@ package struct ChangedRows: Sendable {
         oldest = revision
     }
 
-    /// Sets the present fields of a row. Gives each new or different field a new revision.
+    /// Replaces the fields of a row; a field that is missing in `fields` becomes `null`. All fields that change get the
+    /// same new revision.
     package mutating func update(_ id: DownloadID, _ fields: [String: JSONValue]) {
         guard var row = rows[id] else {
             revision += 1

@@ -1,7 +1,7 @@
 package import Foundation
 internal import Synchronization
 
-/// Codes for printed links. Each code signs in once, within ten minutes.
+/// Codes for printed links and for connecting a browser extension. Each code is redeemed once, within ten minutes.
 package final class OneTimeCodes: Sendable {
     private static let lifetime: TimeInterval = 600
     private static let limit = 100

@@ -35,7 +35,7 @@ public struct FileResource: Sendable {
     package var contentType = "application/octet-stream"
     /// Fields added to every 200 and 206.
     package var extraHeaders: [(String, String)] = []
-    /// The value of `Accept-Ranges`.
+    /// The value of `Accept-Ranges` in a 200 or 206; `nil` to leave the field out.
     package var acceptRanges: String? = "bytes"
     /// Whether the server obeys `Range`; otherwise it answers 200 with the whole content.
     package var honoursRange = true

@@ -57,7 +57,8 @@ struct Aria2Run: Sendable {
         await saver.save(console.log)
     }
 
-    /// Saves the session at the interval that the options name; `nil` if they name none.
+    /// Starts the task that saves the session at the interval that the options name. Returns `nil` if they name no
+    /// interval or no session file.
     private func saving(_ saver: SessionSaver) -> Task<Void, Never>? {
         guard let interval = settings.global.seconds("save-session-interval"), saver.isWanted else { return nil }
         let log = console.log

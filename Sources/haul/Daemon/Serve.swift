@@ -47,8 +47,8 @@ struct Serve: AsyncParsableCommand {
     }
 }
 
-/// Options of `haul serve`: one for each ``ServeSetting``, and the name of the file. The environment, then the file,
-/// then the default supplies an option that is not given.
+/// Options of `haul serve`: one for each ``ServeSetting``, and `--config` for the path of the settings file. The
+/// environment, then that file, then the default supplies an option that is not given.
 struct ServeOptions: ParsableArguments {
     @Option(help: ServeSetting.listen.argumentHelp)
     var listen: String?

@@ -41,8 +41,8 @@ enum Suspension {
         return true
     }
 
-    /// Waits up to 0.2 s for output that would appear after the shell's prompt. The limit is for a terminal that
-    /// accepts nothing.
+    /// Waits up to 0.2 s until queued output is printed, because the rest would appear after the shell's prompt. The
+    /// limit is for a terminal that accepts nothing.
     private static func waitForOutput() {
         for _ in 0..<40 where Output.isBehind { usleep(5000) }
     }

@@ -116,7 +116,8 @@ extension MovieHeader.Track {
         var reader = BoxReader(box)
         var (version, flags) = try reader.versionAndFlags()
         try reader.skip(version == 1 ? 32 : 20)
-        // Two reserved words, layer, group, volume, matrix and size.
+        // The last 60 bytes of the box: 8 reserved bytes, layer, alternate group, volume, 2 reserved bytes, matrix,
+        // width and height.
         guard reader.rest.count >= 60 else { throw .truncated("tkhd") }
         var rest = Array(reader.rest.prefix(60))
         if role != .only {

@@ -49,6 +49,7 @@ struct ExchangeStep: Sendable {
     }
 
     /// Returns how often a request is repeated that the server did not receive because the connection was closed.
+    /// ``ResponseDecoder`` recognises such a connection.
     private static func mostRepeats(after error: any Error) -> Int {
         if error is KeptConnectionClosed { return 16 }
         // The connection was closed before the request was written. That happens to new connections as well as to kept
@@ -57,7 +58,8 @@ struct ExchangeStep: Sendable {
         return 0
     }
 
-    /// Returns the error of a failed request. If no path led to a connection, the errors of all paths count.
+    /// Returns the error of a failed request. If no path led to a connection, ``TransportError/told(of:)`` chooses one
+    /// from the errors of all paths.
     func failure(_ error: any Error, over path: ConnectionPath, isConnected: Bool) -> TransportError {
         let last = TransportError(error, over: path, isConnected: isConnected)
         guard last.isOfConnecting || TransportError.isOfOtherVersion(error) else { return last }

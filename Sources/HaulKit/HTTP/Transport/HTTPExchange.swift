@@ -98,7 +98,7 @@ final class HTTPExchange: Exchange {
     private func look(up name: String?, _ found: @escaping NameResolver.Receiver) {
         guard let name else { return found(.success(.init(addresses: [], isProven: true))) }
         if let known = options.names.known(name) { return found(.success(known)) }
-        // Receivers expect every call on an event loop.
+        // The resolver calls back on any thread, but the `ResponseReceiver` must be called on an event loop.
         let loop = MultiThreadedEventLoopGroup.singleton.next()
         let id = options.names.resolve(name, for: request.download, within: options.connectTimeout) { result in
             loop.execute { found(result) }

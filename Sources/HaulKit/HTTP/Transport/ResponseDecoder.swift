@@ -1,10 +1,6 @@
 internal import NIOCore
 internal import NIOHTTP1
 
-/// A kept connection ended before the first byte of the answer. Servers close idle connections at any time, so this
-/// says nothing about the request. The request has to be repeated on another connection (RFC 9112 §9.3.1).
-struct KeptConnectionClosed: Error {}
-
 /// Decodes the responses of one connection, in place of the decoder of SwiftNIO.
 ///
 /// The layers above trap on answers that they consider impossible: a status below 100, a body before its head, an
