@@ -26,8 +26,8 @@ package struct Backoff: Sendable, Hashable {
         self.jitter = jitter
     }
 
-    /// Largest `base` and `cap`, about 31 years. Fits `Int64` in milliseconds. `mostDoublings` doublings fit
-    /// `Duration`.
+    /// Largest `base` and `cap`, about 31 years. Fits into `Int64` in milliseconds, and into `Duration` after
+    /// `mostDoublings` doublings.
     package static let longest = Duration.seconds(1_000_000_000)
     private static let mostDoublings = 30
 
@@ -40,8 +40,6 @@ package struct Backoff: Sendable, Hashable {
         return max(least, bound)
     }
 
-    /// Returns the delay.
-    ///
     /// - Parameters:
     ///   - failures: consecutive failures; less than 1 counts as 1.
     ///   - fraction: a random number from 0 to 1; evenly spread numbers give evenly spread delays.

@@ -5,8 +5,9 @@ package struct Cookie: Sendable, Hashable {
     package var name: String
     package var value: String
     package var place: Place
-    /// The `Domain` attribute that a server set. Must match the server's host, and finds the cookie of a cookie file
-    /// that this cookie replaces. Never decides where the cookie is sent.
+    /// The `Domain` attribute that a server set; `nil` without one. A cookie with a domain that does not match the
+    /// server's host is refused. ``Cookies`` uses the domain to find the cookie of a cookie file that this cookie
+    /// replaces. The domain never decides where the cookie is sent.
     package var domain: String?
     package var path: String
     package var isSecure: Bool
@@ -16,8 +17,8 @@ package struct Cookie: Sendable, Hashable {
 
     /// The servers that a cookie is sent to.
     package enum Place: Sendable, Hashable {
-        /// Only the origin that set the cookie, whatever its `Domain` attribute. Sharing between subdomains would need
-        /// a list of the domains of each owner, and such lists are always out of date.
+        /// Only the origin that set the cookie, whatever its `Domain` attribute. Sending a cookie to other hosts of its
+        /// domain would require a list of public suffixes, and such lists are always out of date.
         case origin(Origin)
         /// A host of a cookie file, on any port, with its subdomains if the file says so.
         case host(String, withSubdomains: Bool)

@@ -6,7 +6,7 @@ public import Foundation
 public struct Cookies: Sendable, Hashable {
     private struct Entry: Sendable, Hashable {
         var cookie: Cookie
-        /// Rises with each cookie that is added.
+        /// Rises with each new cookie. A cookie that replaces another one keeps its number.
         var number: Int
     }
     private var entries: [Cookie.Place: [Entry]] = [:]
@@ -49,7 +49,7 @@ public struct Cookies: Sendable, Hashable {
 
     package static let most = 3000
     private static let mostOfOnePlace = 180
-    /// Most bytes of the collection's cookies in a `Cookie` field. Servers refuse a much longer head.
+    /// Largest number of bytes that the collection adds to a `Cookie` field. Servers refuse a much longer head.
     private static let mostFieldBytes = 8192
 
     /// Adds a cookie and removes the stored one with the same key. An expired cookie only removes the stored one.

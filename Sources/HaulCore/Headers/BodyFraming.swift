@@ -1,4 +1,4 @@
-/// Marking of the end of a response's body (RFC 9112 §6.3).
+/// The mark of the end of a response's body (RFC 9112 §6.3).
 package enum BodyFraming: Sendable, Equatable {
     case length(Int64)
     case chunked

@@ -45,7 +45,7 @@ enum EastAsianCharset: Sendable, Hashable {
         }
     }
 
-    /// Half-width katakana, from 0xA1 on as in JIS X 0201.
+    /// Returns the half-width katakana that a byte stands for in JIS X 0201; `nil` for any other byte.
     private static func katakana(_ byte: UInt8) -> Unicode.Scalar? {
         (0xA1...0xDF).contains(byte) ? Unicode.Scalar(0xFEC0 + UInt32(byte)) : nil
     }

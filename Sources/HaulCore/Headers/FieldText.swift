@@ -11,7 +11,7 @@ package enum FieldText {
     /// U+FFFD.
     ///
     /// - Parameter name: the field's name, in any letter case.
-    /// - Returns: `nil` if the bytes are valid UTF-8, as nearly always.
+    /// - Returns: `nil` if the bytes are valid UTF-8 already, which is the usual case.
     package static func utf8(_ value: some Collection<UInt8>, of name: some Collection<UInt8>) -> [UInt8]? {
         guard value.contains(where: { $0 >= 0x80 }), String(validating: value, as: UTF8.self) == nil else { return nil }
         let name = String(decoding: name, as: UTF8.self).lowercased()

@@ -1,6 +1,6 @@
 /// Maps media types to file name extensions.
 enum MediaType {
-    /// Adds the extension of the type to a name without a dot. Adds none for a type with several extensions.
+    /// Adds the extension of the type to a name without a dot. Adds none for a type that `extensions` does not list.
     static func completing(_ name: String, _ type: String?) -> String {
         guard !name.utf8.contains(UInt8(ascii: ".")), let type, let ending = extensions[type] else { return name }
         return FileName.safe(name + "." + ending) ?? name
@@ -13,7 +13,7 @@ enum MediaType {
     }
 
     /// Whether the last dot is followed by up to eight letters and digits with at least one letter, or by three digits,
-    /// the number of a part.
+    /// such as `.001` of a split file.
     private static func hasExtension(_ title: String) -> Bool {
         guard let dot = title.utf8.lastIndex(of: UInt8(ascii: ".")) else { return false }
         let ending = title.utf8[title.utf8.index(after: dot)...]

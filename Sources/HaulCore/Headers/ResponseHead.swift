@@ -37,7 +37,7 @@ package struct ResponseHead: Sendable, Equatable {
 
     package var isFramed: Bool { contentLength != nil || BodyFraming(headers) == .chunked }
 
-    /// Type and subtype in lower case, without parameters.
+    /// Type and subtype of `Content-Type` in lower case, without parameters; `nil` without the field.
     package var mediaType: String? {
         headers.first(name: "Content-Type").map { value in
             let type = value.utf8.prefix { $0 != UInt8(ascii: ";") }

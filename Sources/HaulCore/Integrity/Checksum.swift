@@ -26,7 +26,7 @@ extension DownloadRequest {
 
         /// The algorithm of the digest.
         public let algorithm: Algorithm
-        /// The digest, exactly as long as the algorithm makes it.
+        /// The bytes of the digest: 16 for MD5, 20 for SHA-1 and git's digest, 32 for SHA-256, 64 for SHA-512.
         public let digest: [UInt8]
 
         /// Makes a checksum from the bytes of a digest.

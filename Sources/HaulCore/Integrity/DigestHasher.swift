@@ -7,9 +7,9 @@ package enum DigestHasher: Sendable {
     case sha256(SHA256)
     case sha512(SHA512)
 
-    /// Makes a hasher of bytes whose number is not known yet.
+    /// Makes a hasher for data of unknown length.
     ///
-    /// - Returns: `nil` for an algorithm that needs the number first.
+    /// - Returns: `nil` for an algorithm that needs the length first.
     package init?(_ algorithm: DownloadRequest.Checksum.Algorithm) {
         guard !algorithm.needsSize else { return nil }
         self.init(algorithm, size: 0)

@@ -1,4 +1,4 @@
-/// Tracks which pieces of a file were found right, and which source sent which bytes.
+/// Records which pieces of a file have the right digest, and which source sent which bytes.
 package struct PieceVerifier: Sendable, Equatable {
     package let hashes: PieceHashes
     package let total: Int64
@@ -67,7 +67,8 @@ package struct PieceVerifier: Sendable, Equatable {
         var forgotten: [Range<Int64>] = []
         /// The source that certainly sent wrong bytes; `nil` if it is unknown.
         var culprit: Int?
-        /// The source that alone sent a right piece; `nil` if several did or the piece is wrong.
+        /// The only source that sent bytes of a right piece in this run; `nil` if there were several or none, or if the
+        /// piece is wrong.
         package var proven: Int?
         /// Number of times that this piece has been wrong.
         package var times = 0
@@ -98,9 +99,9 @@ package struct PieceVerifier: Sendable, Equatable {
     /// Resets the failures of a piece after its culprit was dropped. The other sources get the full number of attempts.
     mutating func resetAttempts(_ index: Int) { wrong[index] = nil }
 
-    /// Withdraws and returns the bytes of a convicted source. Bytes of pieces that were found right or are being
-    /// checked stay. The source stays recorded for the pieces that are being checked, because a wrong piece would
-    /// otherwise count as an attempt of the other sources.
+    /// Forgets and returns the bytes of a source that sent wrong bytes, so that they are fetched again. Bytes of pieces
+    /// that were found right or are being checked stay. The source stays recorded for the pieces that are being
+    /// checked, because a wrong piece would otherwise count as an attempt of the other sources.
     mutating func discardBytes(_ source: Int) -> [Range<Int64>] {
         guard let all = brought.removeValue(forKey: source) else { return [] }
         var unproven = all

@@ -75,7 +75,7 @@ extension DownloadMachine {
         !isUnproved && (joining.isFromReplacedSource || resource.mirror != sources.mirror || isFromOtherPlace)
     }
 
-    /// The present source, for the reader of a stream.
+    /// The current source relative to the source of the log, for the reader of a stream.
     package var logSource: LogSource {
         guard let resource, isStreamLog, isFromElsewhere(resource) else { return .same }
         // With a digest of the whole film, a mirror may replace the log too, because the digest reveals wrong bytes.
@@ -85,7 +85,8 @@ extension DownloadMachine {
     /// Whether the bytes on the disk come from another program and have not been compared with the server's bytes yet.
     var isUnproved: Bool { resource?.isUnproved == true }
 
-    /// Returns the gap at the end of a file that another program has marked as complete.
+    /// Returns the end of a file that another program has marked as complete, so that a request compares the last
+    /// bytes; `nil` for any other file.
     private func endToCompare(_ resource: Resource) -> (lower: Int64, upper: Int64?)? {
         isUnproved ? resource.total.map { ($0, nil) } : nil
     }

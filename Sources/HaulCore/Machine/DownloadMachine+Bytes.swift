@@ -9,8 +9,8 @@ extension DownloadMachine {
             let (actions, outcome) = transfer.advance(persisted, &sources, at: now)
             return actions + follow(outcome, at: now) + askInGoodTime(at: now)
         case .paused, .failed, .queued, .inspectingDisk:
-            // Bytes of a closed connection may arrive after its end, and a failed sync may take bytes back, even after
-            // the user has resumed. The file is inspected only after these events.
+            // Bytes of a closed connection may arrive after its end, and a failed sync may make written bytes missing
+            // again, even after the user has resumed. The file is inspected only after these events.
             if resource != nil { updatePersisted(receivedRanges) }
             return []
         default: return []

@@ -105,7 +105,7 @@ extension DownloadMachine {
         return link.stopAsking() + closing + [.releaseFile, .report]
     }
 
-    /// Ends the download after a failed step, or waits for files that others will close.
+    /// Ends the download after a failed step, or waits until other files are closed.
     private mutating func stepFailed(_ error: DownloadError, at now: Instant) -> [Action] {
         if error.code == .tooManyOpenFiles { return waitForFiles(error, at: now) }
         switch state {
@@ -119,8 +119,8 @@ extension DownloadMachine {
         }
     }
 
-    /// Fetches the bytes of a film again, once in a run, after two runs could not put the film together. The server
-    /// may have other bytes by now.
+    /// Fetches the bytes of a film again, once in a run, after this run and an earlier one could not put the same bytes
+    /// together. The server may have other bytes by now.
     private mutating func fetchAgain(_ error: DownloadError, at now: Instant) -> [Action] {
         guard patience.refetches() else { return fail(error) }
         joining.dropBytes()

@@ -164,8 +164,8 @@ extension DownloadMachine {
         }
     }
 
-    /// Returns the failure if the newest link leads to a file of another length. The received bytes are kept, because
-    /// they belong to a different file.
+    /// Returns the failure if the newest link leads to a file of another length, else `nil`. The received bytes belong
+    /// to the earlier file and are kept.
     func otherFileBehindLink(_ head: ResponseHead, to question: RangeRequest) -> RetryClassifier.Decision? {
         guard link.isVouchedFor, link.isUntried, question.link == link.number, sources.home == 0, persisted.count > 0,
             !joining.dropsBytes, let known = resource?.total, head.contentCoding == nil

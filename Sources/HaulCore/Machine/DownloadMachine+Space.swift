@@ -1,7 +1,8 @@
-/// Lack of space: a write failed with `ENOSPC`, or ``SpaceMonitor`` found too little space on the disk or in the quota.
+/// Lack of space: a write failed with `ENOSPC`, or the space monitor found too little space on the disk or in the
+/// quota.
 ///
-/// The download is held, and ``SpaceHolds`` ends the hold when there is space again. If ``Settings/waitsForSpace`` is
-/// off, the download fails.
+/// The machine holds the download, and the downloader ends the hold when there is space again. If
+/// ``Settings/waitsForSpace`` is off, the download fails.
 extension DownloadMachine {
     /// Handles a step that found too little space, or arriving bytes that take space of the reserve or exceed the
     /// quota.

@@ -4,7 +4,7 @@ extension DownloadMachine {
     /// Identifies one request, so that late events of an earlier request are recognized.
     package struct ConnectionID: Sendable, Hashable, Codable { let number: Int }
 
-    /// Indirect, because some states carry a request or an answer and are read often.
+    /// Indirect, because some states contain a large request or answer, and the state is read often.
     package indirect enum State: Sendable, Equatable, Codable {
         /// Waits for a slot.
         case queued
@@ -46,7 +46,7 @@ extension DownloadMachine {
         package var startsOver: Bool
         /// Number of bytes before `offset` that arrive again and must equal those on the disk.
         package var compare: Int64
-        /// End of the answer's range, or start of the next bytes on the disk; `nil` if unknown.
+        /// End of the answer's range, or start of the next bytes on the disk, whichever comes first; `nil` if unknown.
         package var end: Int64?
         package var contentDisposition: String?
         /// URLs that the file name may be taken from, best first.
@@ -55,7 +55,7 @@ extension DownloadMachine {
         package var mirrors: [Metalink.Source] = []
         /// New description of the representation, valid once the overlap has proved equal to the bytes on the disk.
         var afterComparing: Resource?
-        /// Number of the link that was requested.
+        /// Number of the link that the request was sent over (``ExpiringURL/number``).
         package var link = 0
     }
 
@@ -90,7 +90,8 @@ extension DownloadMachine {
         case held(HoldReason)
         /// The condition of a hold has passed.
         case holdEnded(HoldReason)
-        /// The disk or the quota lacks space for the next bytes. The reason is `nil` if there will never be enough.
+        /// The disk or the quota lacks space for the next bytes. The reason is `nil` if there will never be enough
+        /// space.
         case spaceMissing(HoldReason?, DownloadError)
         /// The disk was inspected: the reliable ranges, or `nil` if there are none, and the stored version if the store
         /// was queried.
@@ -132,7 +133,7 @@ extension DownloadMachine {
     /// The version of the file as the store has it.
     package struct StoredVersion: Sendable, Equatable, Codable {
         package var resource: Resource?
-        /// Whether the bytes on the disk must be kept; `nil` for no change.
+        /// New value of ``DownloadMachine/Settings/isRepair``; `nil` for no change.
         package var isRepair: Bool?
 
         package init(resource: Resource? = nil, isRepair: Bool? = nil) {
@@ -202,9 +203,10 @@ extension DownloadMachine {
         case verify(DownloadRequest.Checksum?)
         case cancelVerification
         case publish
-        /// Rename the partial file with a wrong digest to a name that says so.
+        /// Give the partial file of a repair its final name, and any other partial file a name that marks its wrong
+        /// digest.
         case setAside
-        /// Delete the partial file.
+        /// Delete the partial file. If it was a file of the user before the download, give it its name back instead.
         case discardPartial
         /// Close the partial file, which releases its lock.
         case releaseFile
@@ -226,7 +228,8 @@ extension DownloadMachine {
         package var limits = Transfer.Limits()
         /// Whether the application can be asked for another URL.
         package var canAskForSource = false
-        /// Whether the application named the URL for this particular download.
+        /// Whether the application named the URL for this particular download, and so guarantees that it leads to the
+        /// same file.
         package var isLinkVouchedFor = false
 
         package init(
@@ -257,7 +260,7 @@ extension DownloadMachine {
             return limits
         }
 
-        /// Most connections that a request may ask for.
+        /// Maximum number of connections that a request may ask for.
         private static let mostConnections = 64
 
         package subscript<Value>(dynamicMember option: WritableKeyPath<DownloadRequest, Value>) -> Value {

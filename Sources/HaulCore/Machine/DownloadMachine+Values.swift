@@ -1,15 +1,16 @@
 /// Values that the machine owns. Each changes only by its own methods.
 extension DownloadMachine {
-    /// Treatment of the bytes on the disk by the next first request, and their number at the last first request.
+    /// Decisions about the bytes on the disk for the next attempt, and the number of bytes when the current attempt
+    /// began.
     struct Joining: Sendable, Equatable {
         /// Whether the bytes came from another URL than the current one.
         private(set) var isFromReplacedSource: Bool
-        /// Whether the request has no condition.
+        /// Whether the next request has no condition.
         private(set) var asksPlain = false
         /// Whether nothing is joined to the bytes. They stay on the disk until a new answer replaces them.
         private(set) var dropsBytes = false
-        /// Whether an answer or a comparison has contradicted the version of the bytes. Its length then says nothing of
-        /// the next answer.
+        /// Whether an answer or a comparison has contradicted the version of the bytes. The next answer is then not
+        /// judged by the length of that version.
         private(set) var expectsOtherVersion = false
         /// Whether the server has sent parts that cannot be used.
         private(set) var rangesAreBroken = false

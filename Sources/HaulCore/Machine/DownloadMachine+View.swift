@@ -4,7 +4,7 @@ extension DownloadMachine {
     /// Whether all bytes have arrived and only work on the disk remains.
     package var isComplete: Bool { state == .verifying || state == .publishing }
 
-    /// Whether several connections share the file.
+    /// Whether any connection has been requested, including the first one.
     package var isShared: Bool { transfer.isShared }
 
     /// The timer of the current or last wait.

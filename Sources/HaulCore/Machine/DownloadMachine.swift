@@ -21,7 +21,7 @@ package struct DownloadMachine: Sendable, Equatable {
         case run, pause, cancel, yield
         case hold(HoldReason)
     }
-    /// Wish that came during a step that must not be interrupted.
+    /// Wish that came during a step that must not be interrupted; `run` if none came.
     var wish = Wish.run
     /// Hold reason while a hold pauses the download; `nil` in every other state and after a pause by the user.
     package internal(set) var hold: HoldReason?
@@ -81,7 +81,7 @@ package struct DownloadMachine: Sendable, Equatable {
         let place = resource?.place
         resource = stored.resource
         if let isRepair = stored.isRepair { settings.isRepair = isRepair }
-        // The store may not have the place of a link that came a moment ago.
+        // Keeps the place of a link that came a moment ago, because the store may not have the place yet.
         if self.resource?.place == nil { self.resource?.place = place }
     }
 
@@ -98,7 +98,7 @@ package struct DownloadMachine: Sendable, Equatable {
             switch wish {
             case .pause: wish = .run
             // The hold may already have stopped the step, so the step cannot go on. `.yield` queues the download when
-            // the step ends, and a slot starts it again.
+            // the step ends, and a slot starts the download again.
             case .hold: wish = .yield
             case .run, .cancel, .yield: break
             }
@@ -131,8 +131,8 @@ package struct DownloadMachine: Sendable, Equatable {
         }
     }
 
-    /// Keeps a wish until the current step is done. A cancellation stays, even if the whole downloader is told to pause
-    /// before that.
+    /// Keeps a wish until the current step is done. No wish replaces a cancellation, and neither a hold nor a yield
+    /// replaces a pause or a hold.
     package mutating func keep(_ wish: Wish) {
         switch (self.wish, wish) {
         case (.cancel, _), (.pause, .yield), (.pause, .hold), (.hold, .yield), (.hold, .hold): break
@@ -147,7 +147,7 @@ package struct DownloadMachine: Sendable, Equatable {
         return [.recover, .report]
     }
 
-    /// Stops the download as wished. Does nothing for `.run`.
+    /// Stops the download as wished, and forgets earlier wishes and holds. For `.run`, the state does not change.
     package mutating func settle(_ wish: Wish) -> [Action] {
         self.wish = .run
         hold = nil
@@ -169,7 +169,7 @@ package struct DownloadMachine: Sendable, Equatable {
         }
     }
 
-    /// Ends a short step. A wish of the user that came meanwhile takes precedence over `next`.
+    /// Ends a short step. A wish that came meanwhile takes precedence over `next`.
     mutating func settleOr(_ next: (inout DownloadMachine) -> [Action]) -> [Action] {
         wish == .run ? next(&self) : settle(wish)
     }

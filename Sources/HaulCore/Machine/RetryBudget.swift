@@ -1,15 +1,16 @@
 /// Counts the failures of a run and decides whether another attempt follows.
 package struct RetryBudget: Sendable, Equatable {
-    /// Most changes of the file in one run before the run fails.
+    /// Maximum number of changes of the file in one run. The next change ends the run.
     static let mostChanges = 3
-    /// Most consecutive refusals behind a redirect that count as an expired link.
+    /// Maximum number of consecutive refusals behind a redirect that count as an expired link.
     static let mostRenewals = 2
-    /// Most consecutive links that may be refused or not named. After one more, the application is not asked again.
+    /// Maximum number of consecutive links that may be refused or not named. After one more, the application is not
+    /// asked again.
     package static let mostLinks = 3
-    /// Most consecutive malformed answers without a new byte. An accident on the network path does not happen more
-    /// often.
+    /// Maximum number of malformed answers without a new byte. More of them are no accident on the network path.
     static let mostMalformed = 4
-    /// Most compared blocks without a new byte that count as progress. They suffice for a few interrupted comparisons.
+    /// Maximum number of compared blocks without a new byte that count as progress. They suffice for a few interrupted
+    /// comparisons.
     static let mostComparedBlocks = 64
 
     /// Consecutive failed attempts without a new byte.
@@ -40,7 +41,7 @@ package struct RetryBudget: Sendable, Equatable {
         hasRefetched = false
     }
 
-    /// Forgives earlier failures, for example after a hold, which had nothing to do with the server.
+    /// Forgets earlier failures, for example after a hold, because the reason for a hold is not the server.
     package mutating func forgive() { (failures, malformed) = (0, 0) }
 
     /// Begins an attempt with `written` bytes on the disk.

@@ -47,7 +47,7 @@ package enum RetryClassifier {
             (true, .connectionFailed, "\(host) refuses connections. Check the address and port, or try again later.")
         case .connectionFailed:
             (true, .connectionFailed, "No connection to \(host) could be made. Check the network.")
-        case .tooManyOpenFiles:  // others will be closed
+        case .tooManyOpenFiles:  // other files will be closed
             (
                 true,
                 .tooManyOpenFiles,
@@ -61,9 +61,9 @@ package enum RetryClassifier {
             (true, .connectionLost, "The connection to \(host) broke.")
         case .tlsRefused:  // the same certificate would come again
             (false, .tlsFailed, "The certificate of \(host) could not be verified by the trusted authorities.")
-        case .proxyFailed:  // the server that it could not reach may be there again
+        case .proxyFailed:  // the proxy may reach the server later
             (true, .proxyFailed, "The proxy did not reach \(host).")
-        case .proxyRefused:  // its settings do not change by waiting
+        case .proxyRefused:  // the settings of the proxy do not change by waiting
             (false, .proxyFailed, "The proxy did not make the connection to \(host).")
         case .tooManyRedirects:
             (false, .tooManyRedirects, "The server redirects without end.")
@@ -85,7 +85,7 @@ package enum RetryClassifier {
         switch kind {
         case .nameNotResolved:
             (true, "The name of the proxy \(proxy) could not be found. Check the proxy settings and the network.")
-        case .connectionRefused:  // one that restarts
+        case .connectionRefused:  // a proxy that restarts
             (true, "The proxy \(proxy) refuses connections. Check the proxy settings, or try again later.")
         case .connectTimeout: (true, "The proxy \(proxy) did not answer in time.")
         case .malformedResponse: (true, "The proxy \(proxy) sent an answer that is not proper HTTP.")

@@ -3,8 +3,8 @@ public struct RetryPolicy: Sendable, Hashable, Codable {
     /// Number of consecutive attempts that may fail without a new byte. The next failure ends the run, and a new byte
     /// resets the count. Default: 20.
     public var attempts: Int = 20
-    /// Replaces ``attempts``, if lower, while the server has not responded once, so that a wrong host name fails soon.
-    /// Default: 2.
+    /// Replaces ``attempts``, if lower, until the server has responded for the first time, so that a wrong host name
+    /// fails soon. Default: 2.
     public var attemptsBeforeFirstAnswer: Int = 2
     /// Upper bound of the first delay. The bound doubles with each further failure. Each delay is random between 0 and
     /// its bound ("full jitter"), so that many clients do not retry at the same moment. Default: 500 ms.

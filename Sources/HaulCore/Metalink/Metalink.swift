@@ -10,10 +10,10 @@ public struct Metalink: Sendable, Hashable {
         public var name: String
         /// Length in bytes; `nil` when the document does not state it.
         public var size: Int64?
-        /// The strongest digest of the whole file among those that Haul can compute.
+        /// The strongest digest of the whole file among those that Haul can compute; `nil` if the document has none.
         package var checksum: DownloadRequest.Checksum?
-        /// The strongest piece digests among those that Haul can compute. If ``size`` is known, they cover the whole
-        /// file.
+        /// The strongest piece digests among those that Haul can compute; `nil` if the document has none. If ``size``
+        /// is known, they cover the whole file.
         package var pieces: PieceHashes?
         /// `http` and `https` only, best first: by priority, then in the order of the document. At least one, at most
         /// 256.

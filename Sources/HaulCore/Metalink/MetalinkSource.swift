@@ -3,22 +3,20 @@ package import Foundation
 extension Metalink {
     /// A URL of the whole file.
     package struct Source: Sendable, Hashable {
-        /// The lowest priority. A source without a stated priority has it (RFC 5854 §4.2.16.1).
+        /// The lowest priority, also of a source without a stated priority (RFC 5854 §4.2.16.1).
         package static let lowestPriority = 999_999
 
         /// An absolute URL.
         package var url: URL {
             didSet { if url != oldValue { target = nil } }
         }
-        /// Spelling of path and query where ``url`` does not preserve it; see ``HTTPURL``.
+        /// Spelling of path and query, if ``url`` does not preserve it; otherwise `nil`. See ``HTTPURL``.
         package var target: String?
         /// 1 is the best, ``lowestPriority`` the worst.
         package var priority: Int
         /// The country of the server: an ISO 3166-1 code of two letters, in lower case.
         package var location: String?
 
-        /// Makes a source.
-        ///
         /// - Parameters:
         ///   - url: an absolute `http` or `https` URL.
         ///   - priority: from 1, the best, to ``lowestPriority``, the worst (RFC 5854 §4.2.16.1).

@@ -8,15 +8,15 @@ package import Foundation
 /// encoding declaration, and without anything that the parser cannot process safely.
 ///
 /// On Linux three things end the process: bytes that are not in the declared encoding, a notation declaration, and a
-/// processing instruction without data. libxml2 or the layer above libxml2 reads past the end, or passes a missing text
-/// on as a text.
+/// processing instruction without data. libxml2, or the layer of Foundation above libxml2, then reads beyond the end of
+/// a buffer or uses a null pointer as a text.
 package struct XMLText: Sendable {
     /// A construct that a document must not contain.
     package enum Hazard: Error, Sendable {
         /// `<!DOCTYPE` or `<!ENTITY`, even within a comment. No honest document contains them, and only a parser could
         /// tell comments apart.
         case documentType
-        /// A processing instruction without data: `<?target?>`. `<?target ?>` counts as one with empty data.
+        /// A processing instruction without data: `<?target?>`. `<?target ?>` is allowed, because it has empty data.
         case emptyInstruction
     }
 

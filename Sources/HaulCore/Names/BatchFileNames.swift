@@ -17,12 +17,12 @@ package struct BatchFileNames: Sendable {
     package private(set) var requests: [DownloadRequest]
     /// The names that were numbered, in the order of the list.
     package private(set) var shared: [Shared] = []
-    /// Errors (``DownloadError/Code/inUse``) by index, for requests that name the file of an earlier request for
-    /// another URL.
+    /// Errors (``DownloadError/Code/inUse``) by the index of the request. A request is refused if its destination is
+    /// the file of an earlier request for another URL.
     package private(set) var refused: [Int: DownloadError] = [:]
 
-    /// Computes the names of a list, as ``Downloader/add(_:)-([DownloadRequest])`` does. Used to show the names
-    /// beforehand.
+    /// Computes the names of a list, for ``Downloader/add(_:)-([DownloadRequest])`` and for callers that show the names
+    /// before they add the requests.
     package init(_ requests: [DownloadRequest]) {
         self.requests = requests
         guard requests.count > 1 else { return }

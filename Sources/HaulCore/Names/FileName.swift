@@ -59,8 +59,8 @@ package enum FileName {
         return percentDecoded(bytes[...]) ?? bytes
     }
 
-    /// Returns the percent-decoded bytes of the last non-empty path segment, also if they are not UTF-8. Foundation
-    /// reports no segment then.
+    /// Returns the percent-decoded bytes of the last non-empty path segment, also if they are not UTF-8. For such bytes
+    /// Foundation reports no segment.
     package static func lastBytes(inPathOf url: URL) -> [UInt8] { lastSegment(inPathOf: url).map(unescaped) ?? [] }
 
     /// Returns the name in the header, else the suggested name, else the first name in `urls`, else `download`.
@@ -98,7 +98,8 @@ extension FileName {
         return Set(["CON", "PRN", "AUX", "NUL", "CONIN$", "CONOUT$"] + ports)
     }()
 
-    /// Whether no step would change `raw`. Recognizes most names: only letters, digits, dots, dashes and underscores.
+    /// Whether `raw` is safe already. Recognizes only names of letters, digits, dots, dashes and underscores, which
+    /// most names are.
     private static func isPlain(_ raw: String) -> Bool {
         let bytes = raw.utf8
         guard (1...maximumBytes).contains(bytes.count), let first = bytes.first, let last = bytes.last,
@@ -160,7 +161,8 @@ extension FileName {
         return dot
     }
 
-    /// Returns the longest prefix of whole characters; of whole scalars if not even the first character fits.
+    /// Returns the longest prefix of whole characters that has at most `bytes` bytes; of whole scalars if not even the
+    /// first character fits.
     private static func prefix(of text: Substring, bytes: Int) -> Substring {
         var left = bytes
         let characters = text.prefix { character in
@@ -228,7 +230,7 @@ extension UInt8 {
     }
 }
 
-/// Names with subfolders, which only a Metalink document may choose.
+/// Paths with subfolders, which only a Metalink document or a set of files may choose.
 extension FileName {
     /// Returns a path such as `a/b.iso` with every part made safe (RFC 5854 §4.1.2.1).
     ///

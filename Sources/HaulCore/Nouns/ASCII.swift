@@ -1,5 +1,5 @@
 extension UInt8 {
-    /// The value of this ASCII character as a hexadecimal digit; `nil` for any other character.
+    /// The value, 0 to 15, of an ASCII hexadecimal digit of either case; `nil` for every other byte.
     package var hexadecimalValue: UInt8? {
         switch self {
         case UInt8(ascii: "0")...UInt8(ascii: "9"): self - UInt8(ascii: "0")
@@ -11,7 +11,7 @@ extension UInt8 {
 }
 
 extension Sequence<UInt8> {
-    /// Two lower-case digits for each byte.
+    /// The bytes in hexadecimal, with two lower-case digits for each byte.
     package var hexadecimal: String {
         let digits = Array("0123456789abcdef".utf8)
         return String(decoding: flatMap { [digits[Int($0 >> 4)], digits[Int($0 & 15)]] }, as: UTF8.self)
@@ -19,6 +19,6 @@ extension Sequence<UInt8> {
 }
 
 extension UInt8 {
-    /// Lower case of an ASCII letter; no other byte becomes a letter.
+    /// The lower-case form of an ASCII capital letter; every other byte unchanged.
     var asciiLowercased: UInt8 { (UInt8(ascii: "A")...UInt8(ascii: "Z")).contains(self) ? self + 32 : self }
 }

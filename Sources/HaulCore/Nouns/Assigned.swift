@@ -1,7 +1,6 @@
 internal import Synchronization
 
-/// Wraps a value that cannot be compared, such as a closure. Two wrappers are equal if they are copies of one
-/// assignment.
+/// Wraps a value that cannot be compared, such as a closure. Two wrappers are equal if one is a copy of the other.
 package struct Assigned<Value: Sendable>: Sendable, Hashable {
     package let value: Value
     private let number: UInt64

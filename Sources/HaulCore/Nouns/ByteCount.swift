@@ -4,16 +4,16 @@
 /// are powers of 1024. A `B` may follow. Case is ignored except for that `B`: a lower-case `b` might mean bits, and is
 /// refused. A fraction of a byte is rounded up, so that a number above zero does not become zero.
 package struct ByteCount: Sendable, Hashable {
-    /// The number of bytes.
+    /// Never negative if the count was parsed from a text.
     package let bytes: Int64
 
-    /// Makes a byte count. Any number is accepted, also a negative one.
+    /// Makes a byte count of any number, also a negative one.
     package init(bytes: Int64) { self.bytes = bytes }
 
     /// Parses a number of bytes.
     ///
-    /// - Returns: `nil` when the text does not have the form above, has a sign, a space or an exponent, more than 18
-    ///   digits after the point, or exceeds an `Int64`.
+    /// - Returns: `nil` when the text does not have the form that ``ByteCount`` describes, has more than 18 digits
+    ///   after the point, or stands for more bytes than `Int64` holds. The form has no sign, space or exponent.
     package init?(_ text: String) {
         let text = Array(text.utf8)
         let number = text.prefix { $0 == UInt8(ascii: ".") || Self.isDigit($0) }
@@ -29,7 +29,8 @@ package struct ByteCount: Sendable, Hashable {
         self.bytes = bytes
     }
 
-    /// Returns the factor of a unit: at most 1024⁶, so that the product with any `Int64` fits into an `Int128`.
+    /// Returns the factor of a unit; `nil` for an unknown unit. The factor is at most 1024⁶, so that its product with
+    /// any `Int64` fits into an `Int128`.
     private static func scale(_ unit: ArraySlice<UInt8>) -> Int128? {
         var unit = unit
         if unit.last == UInt8(ascii: "B") { unit.removeLast() }
@@ -43,7 +44,7 @@ package struct ByteCount: Sendable, Hashable {
         (0..<exponent).reduce(1) { power, _ in power * base }
     }
 
-    /// - Returns: `nil` if there is no digit, a second point, or a number beyond `Int64`.
+    /// - Returns: `nil` for a text without a digit or with a point, and for a number beyond `Int64`.
     private static func number(_ digits: ArraySlice<UInt8>) -> Int64? { Int64(String(decoding: digits, as: UTF8.self)) }
 
     private static func isDigit(_ byte: UInt8) -> Bool { (UInt8(ascii: "0")...UInt8(ascii: "9")).contains(byte) }

@@ -1,6 +1,6 @@
 /// Error of a disk call, described so that a person can act on it.
 package struct DiskError: Error, Sendable, Hashable, Codable {
-    /// Kinds that Haul treats differently or describes with their own sentence.
+    /// Kinds of errors that Haul treats or describes differently.
     package enum Kind: String, Sendable, Hashable, Codable, CaseIterable {
         case full, quotaExceeded, readOnly, inputOutput, tooManyOpenFiles, nameTooLong, permissionDenied
         case notFound, alreadyExists, isSymbolicLink, notAFolder, notAFile, fileTooLarge, replaced, cutShort, other

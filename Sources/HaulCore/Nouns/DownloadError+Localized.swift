@@ -27,7 +27,7 @@ extension DownloadError: LocalizedError {
         case .addressDenied: "Allow the address in the settings, or use another server."
         case .incompleteStream: "Resume the download later: only what is missing is fetched."
         case .programMissing: "See that the program is installed, then resume the download."
-        // The message of `noURL` already says how a URL begins.
+        // `invalidURL` has no advice, because the message of `noURL` says how a URL begins.
         case .invalidURL, .unsupportedScheme, .invalidHeader, .invalidMetalink, .invalidStream, .protectedStream,
             .invalidSet, .tlsFailed, .tooManyRedirects, .insecureRedirect, .malformedResponse, .sourceFailed,
             .diskFailed, .alreadyAdded, .storeFailed, .notFound, .cancelled, .waitCancelled, .shutDown, .internalFault:

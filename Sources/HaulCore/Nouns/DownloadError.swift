@@ -19,24 +19,25 @@ public struct DownloadError: Error, Sendable, Hashable, Codable {
         case nameNotResolved, connectionFailed, connectionLost, timedOut, tlsFailed, proxyFailed
         /// The server has an address that ``Downloader/Configuration/Network/deniedAddresses`` contains.
         case addressDenied
-        /// The server's answer cannot be followed. `tooManyRedirects`: more than 10 redirects, or a loop.
-        /// `insecureRedirect`: a redirect from https to http. `malformedResponse`: an answer that is not proper HTTP.
+        /// The server's answer cannot be used. `tooManyRedirects`: more than 10 redirects, or a loop.
+        /// `insecureRedirect`: a redirect from https to http. `malformedResponse`: an answer that is not proper HTTP,
+        /// or a redirect to something other than an http or https URL.
         case tooManyRedirects, insecureRedirect, malformedResponse
         /// The server did not send the file. `refusedByServer`: an error status (``DownloadError/status``).
         /// `unexpectedWebPage`: a web page in place of the file. `contentChanged`: a file of another version or length.
         case refusedByServer, unexpectedWebPage, contentChanged
-        /// The stream cannot be a file. `invalidStream`: a playlist that cannot be used, or no such variant or track.
-        /// `protectedStream`: the playlist requires a player with its own protection, which Haul never circumvents.
-        /// `incompleteStream`: a segment is missing. `programMissing`: the file needs a program that is not installed,
-        /// or that another process has ended.
+        /// The stream cannot be stored as a file. `invalidStream`: a playlist that cannot be used, or no such variant
+        /// or track. `protectedStream`: the playlist requires a player with its own protection, which Haul never
+        /// circumvents. `incompleteStream`: a segment is missing. `programMissing`: a program that the film or the
+        /// check of a signature needs is not installed, cannot be run, or was ended by a signal.
         case invalidStream, protectedStream, incompleteStream, programMissing
         /// The set of files cannot be used. `invalidSet`: a list, a tree or an index that cannot be read, or a name in
-        /// it that leaves the folder. `unprovedSet`: the signature of the list is missing, wrong or by a stranger, or
-        /// the list does not name the file.
+        /// it that leaves the folder. `unprovedSet`: the signature of the list is missing, wrong or by somebody else,
+        /// or the list does not name the file.
         case invalidSet, unprovedSet
         /// The ``SourceProvider`` returned no usable URL.
         case sourceFailed
-        /// The system refused a file. `diskFull`: no space or quota is left. `diskFailed`: an error of the disk.
+        /// The system refused an operation. `diskFull`: no space or quota is left. `diskFailed`: an error of the disk.
         /// `permissionDenied`: no permission. `readOnly`: a read-only file system. `nameTooLong`: a name that is too
         /// long. `tooManyOpenFiles`: the process may not open another file or socket.
         case diskFull, diskFailed, permissionDenied, readOnly, nameTooLong, tooManyOpenFiles
@@ -66,14 +67,14 @@ public struct DownloadError: Error, Sendable, Hashable, Codable {
     /// error.
     public let status: Int?
 
-    /// An error with these values, for tests and previews, and for a ``SourceProvider`` that reports one.
+    /// Makes an error for tests, for previews, and for a ``SourceProvider`` that throws one.
     ///
     /// Line breaks, control characters and invisible characters are removed from the texts.
     ///
     /// - Parameters:
     ///   - code: the stable code.
     ///   - message: one or two sentences for a person, without secrets.
-    ///   - cause: what the layer below reported, if that adds something.
+    ///   - cause: the report of the layer below; `nil` if it adds nothing.
     ///   - status: the response status, for ``Code/refusedByServer``.
     public init(code: Code, message: String, cause: String? = nil, status: Int? = nil) {
         self.init(code, message, cause: cause, status: status)
@@ -95,7 +96,7 @@ public struct DownloadError: Error, Sendable, Hashable, Codable {
 extension DownloadError: CodedByKeys {
     package enum Keys: String, CodingKey { case code, message, cause, status }
 
-    /// Cleans message and cause as those of every other error.
+    /// Removes invisible characters from message and cause, as the other initialisers do.
     package init(values: KeyedDecodingContainer<Keys>) throws {
         self.init(
             try values.decode(Code.self, forKey: .code),

@@ -1,7 +1,7 @@
 public import Foundation
 
-/// Selects the downloads that a call lists, counts, sums, pauses, resumes, cancels, removes or observes, with their
-/// order and one page of them.
+/// Selects the downloads that a call lists, counts, sums, pauses, resumes, cancels, removes or observes. Also sets the
+/// order of a list, and may limit the selection to one page.
 ///
 /// ```swift
 /// let running = try await downloader.list(.group("Swift course"))
@@ -140,7 +140,7 @@ extension DownloadFilter {
         .init(where: predicate)
     }
 
-    /// Whether the page contains every match.
+    /// Whether offset and limit leave out no match.
     package var isWhole: Bool { limit == nil && offset <= 0 }
 
     /// Whether the filter matches every download.
@@ -175,7 +175,7 @@ extension DownloadFilter {
 }
 
 extension URL {
-    /// The part of the URL that a search looks into: no user info, query or fragment, which are masked everywhere.
+    /// The URL without user info, query and fragment. A search in these parts would reveal what is masked elsewhere.
     fileprivate var searched: String {
         let text = withoutUserInfo().absoluteString
         return String(text.utf8.prefix { $0 != UInt8(ascii: "?") && $0 != UInt8(ascii: "#") }) ?? text

@@ -2,7 +2,7 @@ package import Foundation
 
 /// Identifies a download in its store. Does not change when the URL of the download does.
 public struct DownloadID: Sendable, Hashable, CustomStringConvertible {
-    /// The id as a UUID.
+    /// Has version 7 if ``init()`` made the id. An id that was read from a text may have any version.
     package let rawValue: UUID
 
     package init(rawValue: UUID) { self.rawValue = rawValue }
@@ -64,9 +64,9 @@ public struct DownloadID: Sendable, Hashable, CustomStringConvertible {
         return UUID(uuid: bytes)
     }
 
-    /// The UUID in lower-case hexadecimal, 8-4-4-4-12, which an application may store. This code and the parser are
-    /// hand-written for speed, because this text identifies each record of the store, which writes it several times.
+    /// The UUID in lower-case hexadecimal, 8-4-4-4-12. An application may store this text.
     public var description: String {
+        // Written by hand, like the parser, for speed: the store writes this text several times for each record.
         withUnsafeBytes(of: rawValue.uuid) { bytes in
             String(unsafeUninitializedCapacity: 36) { text in
                 var digits = 0
@@ -91,7 +91,7 @@ public struct DownloadID: Sendable, Hashable, CustomStringConvertible {
 extension DownloadID: Codable, CodedAsText {
     private enum EarlierKeys: String, CodingKey { case rawValue }
 
-    /// Earlier versions wrote an object with the text as its `rawValue`.
+    /// Returns the text of the id. Also reads the form of earlier versions: an object with the text as its `rawValue`.
     package static func text(from decoder: any Decoder) throws -> String {
         do { return try decoder.singleValueContainer().decode(String.self) } catch {
             return try decoder.container(keyedBy: EarlierKeys.self).decode(UUID.self, forKey: .rawValue).uuidString

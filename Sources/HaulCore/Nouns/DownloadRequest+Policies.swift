@@ -13,19 +13,19 @@ extension DownloadRequest {
         case skip
     }
 
-    /// Reaction to a download that the downloader already has. A request with a key means the download with the same
-    /// ``DownloadRequest/key``, whatever its destination. A request without a key means the download to the same named
-    /// file, or of the same URL into the same folder.
+    /// Reaction to a download that the downloader already has. A request with a key refers to the download with the
+    /// same ``DownloadRequest/key``, whatever its destination. A request without a key refers to the download to the
+    /// same named file, or to the download of the same URL into the same folder.
     public enum PresencePolicy: String, Sendable, Hashable, Codable, CaseIterable {
         /// Continue the existing download and return its handle.
         case join
-        /// Like ``join``, but a download that the user has paused stays paused and unchanged. For a catalogue that the
-        /// application adds at each launch.
+        /// Like ``join``, but a download that the user has paused stays paused and unchanged. Suits a catalogue that
+        /// the application adds again at each launch.
         case joinUnlessPaused
         /// Fail with ``DownloadError/Code/alreadyAdded``.
         case refuse
         /// Add another download, which gets another name. A request with a key or a named file fails with
-        /// ``DownloadError/Code/alreadyAdded`` instead, because both are unique.
+        /// ``DownloadError/Code/alreadyAdded`` instead, because a key and a named file belong to one download only.
         case addAnyway
     }
 
@@ -35,9 +35,8 @@ extension DownloadRequest {
         /// A file with an aria2 control file (`NAME.aria2`) beside it. The bytes that the control file claims count as
         /// received.
         case aria2ControlFile
-        /// Like ``aria2ControlFile``, but also a file without a control file. All of such a file counts as the
-        /// beginning of the download: curl, browsers and other programs that write from the first byte on leave such
-        /// files.
+        /// Like ``aria2ControlFile``, but also a file without a control file. The whole of such a file counts as the
+        /// beginning of the download, because curl, browsers and other programs write a file from its first byte on.
         case partialFile
     }
 }

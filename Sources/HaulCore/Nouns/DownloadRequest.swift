@@ -17,7 +17,8 @@ public struct DownloadRequest: Sendable, Hashable, Codable {
     public enum Destination: Sendable, Hashable {
         /// At exactly this path.
         case file(path: String)
-        /// In this folder, under a name taken from the response: `Content-Disposition` (RFC 6266), else the URL.
+        /// In this folder, under the name in the response (`Content-Disposition`, RFC 6266), else under
+        /// ``DownloadRequest/suggestedName``, else under the name in the URL.
         case folder(path: String)
 
         /// At the path of a file URL. Adding a request with a URL of another scheme fails with
@@ -27,7 +28,7 @@ public struct DownloadRequest: Sendable, Hashable, Codable {
         /// ``DownloadError/Code/invalidDestination``.
         public static func folder(_ url: URL) -> Destination { .folder(path: path(of: url)) }
 
-        /// Returns the path of a file URL, and the text of any other URL, which makes adding the request fail.
+        /// Returns the path of a file URL. Returns the text of any other URL, so that adding the request fails.
         private static func path(of url: URL) -> String {
             let path = url.isFileURL ? url.absoluteURL.path(percentEncoded: false) : ""
             return path.isEmpty ? url.absoluteString : path
@@ -61,22 +62,24 @@ public struct DownloadRequest: Sendable, Hashable, Codable {
     public var url: URL {
         didSet { if url != oldValue { (target, earlierSpelling, isChosenByDocument) = (nil, nil, false) } }
     }
-    /// The spelling of path and query, if ``url`` does not preserve it; see ``HTTPURL``.
+    /// The spelling of path and query, if ``url`` does not preserve it; otherwise `nil`. See ``HTTPURL``.
     package var target: String?
-    /// The form of ``url`` in versions of Haul that escaped existing escapes again. The store may contain that form.
+    /// The form that ``url`` had in versions of Haul that escaped existing escapes again; `nil` if that form was the
+    /// same. The store may contain the earlier form.
     package var earlierSpelling: String?
     /// Whether a Metalink chose ``url``. The URL then gets no credentials that are meant for URLs which the user names.
     package var isChosenByDocument = false
-    /// Status of the damaged file that a repair replaces, read after the pieces of the file were compared.
+    /// Status of the damaged file that a repair replaces, read after the pieces of the file were compared; `nil` for
+    /// every other request.
     package var repairs: FileStatus?
-    /// The finished film with gaps that the file of this request replaces.
+    /// The finished film with gaps that the file of this request replaces; `nil` for every other request.
     package var replaces: ReplacedFilm?
     /// Other sources of the same file; see ``mirrorURLs``.
     package var mirrors: [Metalink.Source] = []
-    /// Other URLs of the same file, the best first. They bring bytes beside ``url`` if ``checksum``, the digests of
-    /// pieces in a Metalink or a digest that the server announces proves the result. Without such a proof a mirror is
-    /// used only when ``url`` fails, and only after blocks of the received bytes were compared with it. Default: none.
-    /// Encoded as `mirrors`.
+    /// Other URLs of the same file, the best first. Haul fetches from them and from ``url`` at the same time if
+    /// ``checksum``, the digests of pieces in a Metalink or a digest that the server announces proves the result.
+    /// Without such a proof a mirror is used only when ``url`` fails, and only after blocks of the received bytes were
+    /// compared with it. Default: none. Encoded as `mirrors`.
     public var mirrorURLs: [URL] {
         get { mirrors.map(\.url) }
         set { mirrors = newValue.enumerated().map { Metalink.Source($1, priority: $0 + 1) } }
@@ -138,11 +141,11 @@ public struct DownloadRequest: Sendable, Hashable, Codable {
     /// of the URL.
     ///
     /// Nothing proves that the other program wrote the right bytes, so blocks of them are compared with the server's
-    /// bytes before any byte is added. The length in the control file must equal the server's. The compared blocks have
-    /// 16 KiB: the first, one at a random place in each of fourteen equal parts of the rest, and the last before the
-    /// first missing byte. Up to 240 KiB are compared completely. A wrong byte elsewhere is not found, unless
-    /// ``checksum`` or digests of pieces prove the result. A complete file is compared in the same way, and nothing
-    /// more is fetched.
+    /// bytes before any byte is added. The length in the control file must equal the server's. Sixteen blocks of 16 KiB
+    /// are compared: the first block, one at a random place in each of fourteen equal parts of the rest, and the last
+    /// block before the first missing byte. A file of up to 240 KiB is compared completely. A wrong byte elsewhere is
+    /// not found, unless ``checksum`` or digests of pieces prove the result. A complete file is compared in the same
+    /// way, and nothing more is fetched.
     ///
     /// While the download runs, the file is called `NAME.haulpart`, like every unfinished file. If the comparison
     /// fails, or the server does not answer, the file gets its own name back, unchanged, and the download ends with an
@@ -183,7 +186,7 @@ public struct DownloadRequest: Sendable, Hashable, Codable {
     /// The web page on which the user found ``url``, and finds a fresh link when ``url`` has expired. Haul never
     /// requests the page. Default: `nil`.
     package var page: URL?
-    /// Higher starts first; downloads of equal priority start in the order of the queue. Default: 0.
+    /// Downloads of higher priority start first, those of equal priority in the order of the queue. Default: 0.
     public var priority = 0
     /// Whether a new download begins paused: nothing is requested from its server before it is resumed. A download that
     /// the downloader already has stays as it is. Default: `false`.
@@ -207,7 +210,8 @@ public struct DownloadRequest: Sendable, Hashable, Codable {
     /// ``Downloader/Configuration/Sources/provider`` is called for a URL.
     ///
     /// - Parameters:
-    ///   - key: the application's own name for the download, see ``key``. The same key is the same download.
+    ///   - key: the application's own name for the download, see ``key``. Requests with the same key refer to the same
+    ///     download.
     ///   - destination: where the file is stored.
     public init(key: String, to destination: Destination) {
         self.init(Self.placeholder(key), to: destination)
@@ -220,8 +224,8 @@ public struct DownloadRequest: Sendable, Hashable, Codable {
     /// Makes a request for a file of a Metalink, with the sources, digests and size of the file. The file is stored
     /// under its own name in a folder. A taken name gets a number (``ConflictPolicy/rename``).
     public init(_ file: Metalink.File, into folder: String) {
-        // A parsed file has at least one source. Without one, the file URL stands in, and adding the request is
-        // refused.
+        // A parsed file has at least one source. For a file without a source, this file URL makes adding the request
+        // fail.
         self.init(
             file.sources.first?.url ?? URL(fileURLWithPath: "/"),
             to: .file(path: FilePaths.join(folder, file.name))
@@ -250,7 +254,7 @@ extension DownloadRequest {
     package static func isPlaceholder(_ url: URL) -> Bool { url.scheme == placeholderScheme }
 
     private static func placeholder(_ key: String) -> URL {
-        // `URL(string:)` accepts every text of `plain` characters and percent signs.
+        // The fallback URL is never used: `URL(string:)` accepts every text of `plain` characters and percent signs.
         let name = key.addingPercentEncoding(withAllowedCharacters: plain) ?? ""
         return URL(string: "\(placeholderScheme):\(name)") ?? URL(fileURLWithPath: "/")
     }
@@ -309,9 +313,9 @@ extension DownloadRequest {
     package static let blank = DownloadRequest(placeholder(""), to: .folder(path: ""))
 }
 
-// The compiler writes `init(from:)` and `encode(to:)` of the request. For properties that are not optional, they call
-// the functions below, which only this file sees. An absent value is decoded as its default, so that a request of an
-// earlier version can be read. A default is not encoded.
+// The compiler writes `init(from:)` and `encode(to:)` of the request. They call the functions below, which only this
+// file sees, for properties of these types. An absent value is decoded as its default, so that a request of an earlier
+// version can be read. A default is not encoded.
 
 extension KeyedDecodingContainer {
     fileprivate func decode(_ type: URL.Type, forKey key: Key) throws -> URL {

@@ -51,7 +51,7 @@ public struct DownloadSnapshot: Sendable, Hashable, Identifiable {
     /// The URL as text, because a hundred thousand parsed URLs would take more memory than everything else.
     private let urlText: String
     /// The requested URL: that of the request, or the last one from the ``SourceProvider`` or
-    /// ``Download/replaceSource(_:)``. While a request without a URL has none, `haul-source:KEY`.
+    /// ``Download/replaceSource(_:)``. The placeholder `haul-source:KEY` until a request without a URL gets one.
     public var url: URL { URL(string: urlText) ?? URL(fileURLWithPath: "/") }
     private let finalURLText: String?
     /// The URL that redirects led to for the received bytes, without user info. `nil` if there were no redirects, or
@@ -92,7 +92,7 @@ public struct DownloadSnapshot: Sendable, Hashable, Identifiable {
     public let owner: String?
     /// The application's own data: ``DownloadRequest/metadata``.
     public let metadata: DownloadRequest.Metadata?
-    /// Higher starts first; see ``DownloadRequest/priority``.
+    /// Downloads of higher priority start first; see ``DownloadRequest/priority``.
     public let priority: Int
     /// When the download was added.
     public let addedAt: Date
@@ -114,8 +114,6 @@ public struct DownloadSnapshot: Sendable, Hashable, Identifiable {
         /// Bytes per second over the last two seconds.
         public let bytesPerSecond: Double
 
-        /// Makes a connection.
-        ///
         /// - Parameters:
         ///   - host: host name of the source.
         ///   - remainingRange: in bytes of the file.
@@ -129,13 +127,13 @@ public struct DownloadSnapshot: Sendable, Hashable, Identifiable {
 
     /// The segments of a film: of a download whose URL leads to a playlist of HTTP Live Streaming.
     public struct Stream: Sendable, Hashable, Codable {
-        /// Number of segments that are listed. Grows while ``isLive``.
+        /// Number of segments that the playlists of all tracks list. Grows while ``isLive``.
         public let segments: Int
-        /// Number of received segments.
+        /// Number of received segments of all tracks.
         public let receivedSegments: Int
-        /// Duration of the listed segments in seconds.
+        /// Duration of the listed segments of the first track, in seconds.
         public let seconds: Double
-        /// Duration of the received segments in seconds.
+        /// Duration of the received segments of the first track, in seconds.
         public let receivedSeconds: Double
         /// Whether more segments may be listed.
         public let isLive: Bool
@@ -197,7 +195,8 @@ public struct DownloadSnapshot: Sendable, Hashable, Identifiable {
         self.stream = stream
     }
 
-    /// Returns a snapshot of the same download in another state, in which the download does not run.
+    /// Returns a snapshot of the same download in another state, in which the download does not run. The result has no
+    /// error, hold reason, proof, gaps or values of a running transfer.
     package func atRest(_ state: State) -> DownloadSnapshot {
         DownloadSnapshot(self, state)
     }

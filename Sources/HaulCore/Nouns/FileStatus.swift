@@ -37,11 +37,12 @@ package struct FileStatus: Sendable, Hashable, Codable {
 
     private enum CodingKeys: String, CodingKey { case kind, size, allocated, device, inode, born, modified }
 
-    /// Whether this is a regular file with only one name, so that a write to it changes nothing else. A second name may
-    /// be the user's.
+    /// Whether this is a regular file with only one name, so that a write to it changes nothing else. The user may have
+    /// made a second name.
     package var isPlainFile: Bool { kind == .file && links == 1 }
 
-    /// Whether the policy `overwrite` may replace this: a file or a symbolic link. A rename replaces the link itself.
+    /// Whether the policy `overwrite` may replace this: a file or a symbolic link. A rename replaces the link, not the
+    /// file that the link leads to.
     package var isReplaceable: Bool { kind == .file || kind == .symbolicLink }
 
     package func isSameFile(as other: FileStatus) -> Bool {

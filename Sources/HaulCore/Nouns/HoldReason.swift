@@ -1,6 +1,6 @@
 /// The reason why a download is held. A hold is a pause that the user did not request; it ends when its reason ends.
 public enum HoldReason: String, Sendable, Hashable, Codable, CaseIterable {
-    /// The machine has no network, or the network to use is down.
+    /// The machine has no network, or the interface that ``Downloader/Configuration/Network/binding`` names is down.
     case offline
     /// The network is metered, and the configuration does not allow downloads on metered networks.
     case metered

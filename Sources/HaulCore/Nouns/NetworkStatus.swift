@@ -8,8 +8,8 @@ public struct NetworkStatus: Sendable, Hashable {
         package var index: Int
         /// Whether the interface is switched on.
         package var isUp: Bool
-        /// Whether the interface has a link (cable plugged in, associated with an access point), so that a packet sent
-        /// to it would leave.
+        /// Whether the interface has a link (cable plugged in, associated with an access point), so that packets can
+        /// leave through the interface.
         package var hasCarrier: Bool
         /// Whether the interface leads only to this machine.
         package var isLoopback: Bool
@@ -82,14 +82,14 @@ public struct NetworkStatus: Sendable, Hashable {
             return interfaces.contains { $0.isReady && $0.name == name && !$0.addresses.isEmpty }
         case .localAddress(let text):
             guard let address = IPAddress(text) else { return false }
-            // All of 127.0.0.0/8 belongs to the loopback interface, which usually lists only 127.0.0.1 of it.
+            // All of 127.0.0.0/8 belongs to the loopback interface, which usually lists only 127.0.0.1.
             if address.isLoopback { return interfaces.contains { $0.isReady && $0.isLoopback } }
             return interfaces.contains { $0.isReady && $0.addresses.contains { IPAddress($0) == address } }
         }
     }
 
-    /// Returns whether a download from `host` can connect at all, as ``isOnline(via:)`` does. This machine itself can
-    /// always be reached.
+    /// Returns whether a download from `host` can connect at all. This machine itself can always be reached; for every
+    /// other host ``isOnline(via:)`` decides.
     ///
     /// - Parameters:
     ///   - host: a name or an address. An IPv6 address may have brackets.

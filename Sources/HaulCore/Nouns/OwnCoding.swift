@@ -33,7 +33,7 @@ extension CodedByKeys {
 
 /// A value that is encoded as its description.
 package protocol CodedAsText: Codable, CustomStringConvertible {
-    /// Returns the text that stands for the value. By default the encoded value is the text.
+    /// Returns the text that was encoded in place of the value. The default implementation decodes a single string.
     static func text(from decoder: any Decoder) throws -> String
 
     /// - Throws: an error if the text describes no value.

@@ -1,6 +1,6 @@
 internal import Foundation
 
-/// Formats sizes, speeds and times for the library and the command.
+/// Formats sizes, speeds and times for people.
 package enum QuantityText {
     /// Three significant digits and a decimal unit: `0 B`, `999 B`, `1.00 kB`, `48.3 MB`.
     package static func bytes(_ count: Int64) -> String {
@@ -19,7 +19,8 @@ package enum QuantityText {
         total.map { bytes(count, of: $0) } ?? bytes(count)
     }
 
-    /// `48.3 MB/s`. A speed above the range of `Int64` is shown as the largest `Int64`, one below it or NaN as 0.
+    /// `48.3 MB/s`. A speed above the range of `Int64` is shown as the largest `Int64`; a speed below the range, and
+    /// NaN, as 0.
     package static func speed(_ bytesPerSecond: Double) -> String {
         bytes(Int64(exactly: bytesPerSecond.rounded(.towardZero)) ?? (bytesPerSecond > 0 ? .max : 0)) + "/s"
     }

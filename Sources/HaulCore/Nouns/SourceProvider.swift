@@ -2,7 +2,7 @@ public import Foundation
 
 /// Returns a URL for a download: the first URL, or a replacement for a URL that was refused or is about to expire.
 ///
-/// The downloader calls a provider outside its actor, for several downloads concurrently. A call may take
+/// The downloader calls a provider outside its actor, for several downloads concurrently. A call may take at most
 /// ``Downloader/Configuration/Sources/timeout``. After that time, or when the download is paused or cancelled, the task
 /// of the call is cancelled. A thrown error counts as a failed attempt of the download; after several in a row the
 /// download fails with ``DownloadError/Code/sourceFailed``.
@@ -11,14 +11,14 @@ public typealias SourceProvider = @Sendable (SourceQuery) async throws -> Downlo
 /// A URL from which a download continues.
 ///
 /// The application guarantees that the URL leads to the same file. Received bytes are kept in any of three cases: the
-/// new source confirms the length and the version that the server names, blocks from all over the partial file agree,
+/// new source confirms the length and the version of the received bytes, blocks from all over the partial file agree,
 /// or a digest proves the result.
 public struct DownloadSource: Sendable, Hashable {
     /// An `http` or `https` URL.
     public var url: URL
     /// Header fields for the origin (scheme, host and port) of ``url`` only. `nil`, the default: the download's present
-    /// fields if the origin stays the same, none for another origin. The fields of a request without a URL go to the
-    /// first origin.
+    /// fields if the origin stays the same, none for another origin. The fields of a request without a URL are sent to
+    /// the origin of its first URL.
     public var headers: [HeaderField]?
     /// When the URL stops working. `nil`, the default: the time in the URL's query, if the query has a widely used form
     /// (S3, Google Cloud Storage, CloudFront, Azure). A time in the past counts as unknown, since clocks differ.

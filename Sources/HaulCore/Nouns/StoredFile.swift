@@ -22,8 +22,8 @@ public struct StoredFile: Sendable, Hashable, Identifiable {
     package let finishedAt: Date?
     /// The state of the file when this value was made.
     public let state: FileState
-    /// The error of examining the file, which then counts as ``FileState/changed``, or of deleting it; `nil` without
-    /// one.
+    /// The error that examining or deleting the file caused; `nil` without one. A file that could not be examined
+    /// counts as ``FileState/changed``.
     public package(set) var error: DownloadError?
 
     package init(
@@ -43,7 +43,7 @@ public struct StoredFile: Sendable, Hashable, Identifiable {
     }
 }
 
-/// Disk usage of a downloader's files, by its records.
+/// Disk usage of a downloader's files, computed from its records.
 package struct StoredBytes: Sendable, Hashable {
     /// Number of completed downloads.
     package let finishedFiles: Int
@@ -69,8 +69,8 @@ package struct StoredBytes: Sendable, Hashable {
 public struct CacheRemoval: Sendable, Hashable {
     /// Files whose records were removed. The files were deleted too, if the call asked for that.
     public package(set) var removed: [StoredFile] = []
-    /// Files that were kept, with their records. Each has the ``StoredFile/error`` of examining or deleting it. Without
-    /// an error Haul may not delete it: the path has another file, or the file was modified (``FileState/changed``).
+    /// Files that were kept, with their records. Each has a ``StoredFile/error``, or the state ``FileState/changed``:
+    /// Haul does not delete another file at the path, or a modified file.
     public package(set) var left: [StoredFile] = []
     /// Bytes of the deleted files.
     public package(set) var freedBytes: Int64 = 0

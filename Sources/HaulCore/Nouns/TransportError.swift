@@ -20,17 +20,18 @@ package struct TransportError: Error, Sendable, Hashable, Codable {
         /// The proxy refuses to make the connection, however often it is asked.
         case proxyRefused
         case tooManyRedirects, insecureRedirect, badRedirect
-        /// The response is not HTTP, or its header is larger than any server needs.
+        /// The response is not HTTP, or its header fields exceed Haul's limits.
         case malformedResponse
     }
 
     package let kind: Kind
     package let detail: String
-    /// The source reader's own error, which ends the download; `nil` if ``kind`` decides.
+    /// The source reader's own error; `nil` if ``kind`` decides. The error ends the download unless ``isReportPassing``
+    /// is `true`.
     package let report: DownloadError?
     /// Whether another attempt may succeed in spite of ``report``; `nil` means `false`.
     package private(set) var isReportPassing: Bool?
-    /// Delay that a server asked for before the next attempt after ``report``; `nil` if it asked for none.
+    /// Delay before the next attempt that the server requested together with ``report``; `nil` if it requested none.
     package private(set) var retryAfter: Duration?
     /// The host that failed, if redirects led to another host than that of the request; `nil` otherwise.
     package private(set) var host: String?
@@ -50,16 +51,17 @@ package struct TransportError: Error, Sendable, Hashable, Codable {
         report = error
     }
 
-    /// Makes a failure with an error of its own after which another attempt may succeed.
+    /// Makes a failure that reports `error`, after which another attempt may succeed.
     ///
-    /// - Parameter delay: what a server asked for before the next attempt; `nil` if it asked for none.
+    /// - Parameter delay: the delay before the next attempt that the server requested; `nil` if it requested none.
     package init(retrying error: DownloadError, after delay: Duration? = nil) {
         self.init(reporting: error)
         isReportPassing = true
         retryAfter = delay
     }
 
-    /// Whether a host at its limit of connections may fail a further connection with this error.
+    /// Whether this error may mean that the host refuses a further connection, because its limit of connections is
+    /// reached.
     package var mayBeOfLimit: Bool {
         guard report == nil, host == nil, proxy == nil else { return false }
         return switch kind {
@@ -68,7 +70,8 @@ package struct TransportError: Error, Sendable, Hashable, Codable {
         }
     }
 
-    /// Returns this failure as a failure of another host, which redirects led to; `nil` for the host of the request.
+    /// Returns this failure with the host that failed, to which redirects led. Pass `nil` if the host of the request
+    /// failed.
     package func at(_ host: String?) -> TransportError {
         var error = self
         error.host = host

@@ -37,7 +37,8 @@ package struct SpelledURL: Sendable, Hashable {
         let text = isTrimmed ? text : text.trimmingCharacters(in: .whitespacesAndNewlines)
         if let address = HTTPURL(text) {
             (url, target) = (address.url, address.spelling)
-            // Foundation escapes every percent sign of a URL part that has anything to escape.
+            // Earlier versions used `URL(string:)`, which escapes every percent sign of a part that has anything to
+            // escape.
             earlierSpelling =
                 target == nil && text == url.absoluteString
                 ? nil : URL(string: text).map(\.absoluteString).flatMap { [url] in $0 == url.absoluteString ? nil : $0 }

@@ -1,15 +1,15 @@
 /// Lets downloads that wait before their next attempt leave their slots to others. `Scheduler.longestWaitWithSlot`
 /// decides which waits are long enough.
 extension DownloadQueue {
-    /// Number of downloads of one host that may back off without a slot before no other download of the host starts.
-    /// `limits.active` applies instead if it is larger. A host that refuses everything gets no request for each file of
-    /// a long list, and a few temporarily missing files do not stop the others.
+    /// Number of downloads of one host that may back off without a slot. While that many do, no other download of the
+    /// host starts. `limits.active` applies instead if it is larger. So a host that refuses everything does not get a
+    /// request for each file of a long list, and a few files that are missing for a while do not stop the others.
     static let mostBackingOffPerHost = 16
 
     /// The downloads that back off without a slot, in no particular order.
     package var allBackingOff: some Collection<DownloadID> & Sendable { backingOff.all }
 
-    /// Takes the slot of a download that waits before its next attempt. ``enqueue(_:)`` puts the download back in the
+    /// Takes the slot from a download that waits before its next attempt. ``enqueue(_:)`` puts the download back in the
     /// line.
     ///
     /// - Returns: `false` if the download has no slot, or if too many downloads back off. In the second case the

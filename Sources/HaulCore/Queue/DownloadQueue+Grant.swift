@@ -30,8 +30,8 @@ extension DownloadQueue {
         return granted
     }
 
-    /// Returns the time at which a host will have rested, so that ``grant(at:)`` can grant a slot there. `nil` if no
-    /// download waits only for the rest of its host.
+    /// Returns the time at which the rest of a host ends (``Limits/hostSpacing``), so that ``grant(at:)`` can grant a
+    /// slot there. `nil` if no download waits only for the rest of its host.
     package func nextGrant(after now: Instant) -> Instant? {
         guard !isShut, underWay.count <= mostActive, let host = waking.first, let startedAt = busy[host]?.startedAt
         else { return nil }

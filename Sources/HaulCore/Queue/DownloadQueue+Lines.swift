@@ -78,7 +78,8 @@ extension DownloadQueue {
     // MARK: Hosts
 
     /// Updates the position of a host in all heaps of hosts. Call this method after a change of the host's waiting or
-    /// running downloads, of its rest, or of the limits. Forgets a host that has nothing left.
+    /// running downloads, of its rest, or of the limits. Removes a host that does not rest and has no waiting, running
+    /// or backing-off download.
     package mutating func refresh(_ host: Int) {
         let state = hosts[host]
         let isWanted = !state.line.isEmpty

@@ -4,7 +4,8 @@ extension DownloadQueue {
     package func next(_ count: Int) -> [DownloadID] {
         var next: [DownloadID] = []
         var views: [Int: View] = [:]
-        // The hosts that have been reached. Only the children of a taken heap element are examined.
+        // The hosts found so far, ordered by their next candidates. A host is found when its parent in the heap of
+        // hosts has given its first download, so few hosts are examined.
         var reached = IndexedHeap()
         func isSooner(_ one: Int, _ other: Int) -> Bool {
             guard let left = views[one], let right = views[other] else { return false }

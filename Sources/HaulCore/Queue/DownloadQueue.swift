@@ -13,7 +13,7 @@ package struct DownloadQueue: Sendable {
         package var active: Int
         /// Maximum number of running downloads of one host, at least one; `nil` for as many as there are slots.
         package var activePerHost: Int?
-        /// Minimum time between two starts at one host.
+        /// Minimum time between two starts at one host. A host rests until this time has passed since its last start.
         package var hostSpacing: Duration = .zero
         /// Whether a download takes the slot of a download of lower priority instead of waiting for a free one.
         package var preempts = false
@@ -50,7 +50,7 @@ package struct DownloadQueue: Sendable {
         }
     }
 
-    /// May change at any time. A smaller limit stops no running download; none starts until fewer run.
+    /// May change at any time. A smaller limit stops no running download; no other download starts until fewer run.
     package var limits: Limits {
         didSet {
             guard limits != oldValue else { return }
@@ -75,7 +75,7 @@ package struct DownloadQueue: Sendable {
     package var open = IndexedHeap()
     /// Hosts whose first download cannot start, ordered by that download. The host is full, rests, or is backed off.
     package var closed = IndexedHeap()
-    /// Hosts that would be open if they did not rest; first the host that has rested longest.
+    /// Hosts that would be open if they did not rest. The host that has rested longest comes first.
     package var waking = IndexedHeap()
     /// Hosts with running downloads, in the order in which these downloads give up their slots.
     package var yielding = IndexedHeap()
@@ -150,7 +150,8 @@ package struct DownloadQueue: Sendable {
         }
     }
 
-    /// Reserves memory for `count` waiting downloads, because a growing table keeps its old copy beside the new one.
+    /// Reserves memory for `count` waiting downloads, because a table that grows needs memory for its old and its new
+    /// copy at once.
     package mutating func reserve(_ count: Int) { waiting.reserve(count) }
 
     /// Removes all waiting downloads. The cost does not grow with their number, except for freeing their hosts.

@@ -3,8 +3,8 @@
 /// heap.
 ///
 /// The caller passes the order with each call. The order of two elements must not change while both are in the heap,
-/// except for the element passed to ``settle(at:precedes:moved:)``. The first number is stored inline: a heap of one
-/// element allocates nothing. There may be 100,000 such heaps.
+/// except for the element passed to ``settle(at:precedes:moved:)``. The first number is stored inline, so that a heap
+/// of one element allocates nothing: a queue may have 100,000 such heaps, one for each host.
 package struct IndexedHeap: Sendable {
     private var rest: [Int32] = []
     private var top: Int32 = -1
@@ -58,7 +58,8 @@ package struct IndexedHeap: Sendable {
         sink(number, from: rise(number, from: place, precedes, moved), precedes, moved)
     }
 
-    /// Inserts, removes or repositions `number`.
+    /// Inserts, removes or repositions `number`, so that the heap contains it if and only if `isIn` is `true`. `place`
+    /// is its present place, or ``outside``.
     package mutating func set(_ number: Int, at place: Int, isIn: Bool, precedes: Precedes, moved: Moved) {
         switch (place == Self.outside, isIn) {
         case (true, true): insert(number, precedes: precedes, moved: moved)
@@ -68,7 +69,7 @@ package struct IndexedHeap: Sendable {
         }
     }
 
-    /// Moves the elements above `place` that `number` precedes one level down.
+    /// Moves each element above `place` that comes after `number` one level down.
     ///
     /// - Returns: the place that is free for `number` now.
     private mutating func rise(_ number: Int, from place: Int, _ precedes: Precedes, _ moved: Moved) -> Int {

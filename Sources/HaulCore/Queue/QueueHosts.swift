@@ -3,7 +3,7 @@ internal import OrderedCollections
 /// The hosts at which downloads of a queue wait or run. A host keeps its number until it is removed.
 package struct QueueHosts: Sendable {
     private var names: OrderedSet<String> = []
-    /// The number of the host whose name has the same index in `names`.
+    /// The numbers of the hosts, in the order of `names`.
     private var numbers: [Int32] = []
     private var hosts: [Host] = []
     private var unused: [Int32] = []

@@ -12,7 +12,8 @@ package struct QueueTable: Sendable {
         package var position: Int64
         /// The number of the host in ``QueueHosts``.
         package var host: Int32
-        /// The place in the line of the host.
+        /// The place in the heap of the host's waiting or running downloads. Has no meaning while the download backs
+        /// off.
         package var place: Int32 = Int32(IndexedHeap.outside)
 
         package init(priority: Int, position: Int64, host: Int32, place: Int32 = Int32(IndexedHeap.outside)) {
@@ -35,8 +36,8 @@ package struct QueueTable: Sendable {
 
     package func number(of id: DownloadID) -> Int? { ids.firstIndex(of: id) }
 
-    /// The order in which downloads get slots. The order is total, so that the same history always has the same
-    /// outcome.
+    /// Returns whether a download gets a slot before another. The order is total, so that the same calls always have
+    /// the same outcome.
     func precedes(_ one: Int, _ other: Int) -> Bool {
         let (left, right) = (items[one], items[other])
         if left.priority != right.priority { return left.priority > right.priority }

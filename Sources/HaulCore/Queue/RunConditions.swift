@@ -19,11 +19,12 @@ package struct RunConditions {
     package var isOutsideHours: Bool { rule == .closed }
     package var isMetered: Bool { !allowsMetered && network.isMetered == true }
     var isOffline: Bool {
-        // A machine that has only its loopback interface is not offline: it never had another network.
+        // A machine with no interface but loopback does not count as offline, because it has no network that could
+        // return.
         let hasNetworks = network.interfaces?.contains { !$0.isLoopback } ?? false
         return waitsForNetwork && hasNetworks && !network.isOnline(via: binding)
     }
-    /// The speed limit of the timetable; `nil` for any speed.
+    /// The speed limit of the timetable; `nil` without a limit, and while the timetable allows no downloads.
     package var bytesPerSecond: Int64? {
         if case .open(let bytesPerSecond) = rule { bytesPerSecond } else { nil }
     }

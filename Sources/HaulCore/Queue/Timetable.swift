@@ -64,7 +64,7 @@ public struct Timetable: Sendable, Hashable {
     /// Parses a timetable.
     ///
     /// - Throws: ``DownloadError`` with code ``DownloadError/Code/invalidTimetable`` when the text does not have the
-    ///   format above. The message quotes the invalid part and states the expected form.
+    ///   format that ``Timetable`` describes. The message quotes the invalid part and states the expected form.
     public init(_ text: String) throws(DownloadError) {
         self.init(try TimetableParser.entries(text))
     }
@@ -99,8 +99,8 @@ public struct Timetable: Sendable, Hashable {
         return (steps.last { $0.minute * 60 <= second } ?? steps[steps.count - 1]).rule
     }
 
-    /// The next moment after a date from which another rule applies; `nil` when there is none, or none before the year
-    /// 5000.
+    /// The next moment after a date from which another rule applies; `nil` if the rule never changes, or if the date is
+    /// after about the year 5138.
     ///
     /// - Parameters:
     ///   - date: the moment after which to search.
@@ -135,7 +135,8 @@ public struct Timetable: Sendable, Hashable {
         return (local % week + week) % week
     }
 
-    /// Rounds a date down to a whole second. Replaces a NaN, and limits dates far beyond all calendars.
+    /// Rounds a date down to a whole second. Limits it to about the years −1200 to 5138, so that seconds fit into
+    /// `Int`; NaN becomes 1970.
     private static func whole(_ date: Date) -> Date {
         let seconds = date.timeIntervalSince1970
         return Date(timeIntervalSince1970: seconds.isNaN ? 0 : min(max(seconds, -1e11), 1e11).rounded(.down))

@@ -1,15 +1,16 @@
 /// Chooses the blocks on disk that are compared with the server's bytes before a download without a strong validator is
-/// resumed. The blocks come from all over the file. Blocks of more than one repeated byte are preferred.
+/// resumed. The blocks come from all over the file. Blocks that do not consist of one repeated byte are preferred.
 package struct ComparisonPlan: Sendable, Equatable {
-    /// Length of a block in bytes. A block is small enough to arrive in the first flight of a connection.
+    /// Length of a block in bytes. That is about as much as a server sends on a new connection before the first
+    /// acknowledgement (RFC 6928).
     package static let blockLength: Int64 = 16 * 1024
     /// Number of blocks in the first comparison of a run. Data of at most this many blocks is compared completely.
     static let mostBlocks = 15
     static let fewestBlocks = 3
-    /// Bytes that have to be downloaded for each block of a later comparison of the same run. The compared bytes thus
-    /// stay few beside the downloaded ones, however often the connection breaks.
+    /// Number of downloaded bytes for each block of a later comparison in the same run, so that the compared bytes stay
+    /// few beside the downloaded ones, however often the connection breaks.
     static let bytesForABlock: Int64 = 128 * 1024
-    /// Maximum number of positions that are searched for blocks of more than one repeated byte.
+    /// Maximum number of positions at which blocks that do not consist of one repeated byte are searched for.
     static let mostProbes = 1024
 
     /// The bytes that blocks are taken from.
@@ -33,7 +34,7 @@ package struct ComparisonPlan: Sendable, Equatable {
 
     /// Chooses the blocks, in the order of their positions.
     ///
-    /// - Parameter isVaried: returns whether a block on disk holds more than one repeated byte. Blocks of zeros are
+    /// - Parameter isVaried: returns whether a block on disk has at least two different bytes. Blocks of zeros are
     ///   alike in unrelated files, so varied blocks replace them. A part of the file without varied blocks keeps its
     ///   block.
     package func blocks<Failure: Error>(
@@ -63,7 +64,7 @@ package struct ComparisonPlan: Sendable, Equatable {
         return (picked + alone.map { chosen[$0] }).sorted { $0.lowerBound < $1.lowerBound }
     }
 
-    /// A position that is searched.
+    /// A position at which a varied block is searched for.
     private struct Probe {
         /// Offset within ``bytes``, counted without the gaps.
         let position: Int64

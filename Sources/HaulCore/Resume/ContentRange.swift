@@ -5,7 +5,7 @@ package enum ContentRange: Equatable, Sendable {
     /// `bytes */1234`: the requested range lies outside of the 1234 bytes.
     case unsatisfied(complete: Int64)
 
-    /// Position behind the last byte of the range.
+    /// Position behind the last byte of the range; `nil` for ``unsatisfied(complete:)``.
     package var end: Int64? {
         if case .satisfied(let range, _) = self { return range.upper }
         return nil

@@ -1,6 +1,6 @@
 /// A request for a range, with its condition and the facts known from earlier answers.
 ///
-/// A value, made by ``whole`` or ``resuming(_:at:isPlain:)``. ``RangeResponse`` judges the answer.
+/// ``whole`` and ``resuming(_:at:isPlain:)`` make requests; ``RangeResponse`` judges the answer.
 public struct RangeRequest: Sendable, Equatable, Codable {
     /// The condition under which the server sends the range.
     package enum Condition: Sendable, Equatable, Codable {
@@ -39,7 +39,7 @@ public struct RangeRequest: Sendable, Equatable, Codable {
     package var known: Resource?
     /// The terms for joining the answer to the bytes on disk.
     var terms = JoinTerms()
-    /// Whether the request asks only for `overlap` bytes that the disk has too, to compare both.
+    /// Whether the request asks only for bytes that are on disk too, so that both can be compared.
     var isComparison = false
     /// Whether blocks from all over the file have just been compared with this source.
     var isCompared = false
@@ -59,7 +59,8 @@ public struct RangeRequest: Sendable, Equatable, Codable {
         return !known.validator.isStrong || terms.source != .sameURL
     }
 
-    /// Returns the request that continues a download by the validator ladder, for an application with its own client.
+    /// Returns the request that continues a download, for an application with its own client. The validator of the
+    /// bytes on disk decides the condition.
     ///
     /// - Parameters:
     ///   - resource: version of the bytes on disk, from the answer that brought them.
@@ -92,10 +93,11 @@ public struct RangeRequest: Sendable, Equatable, Codable {
         return fields
     }
 
-    /// The validator ladder: returns the request that continues `resource` at `offset`.
+    /// Returns the request that continues `resource` at `offset`, with the strongest condition that its validator
+    /// allows (the ladder in docs/design/resume.md).
     ///
     /// - Parameters:
-    ///   - end: offset at which bytes follow that are on disk already.
+    ///   - end: offset of the first byte behind the gap that is on disk already; `nil` if no such byte follows.
     ///   - resumesUnverified: whether to request a range although the server names no version at all.
     ///   - isPlain: whether to leave out the condition, for servers that answer conditional ranges wrongly.
     static func resuming(

@@ -13,7 +13,8 @@ public enum RangeResponse: Sendable, Equatable {
     /// The server mishandled the condition, or its answer names no version. The request is repeated once without the
     /// condition.
     case askWithoutCondition
-    /// Only bytes can show that the answer is of the version on disk. Blocks are compared first.
+    /// Only a comparison of bytes can show that the answer is of the version on disk. Blocks on disk are compared with
+    /// the server's bytes before the request is sent again.
     case compareFirst
     /// The body is of no use. The whole representation is requested.
     case startOver(StartOver)
@@ -43,7 +44,7 @@ public enum RangeResponse: Sendable, Equatable {
         case otherPieces(actual: Int64)
     }
 
-    /// The representation as a good answer describes it; `nil` for any other answer.
+    /// The representation that a usable answer describes; `nil` for any other answer.
     package var resource: Resource? {
         switch self {
         case .accept(let resource, _, _), .restart(let resource, _), .alreadyComplete(let resource): resource

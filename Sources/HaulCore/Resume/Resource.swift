@@ -2,7 +2,7 @@ package import Foundation
 
 /// Stage of a film that is made from a stream.
 package enum StreamStage: String, Sendable, Hashable, Codable {
-    /// The partial file is a log (``StreamLog``), which ends where its reader says so.
+    /// The partial file is a log (``StreamLog``). Its reader decides where it ends.
     case log
     /// The film is being put together beside the log, or was when a run ended.
     case assembling
@@ -24,7 +24,8 @@ public struct Resource: Sendable, Hashable, Codable {
     public package(set) var total: Int64?
     package var validator: Validator
     package var contentType: String?
-    /// A content coding that came unasked. Bytes are kept as sent, and ranges of them cannot be relied on.
+    /// The content coding that the server applied although none was requested; `nil` for none. Bytes are kept as sent,
+    /// and no range of them is requested.
     package var contentCoding: String?
     /// `false` once the server has shown that its ranges cannot be trusted.
     package var hasUsableRanges: Bool
@@ -44,7 +45,7 @@ public struct Resource: Sendable, Hashable, Codable {
     var isDigestOfMirror: Bool?
     /// Stage of a film from a stream; `nil` for every other file.
     package var stream: StreamStage?
-    /// Identity of the log of a film that is finished and not in the log's place yet; otherwise `nil`.
+    /// Identity of the film's log while the finished film has not replaced the log yet; otherwise `nil`.
     package var log: FileStatus?
     /// Gaps of a finished film, one line each for people; `nil` for a film without gaps.
     package var gaps: [String]?
@@ -54,8 +55,8 @@ public struct Resource: Sendable, Hashable, Codable {
     package var shortSounds: [String]?
     /// The mirror that these facts come from; `nil` if they come from the download's own URL.
     package var mirror: URL?
-    /// The URL that these facts come from, without query and user info. Set if the application names links; `nil` if it
-    /// never did.
+    /// The URL that these facts come from, without query and user info. `nil` if the application has never named a
+    /// link.
     package var place: URL?
     /// The URL that redirects led to for the bytes on disk, without user info; `nil` if there was no redirect.
     package var redirectedTo: URL?
@@ -83,9 +84,9 @@ public struct Resource: Sendable, Hashable, Codable {
         if head.isStreamLog { stream = .log }
     }
 
-    /// Returns this resource with the length that an earlier answer has named, if the body of this one ends only with
-    /// its connection and the validators agree. A version has one length, so a shorter body is a part of the file.
-    /// Without any validator, the body may as well be of another version.
+    /// Returns this resource with the length that an earlier answer has named, if the body of the present answer ends
+    /// only with the connection and the validators agree. A version has one length, so a shorter body is a part of the
+    /// file. Without a validator in common, the body may be of another version, and the length stays unknown.
     func withLength(of earlier: Resource?) -> Resource {
         guard let earlier, let length = earlier.total, !isFramed, stream == nil, earlier.stream == nil,
             contentCoding == earlier.contentCoding, earlier.validator.agrees(with: validator)

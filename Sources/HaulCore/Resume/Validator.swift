@@ -27,7 +27,8 @@ package struct Validator: Sendable, Hashable, Codable {
         }
     }
 
-    /// The first of January 1990. Reproducible builds and images give all versions of a file the same earlier date.
+    /// The first of January 1990. An earlier date does not tell versions apart, because reproducible builds and images
+    /// give it to all versions of a file.
     private static let firstDate = Date(timeIntervalSince1970: 631_152_000)
 
     /// Returns the value of a field; `nil` if two fields differ, since neither can be trusted.

@@ -9,7 +9,7 @@ package struct VersionComparison: Sendable, Equatable {
     package private(set) var left: [Range<Int64>]?
     /// Whether an answer named no version, so that only a comparison of bytes can identify the version.
     package private(set) var isWanted = false
-    /// Number of bytes on disk when a resume followed the last comparison of this run.
+    /// Number of bytes on disk when the last comparison of this run ended; `nil` if there was none.
     private var lastCount: Int64?
     /// The place that the blocks are compared with.
     private var place: URL?
@@ -40,8 +40,8 @@ package struct VersionComparison: Sendable, Equatable {
         return (ChoiceID(number: choices), plan)
     }
 
-    /// Notes an answer to a block, or to the request after all blocks. All answers have to come from one path, wherever
-    /// redirects lead, and have to be of one version.
+    /// Notes an answer to a block, or to the request after all blocks. All answers have to come from the same path, on
+    /// whatever host redirects lead to, and have to be of one version.
     ///
     /// - Returns: `false` if this answer comes from another path than those before, or is of another version. The
     ///   comparison then begins again.
@@ -66,7 +66,8 @@ package struct VersionComparison: Sendable, Equatable {
     package mutating func noteRest() { if left == [] { left = nil } }
     mutating func want() { isWanted = true }
 
-    /// Ends the comparison when bytes are joined or a version is begun. The next resume compares again.
+    /// Ends the comparison when bytes are joined or a version is begun. The next resume compares again. `count` is the
+    /// number of bytes on disk; `nil` if a run begins or the download starts over.
     package mutating func finish(at count: Int64?) {
         if count == nil || left != nil { lastCount = count }
         (left, isWanted, answeringPath, answeringValidator, detours) = (nil, false, nil, nil, 0)

@@ -25,7 +25,7 @@ struct ChecksumLine {
     /// Stands for a digest with an impossible length or impossible digits in a line with a name.
     private static let damaged = Digest(algorithm: "", bytes: [])
 
-    /// Without a leading `./`.
+    /// The bytes of the name, without a leading `./`.
     let name: [UInt8]
     /// Whether the name has an invalid escape.
     let isMalformed: Bool

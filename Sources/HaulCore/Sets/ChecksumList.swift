@@ -240,7 +240,7 @@ extension ChecksumList {
         }
     }
 
-    /// Returns text for people, with `\xNN` in place of bytes that are not UTF-8.
+    /// Returns text for people. If the bytes are not UTF-8, each byte above 0x7F becomes `\xNN`.
     private static func escaped(_ bytes: [UInt8]) -> String {
         if let text = String(validating: bytes, as: UTF8.self) { return text }
         return bytes.map { $0 < 0x80 ? String(Unicode.Scalar($0)) : "\\x" + [$0].hexadecimal }.joined()

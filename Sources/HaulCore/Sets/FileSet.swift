@@ -8,13 +8,13 @@ public struct FileSet: Sendable, Hashable {
     public struct File: Sendable, Hashable {
         /// The relative path, with `/` between its parts, as the publisher writes it.
         public var name: String
-        /// The URL that is asked for the file.
+        /// The URL that the file is requested from.
         public var url: URL
         /// Length in bytes; `nil` if the publisher does not state it.
         public var size: Int64?
         /// The digest that the file must have; `nil` if the publisher states none that Haul can compute.
         public var checksum: DownloadRequest.Checksum?
-        /// Further fields of the requests for the file.
+        /// Additional header fields of the requests for the file.
         public var headers: [HeaderField]
         /// Further sources of the file, from a Metalink.
         package var mirrors: [Metalink.Source] = []
@@ -25,10 +25,10 @@ public struct FileSet: Sendable, Hashable {
         ///
         /// - Parameters:
         ///   - name: the relative path, with `/` between its parts, as the publisher writes it.
-        ///   - url: the URL that is asked for the file.
+        ///   - url: the URL that the file is requested from.
         ///   - size: length in bytes, if it is known.
         ///   - checksum: the digest that the file must have, if it is known.
-        ///   - headers: further fields of the requests for the file.
+        ///   - headers: additional header fields of the requests for the file.
         public init(
             name: String,
             url: URL,
@@ -57,7 +57,8 @@ public struct FileSet: Sendable, Hashable {
     /// Folders of the publisher that the reader did not enter, each with a slash at its end, and paths of refused
     /// names. The publisher may have further files there.
     package var unread: Set<String> = []
-    /// The list itself, if it is so damaged that the names of some files are unknown. No selection leaves it out.
+    /// The refusal of the list itself, if damaged lines hide the names of some files; `nil` otherwise. The refusal
+    /// applies to every selection of files.
     package var damage: RefusedName?
     /// Remarks of the reader about the publisher's list, for people.
     public package(set) var remarks: [String] = []

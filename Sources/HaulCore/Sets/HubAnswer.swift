@@ -7,7 +7,7 @@ package struct HubEntry: Sendable, Hashable {
     package let path: String
     /// Length in bytes; 0 for a folder.
     package let size: Int64
-    /// SHA-256 for a big file, git's digest for any other; `nil` for a folder.
+    /// SHA-256 for a file in Git LFS, git's digest for any other file; `nil` for a folder.
     package let checksum: DownloadRequest.Checksum?
 }
 
@@ -36,8 +36,8 @@ package enum HubAnswer {
 
     /// Returns the entries of one page of a tree.
     ///
-    /// - Throws: ``DownloadError/Code/invalidSet`` for a page with an entry that is neither file nor folder, or not as
-    ///   documented.
+    /// - Throws: ``DownloadError/Code/invalidSet`` for a page that is not as documented, is too large, or has an entry
+    ///   that is neither file nor folder.
     package static func entries(_ bytes: [UInt8]) throws(DownloadError) -> [HubEntry] {
         let answer: [Entry] = try SetAnswer.decoded(bytes, limit: maximumBytes, of: "the hub")
         guard answer.count <= FileSet.maximumNames else {
@@ -119,7 +119,7 @@ enum SetAnswer {
     /// Lengths that a file can have. The bound prevents overflow in later arithmetic.
     static let sizes: ClosedRange<Int64> = 0...(1 << 62)
 
-    /// - Parameter sender: who sent the answer, for a sentence.
+    /// - Parameter sender: the sender of the answer, for the message of an error.
     /// - Throws: ``DownloadError/Code/invalidSet``.
     static func decoded<Value: Decodable>(
         _ bytes: [UInt8],

@@ -110,8 +110,9 @@ package struct HubReference: Sendable, Hashable {
         text.prefix(scheme.count).lowercased() == scheme
     }
 
-    /// Whether the text looks like `SECRET@ORG/NAME`, because the secret must not be sent or shown as a name. After a
-    /// name of one part, the slash of a revision has to be escaped unless the revision begins with `refs/`.
+    /// Whether the text looks like `SECRET@ORG/NAME`. Such a text is refused, because the secret must not be sent or
+    /// shown as a name. Therefore a slash in the revision after a name of one part must be escaped, unless the revision
+    /// begins with `refs/`.
     private static func isUserInfo(_ parts: [String], before revision: [UInt8]?) -> Bool {
         guard parts.count == 1, let revision else { return false }
         return revision.contains(UInt8(ascii: "/")) && !revision.starts(with: gitReferences.utf8)
@@ -160,7 +161,8 @@ extension HubReference: CustomStringConvertible {
         return revision.replacing("/", with: "%2F")
     }
 
-    /// The same repository at another revision.
+    /// Returns the text of a reference to the same repository at another revision. The caller escapes the revision
+    /// where a reference requires it.
     package func at(_ revision: String) -> String {
         let front = kind == .model ? "" : kind.rawValue + "/"
         return Self.scheme + front + name + "@" + revision

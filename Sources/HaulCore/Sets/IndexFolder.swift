@@ -3,7 +3,8 @@ internal import Foundation
 /// The folder of an index page. Only links below the folder count.
 struct IndexFolder {
     enum Judgement: Equatable {
-        /// The link leads to another place, to the page itself, or has a query.
+        /// The link is ignored: it leads to another place or to the page itself, has a query, is too long or cannot be
+        /// read.
         case elsewhere
         /// The link leads below the folder, but a part of its path is no name.
         case refused(String)

@@ -17,7 +17,7 @@ package enum OpenPGPArmour {
             if line == start {
                 (block, isInHeaders) = ("", true)
             } else if line == end {
-                // Skips a block that cannot be decoded, so no signature is proved by it.
+                // Skips a block that cannot be decoded, so that its keys prove no signature.
                 if let data = block.flatMap({ Data(base64Encoded: $0) }) { keys += data }
                 block = nil
             } else if line.isEmpty {

@@ -21,10 +21,10 @@ package struct PlacedSet: Sendable, Hashable {
         FileSet.reason(against: path) == nil && FileName.safePath(path, keepsLeadingDots: true) == path
     }
 
-    /// Folder of the state of a set, in the folder that holds the set.
+    /// Name of the folder that keeps the state of a set, below the folder of the set.
     package static let stateFolder = ".haul"
 
-    /// Whether a name is that of the state folder, in any case: file systems may ignore the case.
+    /// Whether a name is that of the state folder. Ignores letter case, as some file systems do.
     package static func isStateFolder(_ name: some StringProtocol) -> Bool { name.lowercased() == stateFolder }
 }
 
@@ -137,7 +137,8 @@ extension FileSet {
         }
     }
 
-    /// Sorts before every byte of a name, because a safe path has no control characters.
+    /// A zero byte in place of each slash. It sorts before every byte of a name, because a safe path has no control
+    /// characters.
     private static let slash: UInt8 = 0
 
     /// Returns the bytes of the path in one Unicode normalization, because some file systems know only one.

@@ -15,9 +15,9 @@ package struct ReleaseAnswer: Sendable, Hashable {
     package let tag: String?
     /// In the order of the server.
     package let assets: [Asset]
-    /// Sentences about assets for which the server states MD5 alone, by name.
+    /// Sentences about the assets for which the server states MD5 alone, by the name of the asset.
     package let unproved: [String: String]
-    /// Assets whose URL cannot be asked.
+    /// Assets without a URL that can be requested.
     package let refused: [RefusedName]
 
     /// The assets that are checksum lists.

@@ -20,7 +20,7 @@ package struct SetDigests: Sendable {
     ///
     /// - Parameters:
     ///   - name: the name of the list in the set.
-    ///   - onlyLastParts: whether folders in the names of the list do not count, because the set has no folders.
+    ///   - onlyLastParts: whether folders in the names of the list are ignored, because the set has no folders.
     /// - Throws: ``DownloadError/Code/invalidSet`` if the lists have more than ``FileSet/maximumNames`` names.
     package mutating func add(_ list: ChecksumList, named name: String, onlyLastParts: Bool = false)
         throws(DownloadError)
@@ -34,7 +34,7 @@ package struct SetDigests: Sendable {
             }
         }
         for refused in list.refused { listed[place(refused.name), default: Listed()].refusal = refused.reason }
-        // A folder may have a million lists, each with a million names.
+        // Bounds the memory, because a folder may have a million lists, each with a million names.
         guard listed.count <= FileSet.maximumNames else {
             throw .invalidSet("its lists of digests have more than \(FileSet.maximumNames) names")
         }

@@ -8,12 +8,13 @@ package enum SetSourceText: Sendable, Hashable {
     case metalink(URL)
     /// The page of a folder; the path of the URL ends in a slash.
     case index(URL)
-    /// The path of a file on this machine, as it was written.
+    /// The path or the `file:` URL of a file on this machine, as it was written.
     case file(String)
 
     /// - Parameters:
     ///   - text: surrounding white space does not count.
-    ///   - hub: the URL of the model hub whose links to pages count.
+    ///   - hub: the URL of the model hub. A link to the page of a repository there counts as a reference; `nil` if no
+    ///     link does.
     /// - Throws: ``DownloadError`` with code ``DownloadError/Code/invalidURL``, or with
     ///   ``DownloadError/Code/unsupportedScheme`` for a URL of a scheme that is not known.
     package init(_ text: String, hub: URL?) throws(DownloadError) {

@@ -29,9 +29,10 @@ package enum SetURL {
         return try url(front(address), String(Substring(folder)), path)
     }
 
-    /// Returns the URL of a path below an address that has a path of its own, with or without a slash at its end.
+    /// Returns the URL of a path below an endpoint. The endpoint may have a path of its own, with or without a slash at
+    /// its end.
     ///
-    /// - Parameter escaped: parts that are escaped already.
+    /// - Parameter escaped: the first parts of the path, escaped already; `path` is escaped here.
     static func below(_ endpoint: URL, escaped: String, path: String? = nil) throws(DownloadError) -> URL {
         guard let address = HTTPURL(endpoint) else { throw .invalidSet("the URL of the server cannot be asked") }
         var own = String(Substring(address.target.utf8.prefix { $0 != UInt8(ascii: "?") }))

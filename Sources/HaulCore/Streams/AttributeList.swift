@@ -1,6 +1,7 @@
 /// The attributes of a tag (RFC 8216 §4.2). Commas and equals signs within quotes belong to the value.
 ///
-/// A value counts with and without quotes, because many packagers confuse the two. A word without a value is ignored.
+/// Accepts each value with and without quotes, because many packagers confuse the two forms. Ignores a word without a
+/// value.
 struct AttributeList {
     private var values: [(name: ArraySlice<UInt8>, value: ArraySlice<UInt8>)] = []
 
@@ -25,12 +26,12 @@ struct AttributeList {
         }
     }
 
-    /// Returns the value as it stands, without quotes.
+    /// Returns the value of an attribute without quotes and with its variables not substituted; `nil` if the tag has no
+    /// such attribute.
     subscript(_ name: String) -> ArraySlice<UInt8>? {
         values.first { $0.name.elementsEqual(name.utf8) }?.value
     }
 
-    /// The names of all attributes, in their order.
     var names: [String] { values.map { Self.text($0.name) } }
 
     private static let equals = UInt8(ascii: "=")

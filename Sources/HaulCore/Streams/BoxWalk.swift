@@ -5,9 +5,12 @@ enum BoxWalk {
         "ftyp", "styp", "moov", "moof", "sidx", "ssix", "emsg", "prft", "free", "skip", "uuid", "mdat",
     ]
 
-    /// - Returns: `nil` if the bytes do not begin with a box.
-    /// - Throws: ``SegmentMedia/Refusal`` if the boxes do not make up the length, or the box that the role needs is
-    ///   missing.
+    /// Judges the bytes by their outermost boxes, as far as the bytes go.
+    ///
+    /// - Parameter length: the length of the whole body.
+    /// - Returns: `nil` if the bytes do not begin with a box of `firstTypes`.
+    /// - Throws: ``SegmentMedia/Refusal`` if a box has no valid head or is longer than the body, or if the box that the
+    ///   role needs is missing.
     static func judge(
         _ bytes: some RandomAccessCollection<UInt8>,
         length: Int64,
@@ -50,7 +53,7 @@ enum BoxWalk {
         case box(Box)
         /// The bytes end before or within the head.
         case beyond
-        /// The type is no text.
+        /// The type is not printable ASCII.
         case nonsense
     }
 

@@ -1,8 +1,8 @@
 extension DownloadRequest {
-    /// Treatment of a URL that leads to a playlist of HTTP Live Streaming (RFC 8216).
+    /// Options for a URL that leads to a playlist of HTTP Live Streaming (RFC 8216).
     ///
-    /// The segments are fetched and put together to one file, which gets its name only when it is whole. Files that are
-    /// no playlists are not affected. The texts of the choices are checked when the request is added.
+    /// Haul fetches the segments and joins them into one file, which gets its name only when it is complete. The
+    /// options have no effect on a file that is not a playlist. The downloader checks them when it adds the request.
     public struct Stream: Sendable, Hashable, Codable {
         /// The container of the finished file.
         public enum Container: String, Sendable, Hashable, Codable, CaseIterable {
@@ -18,14 +18,14 @@ extension DownloadRequest {
         public enum LiveStart: String, Sendable, Hashable, Codable, CaseIterable {
             /// The first segment that the server still has.
             case start
-            /// Where a player would begin.
+            /// Three target durations before the end, or where the playlist tells a player to begin.
             case now
         }
 
-        /// Whether the playlist itself is the file, and no segment is fetched. Default: `false`.
+        /// Whether to download the playlist itself instead of its segments. Default: `false`.
         public var keepsPlaylist = false
         /// The variant: `best`, `smallest`, a height (`720p`), a bandwidth in bits per second (`4M`), a codec (`hevc`),
-        /// or a number in the playlist, from 1. Default: `nil`, which means `best`.
+        /// or the place of a variant in the playlist, from 1. Default: `nil`, which means `best`.
         public var variant: String?
         /// The sound: a language (`de`) or the name of a rendition, `all` or `none`. Default: `nil`, the sound that the
         /// playlist prefers.
@@ -46,17 +46,17 @@ extension DownloadRequest {
         /// playlist only grows, and ``LiveStart/now`` for all others.
         public var liveStart: LiveStart?
 
-        /// The defaults.
+        /// Sets each option to its default.
         public init() {}
 
-        /// The playlist itself as the file.
+        /// Options that download the playlist itself.
         package static let playlist: Self = {
             var stream = Self()
             stream.keepsPlaylist = true
             return stream
         }()
 
-        /// Checks the texts.
+        /// Checks the texts and the length of the recording.
         ///
         /// - Throws: ``DownloadError`` with code ``DownloadError/Code/invalidStream``.
         package func check() throws(DownloadError) {
@@ -84,7 +84,7 @@ extension DownloadRequest.Stream: CodedByKeys {
         case keepsPlaylist, variant, audio, subtitles, container, allowsGaps, liveSeconds, liveStart
     }
 
-    /// An option that is absent has its default.
+    /// Decodes the options, and gives each absent option its default.
     package init(values: KeyedDecodingContainer<Keys>) throws {
         keepsPlaylist = try values.decodeIfPresent(Bool.self, forKey: .keepsPlaylist) ?? false
         variant = try values.decodeIfPresent(String.self, forKey: .variant)

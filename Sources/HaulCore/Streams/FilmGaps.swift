@@ -2,7 +2,7 @@
 package struct FilmGaps: Sendable, Hashable, Codable {
     /// Place of a segment in a film.
     package struct Place: Sendable, Hashable, Codable {
-        /// Index of the track.
+        /// Index of the track in ``StreamFilm/tracks``.
         package let track: Int
         /// Media sequence number.
         package let number: Int64
@@ -10,12 +10,12 @@ package struct FilmGaps: Sendable, Hashable, Codable {
         package init(track: Int, number: Int64) { (self.track, self.number) = (track, number) }
     }
 
-    /// Number of segments.
+    /// Number of missing segments.
     package let count: Int
-    /// Up to four of them, spread over all gaps.
+    /// Places of up to four missing segments, spread over all gaps.
     package let places: [Place]
 
-    /// Most places that are kept. Each costs a request when the film is asked for again.
+    /// Maximum number of places. Each place may cost a request when the user adds the same film again.
     private static let mostPlaces = 4
 
     /// - Returns: `nil` for a film without gaps.
@@ -31,7 +31,7 @@ package struct FilmGaps: Sendable, Hashable, Codable {
 package struct ReplacedFilm: Sendable, Hashable, Codable {
     package let path: String
     package let file: FileStatus
-    /// Number of segments that it lacks.
+    /// Number of segments that the film lacks.
     package let missing: Int
 
     package init(path: String, file: FileStatus, missing: Int) {

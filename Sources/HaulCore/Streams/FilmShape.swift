@@ -4,7 +4,7 @@ package struct FilmShape: Sendable, Hashable {
     /// Whether the segments of pictures and sound are fragments of MP4.
     package var isFragmented: Bool
     package var hasSubtitles: Bool
-    /// Whether the parameters of a track change somewhere.
+    /// Whether the parameters of a track change in the middle, at another initialization section or discontinuity.
     package var hasSeams: Bool
 
     package init(trackCount: Int, isFragmented: Bool, hasSubtitles: Bool, hasSeams: Bool) {
@@ -20,8 +20,8 @@ package struct FilmShape: Sendable, Hashable {
 
     /// Returns the container that a request asks for; `nil` if it asks for none.
     ///
-    /// - Throws: ``DownloadError`` with code ``DownloadError/Code/invalidStream`` for a container that cannot have the
-    ///   tracks.
+    /// - Throws: ``DownloadError`` with code ``DownloadError/Code/invalidStream`` for a transport stream with
+    ///   subtitles.
     package func container(_ wanted: DownloadRequest.Stream.Container) throws(DownloadError) -> StreamFilm.Container? {
         switch wanted {
         case .automatic: return nil

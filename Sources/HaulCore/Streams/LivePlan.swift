@@ -26,12 +26,13 @@ package struct LivePlan: Sendable, Hashable {
 
     package enum Ending: String, Sendable, Hashable, Codable {
         case endList, limit, user
-        /// The server answered each reload with 404 or 410 for a minute or ten target durations, whichever is longer.
+        /// The server answered each reload with 404 or 410 for a minute or ten target durations, whichever is longer,
+        /// but at most for an hour.
         case gone
     }
 
     package struct Step: Sendable, Hashable {
-        /// To be fetched, in their order. None is a gap.
+        /// The new segments to fetch, in the order of the playlist, without gaps.
         package internal(set) var segments: [MediaSegment] = []
         /// The gaps that this event revealed.
         package internal(set) var gaps: [StreamGap] = []
@@ -42,7 +43,7 @@ package struct LivePlan: Sendable, Hashable {
     package let beginning: Beginning
     /// Maximum duration of the recording in seconds; `nil` for no limit.
     package let limit: Double?
-    /// Seconds from the first segment to the last one so far, with the gaps.
+    /// Total duration of the segments so far, in seconds, with the gaps.
     package private(set) var seconds = 0.0
     package private(set) var ending: Ending?
 
@@ -75,9 +76,9 @@ package struct LivePlan: Sendable, Hashable {
         }
     }
 
-    /// Time at which the recording ends even if the playlist has listed less than ``limit`` seconds: that time and one
-    /// target duration after the first playlist. The last segment is listed within the target duration. `nil` for no
-    /// limit, and before the first playlist.
+    /// Time at which the recording ends even if the playlist has listed less than ``limit`` seconds: ``limit`` seconds
+    /// and one target duration after the first playlist, because the server may list the last segment one target
+    /// duration late. `nil` without a limit, and before the first playlist.
     package var deadline: Instant? {
         guard let limit, let began else { return nil }
         return began + .seconds(min(limit, 1e9) + min(targetDuration, 3600))
@@ -94,7 +95,8 @@ package struct LivePlan: Sendable, Hashable {
 // MARK: - Playlists
 
 extension LivePlan {
-    /// Maximum number of consecutive reloads that return an older copy. A server may return one occasionally.
+    /// Maximum number of consecutive reloads that return an older copy of the playlist, as a server may occasionally
+    /// do.
     private static let mostStaleReloads = 10
 
     private mutating func take(_ playlist: MediaPlaylist, _ instant: Instant) throws(StreamError) -> Step {
@@ -129,7 +131,7 @@ extension LivePlan {
     ) throws(StreamError) -> Step {
         var step = step
         if playlist.isEnded && staleReloads == 0 { return end(.endList, step) }
-        // The second condition ends a stream that stands still.
+        // The deadline ends the recording of a stream that gets no new segments.
         if let limit, let deadline, seconds >= limit || instant >= deadline { return end(.limit, step) }
         step.next = .reload(after: reloadDelay(hasChanged: hasChanged))
         return step
@@ -144,7 +146,7 @@ extension LivePlan {
         }
     }
 
-    /// Returns the segments that left the playlist before they were seen, with an estimate of their length.
+    /// Returns the segments that left the playlist between two reloads, with an estimate of their length.
     private func missed(from number: Int64, _ playlist: MediaPlaylist) -> StreamGap? {
         guard let first = playlist.segments.first?.number, first > number else { return nil }
         let average = playlist.seconds / Double(playlist.segments.count)
@@ -156,8 +158,8 @@ extension LivePlan {
         )
     }
 
-    /// Refuses a playlist that has another segment under a known number. Remembers the places of its segments, unless
-    /// it is an older copy.
+    /// Refuses a playlist that lists another segment under a known number, and an older copy after too many others.
+    /// Remembers the places of the segments of a playlist that is not an older copy.
     private mutating func compare(_ playlist: MediaPlaylist) throws(StreamError) {
         guard let first = playlist.segments.first, let last = playlist.segments.last else { return }
         for segment in playlist.segments {
@@ -199,8 +201,8 @@ extension LivePlan {
 // MARK: - Reloads
 
 extension LivePlan {
-    /// Returns the delay before the next reload: the target duration after new segments, otherwise half of it. At
-    /// least half a second and at most five minutes.
+    /// Returns the delay before the next reload, from half a second to five minutes: the target duration after new
+    /// segments, otherwise half of it.
     private func reloadDelay(hasChanged: Bool) -> Duration {
         let seconds = hasChanged ? targetDuration : targetDuration / 2
         return .milliseconds(Int(min(max(seconds, 0.5), 300) * 1000))

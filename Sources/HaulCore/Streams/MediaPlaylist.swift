@@ -24,7 +24,7 @@ package struct MediaPlaylist: Sendable, Hashable {
     /// Whether the playlist has `EXT-X-ENDLIST`. A ``Kind/vod`` playlist is ended without the tag too, but then nothing
     /// shows that the playlist arrived whole.
     package internal(set) var hasEndMark = false
-    /// `nil` if segments may disappear from the front.
+    /// `nil` if the playlist states no known type. Segments may then disappear from its front.
     package internal(set) var kind: Kind?
     package internal(set) var isIFramesOnly = false
     package internal(set) var segments: [MediaSegment] = []
@@ -37,7 +37,7 @@ package struct MediaPlaylist: Sendable, Hashable {
     /// Length of all segments, in seconds.
     package var seconds: Double { segments.reduce(0) { $0 + $1.duration } }
 
-    /// Refuses a playlist whose segments must not be asked for.
+    /// Refuses a protected playlist and an I-frame playlist.
     package func checkFetchable() throws(StreamError) {
         if let protection { throw .protected(protection) }
         if isIFramesOnly { throw .unsupported("the playlist lists single pictures for winding, not a film") }
@@ -46,7 +46,8 @@ package struct MediaPlaylist: Sendable, Hashable {
 
 /// A piece of a track with its own request.
 package struct MediaSegment: Sendable, Hashable {
-    /// The sequence number: that of the playlist plus the number of segments before. It never changes.
+    /// Media sequence number: ``MediaPlaylist/mediaSequence`` plus the number of segments before. Later copies of the
+    /// playlist give the segment the same number.
     package let number: Int64
     package let url: HTTPURL
     /// `nil` for the whole resource. With ``key``, a range of the encrypted bytes.
@@ -66,11 +67,12 @@ package struct MediaSegment: Sendable, Hashable {
     package let bitrate: Int64?
 }
 
-/// The bytes that must precede segments (`EXT-X-MAP`). Two are equal if URL, range and key are equal.
+/// The bytes that must precede segments (`EXT-X-MAP`).
 package struct InitializationSection: Sendable, Hashable {
     package let url: HTTPURL
     /// `nil` for the whole resource.
     package let range: ByteRange?
-    /// With a stated vector, because an initialization section has no number.
+    /// A key with a ``SegmentKey/statedVector``, because an initialization section has no number from which a vector
+    /// could follow. `nil` for a plain section.
     package let key: SegmentKey?
 }

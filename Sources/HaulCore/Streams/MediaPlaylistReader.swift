@@ -10,7 +10,7 @@ struct MediaPlaylistReader {
     private var discontinuityNumber: Int64 = 0
     private var hasDiscontinuity = false
     private var bitrate: Int64?
-    /// The last segment's resource and the end of its range.
+    /// URL and end of the last segment's range; `nil` if the last segment has no range.
     private var lastRange: (url: HTTPURL, end: Int64)?
     private var next = NextSegment()
 

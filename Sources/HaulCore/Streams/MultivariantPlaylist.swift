@@ -4,8 +4,8 @@ package struct MultivariantPlaylist: Sendable, Hashable {
     package internal(set) var variants: [StreamVariant] = []
     /// In the order of the playlist.
     package internal(set) var renditions: [StreamRendition] = []
-    /// The first encryption of `EXT-X-SESSION-KEY` that Haul does not remove. It may concern some variants only; the
-    /// media playlists decide.
+    /// The first encryption of `EXT-X-SESSION-KEY` that Haul does not remove; `nil` if another such tag has a usable
+    /// key. The encryption may concern only some variants, so the media playlists decide.
     package internal(set) var protection: StreamProtection?
     /// The variables that the playlist defines, for the media playlists to import.
     package internal(set) var variables: [String: String] = [:]
@@ -29,7 +29,7 @@ package struct StreamVariant: Sendable, Hashable {
         package let width: Int
         package let height: Int
 
-        /// Height of the class as people name it: 720 for 1280x720, 1280x534 and 720x1280.
+        /// Number of lines by which people name the resolution: 720 for 1280x720, 1280x534 and 720x1280.
         package var lines: Int { max(min(width, height), max(width, height) * 9 / 16) }
 
         package static func < (left: Resolution, right: Resolution) -> Bool {

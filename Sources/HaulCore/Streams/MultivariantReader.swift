@@ -2,7 +2,7 @@
 struct MultivariantReader {
     private var scope: PlaylistScope
     private var playlist = MultivariantPlaylist()
-    /// The last `EXT-X-STREAM-INF` until its URI has come; then `nil`.
+    /// An `EXT-X-STREAM-INF` whose URI has not come yet; `nil` after the URI.
     private var pending: (attributes: AttributeList, line: Int)?
     private var hasUsableKey = false
 

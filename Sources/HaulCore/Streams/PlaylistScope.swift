@@ -4,12 +4,12 @@ internal import Foundation
 ///
 /// Variables are substituted once in URIs and attribute values (rfc8216bis §4.3, §4.4.2.3). A value may use variables
 /// defined before it. References within a substituted value are not substituted. Lengths are bounded, because values
-/// that repeat each other would grow exponentially.
+/// that each repeat the preceding value would grow exponentially.
 struct PlaylistScope {
     let limits: StreamLimits
     private(set) var variables: [String: String] = [:]
     private let base: HTTPURL
-    /// The URL of the playlist's folder, if references can be appended to it as they stand.
+    /// The URL of the playlist's folder; `nil` if references cannot simply be appended to that URL.
     private let folder: String?
     private let imports: [String: String]
     private var addressBytes = 0

@@ -1,5 +1,5 @@
 extension ResourceDescription {
-    /// A stream of a playlist of HTTP Live Streaming, with the choices for ``DownloadRequest/stream``.
+    /// The stream that a playlist of HTTP Live Streaming describes, with the choices for ``DownloadRequest/stream``.
     public struct Stream: Sendable, Hashable, Codable {
         /// One quality of the film.
         public struct Variant: Sendable, Hashable, Codable {
@@ -31,11 +31,11 @@ extension ResourceDescription {
 
         /// The variants, in the order of the playlist; empty for a playlist of segments.
         public let variants: [Variant]
-        /// The renditions of the sound, each language and name once.
+        /// The renditions of the sound, one for each pair of language and name.
         public let audio: [Track]
-        /// The subtitles, each language and name once.
+        /// The subtitles, one for each pair of language and name.
         public let subtitles: [Track]
-        /// Duration in seconds of the listed segments; `nil` if unknown.
+        /// Duration in seconds of the listed segments; `nil` if their playlist could not be read.
         public let seconds: Double?
         /// Whether segments are still being added.
         public let isLive: Bool
@@ -45,7 +45,9 @@ extension ResourceDescription {
 }
 
 extension ResourceDescription.Stream {
-    /// - Parameter media: the playlist of the best variant; `nil` if it could not be read.
+    /// - Parameters:
+    ///   - list: `nil` for a playlist without variants.
+    ///   - media: the playlist of the best variant, or the only playlist; `nil` if it could not be read.
     package init(_ list: MultivariantPlaylist?, _ media: MediaPlaylist?) {
         let best = try? list?.select().variant.number
         variants = (list?.variants ?? []).map {

@@ -10,7 +10,8 @@ package struct SegmentIdentity: Sendable, Hashable, Codable {
     package let range: ByteRange?
     /// The path of the key without query; `nil` for a plain resource.
     package let keyPath: String?
-    /// The stated initialization vector in hexadecimal digits; `nil` if it follows from the number.
+    /// The stated initialization vector in hexadecimal digits; `nil` for a plain resource, and if the vector follows
+    /// from the number.
     package let vector: String?
 
     package init(_ segment: MediaSegment) {

@@ -53,13 +53,13 @@ extension SegmentMedia {
 
     /// Whether each packet begins with the sync byte, as far as the bytes go.
     ///
-    /// - Throws: ``Refusal`` if only the first packets do.
+    /// - Throws: ``Refusal`` if the first two packets do, but a later one does not.
     private static func isTransportStream(_ bytes: some RandomAccessCollection<UInt8>) throws(Refusal) -> Bool {
         guard bytes.first == 0x47, bytes.count >= packet else { return false }
         var offset = 0
         while offset < bytes.count {
             guard byte(bytes, offset) == 0x47 else {
-                // `G` may also begin a text.
+                // The sync byte is also the letter `G`, which may begin a text.
                 if offset <= packet { return false }
                 throw Refusal(description: "its transport stream breaks off at byte \(offset)")
             }
@@ -75,7 +75,7 @@ extension SegmentMedia {
         return text.dropFirst(head.count).first.map { $0 == 0x20 || $0 == 0x09 || $0 == 0x0A || $0 == 0x0D } ?? true
     }
 
-    /// Returns the bytes behind the ID3 tags (id3v2 §3.1). Packed audio begins with one, which states its time.
+    /// Returns the bytes behind the ID3 tags (id3v2 §3.1). Packed audio begins with a tag that states the audio's time.
     private static func withoutTags<Bytes: RandomAccessCollection<UInt8>>(
         _ bytes: Bytes,
         length: Int64

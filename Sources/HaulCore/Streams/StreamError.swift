@@ -5,13 +5,13 @@ internal import Foundation
 package enum StreamError: Error, Sendable, Hashable {
     /// The bytes are no playlist of HLS.
     case notAPlaylist(Impostor)
-    /// A bound of ``StreamLimits`` is exceeded; a clause about the playlist.
+    /// The playlist exceeds a bound of ``StreamLimits``. The text is a clause about the playlist.
     case tooLarge(String)
-    /// A line that cannot be read; a clause about the line. Line 0 stands for the whole playlist.
+    /// A line cannot be read. The text is a clause about the line. Line 0 stands for the whole playlist.
     case invalid(String, line: Int)
-    /// A valid playlist that Haul does not fetch; a clause about the stream.
+    /// The playlist is valid, but Haul does not fetch its stream. The text is a clause about the stream.
     case unsupported(String)
-    /// Encryption whose keys the server does not simply hand out.
+    /// The stream has encryption that Haul does not remove.
     case protected(StreamProtection)
     /// No variant fits the choice.
     case noSuchVariant(asked: String, available: [String])
@@ -19,11 +19,11 @@ package enum StreamError: Error, Sendable, Hashable {
     case noSuchTrack(kind: String, asked: String, available: [String])
     /// The variant names a group of sound that the playlist does not have.
     case missingSound(group: String)
-    /// The playlist, read again, lists another film; a clause about the difference.
+    /// The playlist lists another film than at an earlier reading. The text is a clause about the difference.
     case changed(String)
     /// A live playlist gave one number to two segments.
     case contradiction(number: Int64)
-    /// A live playlist went back behind the segments that it listed before, and stays there.
+    /// Too many consecutive reloads of a live playlist listed only segments before those that it had listed earlier.
     case wentBack(to: Int64)
     /// A live playlist could not be read for too long.
     case reloadsFailed(status: Int?, seconds: Int)
@@ -35,7 +35,7 @@ package enum StreamError: Error, Sendable, Hashable {
 }
 
 extension StreamError {
-    /// Whether the live playlist does not continue the recording.
+    /// Whether the live playlist belongs to another recording: its segments contradict or precede the recorded ones.
     package var isOfAnotherRecording: Bool {
         switch self {
         case .contradiction, .wentBack: true

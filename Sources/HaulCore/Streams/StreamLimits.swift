@@ -2,22 +2,22 @@
 package struct StreamLimits: Sendable, Hashable {
     package init() {}
 
-    /// Largest playlist.
+    /// Maximum size of a playlist, in bytes.
     package var playlistBytes = 16 << 20
-    /// Most segments of a media playlist.
+    /// Maximum number of segments in a media playlist.
     package var segments = 1_000_000
-    /// Most variants and renditions together.
+    /// Maximum number of variants and renditions together.
     package var variants = 10_000
-    /// Most attributes of one tag.
+    /// Maximum number of attributes in one tag.
     package var attributes = 50
-    /// Most formats of keys in force at once.
+    /// Maximum number of key formats in force at once.
     package var keyFormats = 10
-    /// Most variables of a playlist, with those that it imports.
+    /// Maximum number of variables in a playlist, with those that it imports.
     package var variables = 1000
-    /// Longest URI, and longest value of a variable, after substitution.
+    /// Maximum length of a URI or attribute value after substitution, in bytes.
     package var textBytes = 64 << 10
-    /// All URLs of a playlist after resolution, with all texts after substitution. Otherwise, many short references
-    /// could multiply a long base URL or value.
+    /// Maximum length of all URLs of a playlist after resolution and of all texts after substitution, in bytes. Without
+    /// this bound, many short references could multiply a long base URL or value.
     package var addressBytes = 256 << 20
     /// Longest segment and longest target duration, in seconds.
     package var seconds = 1e6

@@ -9,10 +9,10 @@ package enum StreamName {
         "m3u8", "m3u", "mp4", "m4v", "m4a", "m4s", "mov", "mkv", "ts", "m2ts", "mp3", "aac", "ism", "isml", "smil",
     ]
 
-    /// Returns the name in the header, else the suggested name, else the first name in `urls`, else `stream`, with the
-    /// ending of the result.
+    /// Returns the name in the header, else the suggested name, else the first name in `urls`, else `stream`. Removes a
+    /// media extension from the name, and appends `ending`.
     ///
-    /// - Parameter ending: `mp4`, `ts`, `mkv`…, without a dot.
+    /// - Parameter ending: the extension of the result, without a dot: `mp4`, `ts`, `mkv`…
     package static func choose(
         contentDisposition: String?,
         suggested: String? = nil,

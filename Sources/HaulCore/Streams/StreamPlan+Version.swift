@@ -7,8 +7,8 @@ extension StreamPlan {
 }
 
 extension TrackPlan {
-    /// Hash of the identities of the resources in 32 hexadecimal digits. The hash needs to find changes, not forgeries:
-    /// the server that could forge one also chooses the segments.
+    /// Hash of the identities of the resources in 32 hexadecimal digits. The hash needs to find changes, not forgeries,
+    /// because the server chooses the segments anyway.
     fileprivate var digest: String {
         var hash = PlanHash()
         let shared = sharedPlaces
@@ -49,7 +49,7 @@ extension StreamVariant {
 }
 
 extension SegmentIdentity {
-    /// Digest of all fields of the identity; different for different segments. Finds changes, not forgeries.
+    /// Digest of all fields of the identity. Finds changes, not forgeries.
     package var digest: UInt64 {
         var hash = PlanHash()
         hash.add(self)
@@ -63,7 +63,7 @@ private struct PlanHash {
 
     var text: String { (0..<16).map { UInt8(truncatingIfNeeded: state >> (120 - 8 * $0)) }.hexadecimal }
 
-    /// Adds each field with its length, so that no two identities read alike.
+    /// Adds each text with its length, so that two different identities never add the same bytes.
     mutating func add(_ identity: SegmentIdentity) {
         add(number: identity.number ?? -1)
         add(identity.path)

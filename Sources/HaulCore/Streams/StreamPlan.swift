@@ -30,7 +30,7 @@ package enum StreamTrack: Sendable, Hashable, Codable, RawRepresentable {
     }
 }
 
-/// The resources of a film in the order of need, as one reading of its playlists lists them.
+/// The resources of a film in the order in which the film needs them, as its playlists list them at one time.
 package struct StreamPlan: Sendable, Hashable {
     package let tracks: [TrackPlan]
 
@@ -54,12 +54,12 @@ package struct StreamPart: Sendable, Hashable {
     package internal(set) var segments: [Int]
 }
 
-/// Segments that are not asked for or not there any more.
+/// Consecutive segments of a track that Haul does not fetch.
 package struct StreamGap: Sendable, Hashable, Codable {
     package enum Reason: String, Sendable, Hashable, Codable {
         /// The playlist marks the segments as missing.
         case declared
-        /// The live playlist moved on before they were seen.
+        /// The segments left the live playlist between two reloads.
         case missed
     }
 
@@ -74,16 +74,16 @@ package struct StreamGap: Sendable, Hashable, Codable {
     }
 }
 
-/// One request of a track.
+/// A segment or an initialization section of a track, fetched with one request.
 package struct StreamResource: Sendable, Hashable {
     package let identity: SegmentIdentity
     package let url: HTTPURL
     /// `nil` for the whole resource. With ``key``, a range of the encrypted bytes.
     package let range: ByteRange?
     package let key: SegmentKey?
-    /// The 16 octets with which decryption begins; `nil` for a plain resource.
+    /// The initialization vector of 16 octets; `nil` for a plain resource.
     package let vector: [UInt8]?
-    /// 0 for an initialization section.
+    /// Duration from the playlist; 0 for an initialization section.
     package let seconds: Double
 
     package var isInitialization: Bool { identity.number == nil }

@@ -91,7 +91,7 @@ extension StreamPlaylist {
         return bytes.dropFirst(header.count).first.map { $0 == 0x0A || $0 == 0x0D || $0 == 0x20 || $0 == 0x09 } ?? true
     }
 
-    /// Whether the media type or the path says that the body is a playlist. Only its first line is certain.
+    /// Whether the media type or the path says that the body is a playlist. Only the first line of the body proves it.
     ///
     /// - Parameter mediaType: a `Content-Type`, perhaps with parameters.
     package static func isPlaylist(mediaType: String?, path: String) -> Bool {
@@ -102,8 +102,8 @@ extension StreamPlaylist {
         return path.lowercased().hasSuffix(".m3u8")
     }
 
-    /// Whether a body is a list of files in the older format: it has an entry, and no tag of HLS. A list without an
-    /// entry was cut off, or is no list.
+    /// Whether a body is a list of files in the older format: it has an entry, and no tag of HLS. A body without an
+    /// entry may be a list that was cut off, so it does not count.
     package static func isPlainList(_ body: [UInt8]) -> Bool {
         guard isPlaylist(firstBytes: body) else { return false }
         // Old programs end a line with a carriage return alone, which does not end a line in HLS.

@@ -117,7 +117,7 @@ extension MultivariantPlaylist {
         }
     }
 
-    /// Each different description once, in the order of the playlist.
+    /// Returns each different description once, in the order of the playlist.
     private func descriptions(_ type: StreamRendition.MediaType) -> [String] {
         var seen: Set<String> = []
         return renditions.filter { $0.type == type }.map(\.description).filter { seen.insert($0).inserted }
@@ -144,8 +144,8 @@ extension MultivariantPlaylist {
 }
 
 extension MediaPlaylist {
-    /// Refuses a choice of a variant, of sound or of subtitles, which a playlist of segments does not have. Its only
-    /// version counts as the best and as the smallest one.
+    /// Refuses a particular variant, and sound or subtitles by name, because a playlist of segments offers no choice.
+    /// Accepts `best` and `smallest`, which both mean the only version.
     package func check(
         variant: VariantWish = .best,
         audio: TrackWish = .automatic,

@@ -1,7 +1,7 @@
 /// The resources, parts and gaps of one track.
 package struct TrackPlan: Sendable, Hashable {
     package let track: StreamTrack
-    /// In the order of need. An initialization section comes once, before its first segment.
+    /// In the order in which the film needs them. An initialization section comes once, before its first segment.
     package private(set) var resources: [StreamResource] = []
     package private(set) var parts: [StreamPart] = []
     package private(set) var gaps: [StreamGap] = []
@@ -50,7 +50,7 @@ package struct TrackPlan: Sendable, Hashable {
         seconds += segment.duration
     }
 
-    /// Adds a gap, or extends the last one if it follows directly.
+    /// Adds a gap, or extends the last gap if the new one follows directly for the same reason.
     package mutating func note(_ gap: StreamGap) {
         if let last = gaps.last, let joined = last.joined(with: gap) {
             gaps[gaps.count - 1] = joined
@@ -59,7 +59,7 @@ package struct TrackPlan: Sendable, Hashable {
         }
     }
 
-    /// Returns the index of a section in the resources. Adds a new one.
+    /// Returns the index of a section in the resources. Adds the section if it is new.
     private mutating func index(of section: InitializationSection) -> Int {
         if let known = sections[section] { return known }
         sections[section] = resources.count
@@ -78,7 +78,7 @@ extension StreamGap {
         )
     }
 
-    /// Returns both gaps as one, or `nil` unless `next` follows directly for the same reason.
+    /// Returns both gaps as one; `nil` if `next` does not follow directly or has another reason.
     func joined(with next: StreamGap) -> StreamGap? {
         guard next.track == track, next.reason == reason, numbers.upperBound < .max,
             next.numbers.lowerBound == numbers.upperBound + 1

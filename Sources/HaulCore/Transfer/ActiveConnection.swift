@@ -8,8 +8,8 @@ package struct ActiveConnection: Sendable, Equatable {
     package private(set) var question: RangeRequest?
     /// Time of the answer; `nil` before.
     package private(set) var answered: Instant?
-    /// End offset of the answer or, before the answer, of the requested range. Cutting the segment of a sent request
-    /// does not change it.
+    /// End offset of the answer or, before the answer, of the requested range. This end stays when the segment of a
+    /// sent request is cut.
     package var reach: Int64
     /// Whether the answer may be longer than what the connection still owes. If so, the connection is closed as soon as
     /// it owes nothing.
@@ -70,8 +70,8 @@ package struct ActiveConnection: Sendable, Equatable {
     /// Returns the least share of the usual speed at which the connection is worth keeping.
     ///
     /// A connection over a long path needs several round trips to reach its speed. The time to its answer estimates one
-    /// round trip. Until four of these and 60 ms have passed, the share is `nil`. In the first 150 ms the share is
-    /// smaller, because only a very slow connection can be recognized that early.
+    /// round trip. The share is `nil` until four round trips, and at least 60 ms, have passed since the answer. In the
+    /// first 150 ms the share is smaller, because only a very slow connection can be recognized that early.
     func leastShare(at now: Instant) -> Double? {
         guard let answered else { return nil }
         let time = now - answered

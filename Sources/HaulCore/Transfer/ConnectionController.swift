@@ -57,17 +57,18 @@ package struct ConnectionController: Sendable, Equatable {
     }
 
     private static let patience: Duration = .milliseconds(1500)
-    /// Wait for surplus connections to end after `target` was lowered. After that the measurement includes them.
+    /// Longest wait for surplus connections to end after `target` was lowered. After this wait, the measurement
+    /// includes the surplus connections.
     private static let runningOut: Duration = .seconds(5)
-    /// The shortest windows that can show a clear gain, a gain, and the absence of a gain. A server may send in bursts
-    /// a second apart.
+    /// The shortest windows that can show a clear gain, a gain, and the absence of a gain. The last one is longer than
+    /// a second, because a server may send in bursts a second apart.
     private static let windows: (clear: Duration, gain: Duration, none: Duration) =
         (.milliseconds(400), .milliseconds(800), .milliseconds(1200))
     /// Shortest time over which speeds are measured before a small difference between them counts.
     private static let settledWindow: Duration = .seconds(2)
     /// Remaining seconds of a file below which no further connection is tried.
     private static let horizon = 3.0
-    /// Largest count that is doubled again after the speed has clearly risen or a climb has succeeded.
+    /// Largest count that is doubled again after the speed has clearly risen or one more connection has helped.
     private static let few = 4
     private static let firstClimbWait: Duration = .seconds(3)
     private static let longestClimbWait: Duration = .seconds(30)
@@ -93,7 +94,7 @@ package struct ConnectionController: Sendable, Equatable {
     }
 
     /// Notes that an additional connection was refused (429, 503, reset, refused) while `flowing` others got bytes.
-    /// Until `retryAfter` or a pause has passed, no more than `flowing` connections are opened.
+    /// Until `retryAfter` or a pause has passed, a connection is opened only while fewer than `flowing` are open.
     package mutating func refused(flowing: Int, retryAfter: Duration?, at now: Instant) {
         host.refused(flowing: flowing, retryAfter: retryAfter, at: now)
         window = nil
@@ -234,7 +235,7 @@ package struct ConnectionController: Sendable, Equatable {
         climbWait = Self.firstClimbWait
         let isWholeShare = gain * Double(trial.count) >= 0.75
         if isWholeShare, trial.count <= Self.few, 2 * target <= most {
-            // The added connection brought about as much as each earlier one, so several more are possible.
+            // The added connection is about as fast as each earlier one, so several more may help.
             phase = .growing
             self.window = nil
         } else {

@@ -9,7 +9,7 @@ package struct ExpiringURL: Sendable, Equatable {
     package private(set) var isMissing: Bool
     /// Whether the application named the link for this download. Such a link leads to the same file, whatever its URL.
     private(set) var isVouchedFor: Bool
-    /// Whether a link that the application named has had no good answer yet in this run.
+    /// Whether the application named the link, and the link has had no good answer yet in this run.
     private(set) var isUntried: Bool
     /// Number of the link, counted from 0. A request keeps the number of the link that it was made over.
     package private(set) var number = 0
@@ -117,6 +117,7 @@ package struct ExpiringURL: Sendable, Equatable {
 
     /// Time between a request to the application that had no answer and the next one.
     private static let pause = Duration.seconds(10)
-    /// Longest time before its expiry at which a link is replaced. It lets the application ask its own server twice.
+    /// Longest time before the expiry of a link at which the application is asked for the next link. It suffices for
+    /// two requests of the application to its own server.
     private static let longestLead = Duration.seconds(5)
 }

@@ -1,4 +1,4 @@
-/// Learns how many connections a host allows. The evidence is its refusals and the connections that get bytes.
+/// Learns how many connections a host allows, from the host's refusals and from the connections that get bytes.
 struct LearnedHostLimit: Sendable, Equatable {
     /// Maximum number of connections; `nil` while no refusal is known.
     private(set) var limit: Int?
@@ -9,7 +9,7 @@ struct LearnedHostLimit: Sendable, Equatable {
     /// Largest number of connections that have got bytes at once since the last refusal.
     private var seen = 0
     private var pause: RetryAfterPause?
-    /// Consecutive refusals of a number of connections that had worked before.
+    /// Number of consecutive refusals at a number of connections that had worked before.
     private var doubts = 0
     private var isProbing = false
     private var probeWait = Self.firstProbeWait
@@ -58,8 +58,8 @@ struct LearnedHostLimit: Sendable, Equatable {
         isProbing = false
         nextProbe = now + probeWait
         if isNews, flowing < proven { doubts += 1 }
-        // A number that worked for a while may be refused once for another reason. Two refusals in a row mean that it
-        // no longer works.
+        // A number of connections that worked for a while may be refused once for another reason. After two refusals in
+        // a row, the host no longer allows that number.
         if doubts >= 2 {
             doubts = 0
             proven = flowing

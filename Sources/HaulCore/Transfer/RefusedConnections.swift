@@ -2,7 +2,7 @@ internal import DequeModule
 
 /// Keeps refused first connections of downloads until their next try. The host closed each of them without an answer
 /// while it served other downloads. Some hosts limit the number of connections in this way instead of with a 429 or
-/// 503. The connections wait until the host serves fewer, or until a time for the next try.
+/// 503. A refused connection waits until the host serves fewer connections, or until a time for the next try.
 ///
 /// Waiting costs no attempt. If the host serves no other download, the refusal counts as a failure.
 package struct RefusedConnections: Sendable {
@@ -29,8 +29,8 @@ package struct RefusedConnections: Sendable {
     private var refusals: [DownloadID: Int] = [:]
     /// When each host last answered a first connection with a status below 400.
     private var servedAt: [Origin: Instant] = [:]
-    /// Time for which an answer in `servedAt` shows that the host serves. Between two short files nothing flows for a
-    /// moment.
+    /// Time for which an answer in `servedAt` shows that the host serves other downloads. No bytes arrive for a moment
+    /// between two short files, so the bytes alone would not show it.
     private static let freshAnswer: Duration = .seconds(2)
 
     /// Adds a connection that its host has refused.

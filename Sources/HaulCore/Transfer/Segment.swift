@@ -5,7 +5,8 @@ extension SegmentPlan {
         package let start: Int64
         /// Offset of the next byte that the connection will bring.
         package var position: Int64
-        /// Offset behind the last byte. It decreases when another connection takes a part.
+        /// Offset behind the last byte. It decreases when another connection takes a part, and increases when the
+        /// connection gets the unassigned bytes behind the segment.
         package var end: Int64
         /// Whether the segment repeats bytes that another connection owes already.
         var isHedge: Bool
@@ -27,7 +28,7 @@ extension SegmentPlan {
         package let range: Range<Int64>
         /// The segment that was cut short for the range; `nil` if none was.
         let narrowed: Narrowing?
-        /// Whether another connection fetches these bytes too. The first connection to have them wins.
+        /// Whether another connection fetches these bytes too. The bytes that arrive first are used.
         let isHedge: Bool
 
         package init(range: Range<Int64>, narrowed: Narrowing?, isHedge: Bool) {

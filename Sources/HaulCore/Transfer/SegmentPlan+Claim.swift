@@ -48,8 +48,8 @@ extension SegmentPlan {
         )
     }
 
-    /// Requests the rest of the slowest segment a second time, near the end of the file. The first connection to have
-    /// it wins.
+    /// Requests the rest of the slowest segment a second time, near the end of the file. The bytes that arrive first
+    /// are used.
     ///
     /// A hedge is worth it if it needs at most two thirds of the time that the first connection still needs. If both
     /// are equally fast, repeating the whole rest is not worth it. The hedge then takes only the last part of the rest,

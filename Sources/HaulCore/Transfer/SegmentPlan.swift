@@ -16,14 +16,14 @@ package struct SegmentPlan: Sendable, Equatable {
     package private(set) var segments: [ConnectionID: Segment] = [:]
     /// Bytes that were requested twice: bytes that came twice, and bytes that may still come twice.
     private(set) var duplicateBytes: Int64 = 0
-    /// Ends of the segments whose last part was requested a second time. It is not requested a third time.
+    /// Ends of the segments whose last part was requested a second time. Such a part is not requested a third time.
     private(set) var tails: Set<Int64> = []
     let split: SegmentSplit
 
     /// - Parameters:
     ///   - receivedRanges: bytes that are there already. Those outside the file are ignored.
     ///   - smallestPiece: no segment is cut into parts shorter than this many bytes.
-    ///   - alignment: segments are cut at multiples of this only.
+    ///   - alignment: segments are cut only at multiples of this number of bytes.
     package init(total: Int64, receivedRanges: ByteSet, smallestPiece: Int64 = 256 << 10, alignment: Int64 = 1) {
         self.total = max(total, 0)
         let file = RangeSet(0..<self.total)
@@ -43,7 +43,8 @@ package struct SegmentPlan: Sendable, Equatable {
     /// Bytes that have neither landed nor are owed.
     var unassigned: ByteSet { missing.subtracting(RangeSet(segments.values.map(\.remainingRange))) }
 
-    /// The first range that has neither landed nor is owed. A first or only connection asks for it.
+    /// The first range that has neither landed nor is owed. A free connection gets this range unless a reader waits for
+    /// other bytes.
     var firstGap: Range<Int64>? {
         let remainingRange = segments.values.map(\.remainingRange).sorted { $0.lowerBound < $1.lowerBound }
         var coveredTo: Int64 = 0
@@ -83,7 +84,7 @@ package struct SegmentPlan: Sendable, Equatable {
     /// Notes that the bytes of the connection's segment before `position` have landed. Ignores bytes beyond the segment
     /// and a position that was reached before.
     /// - Returns: the connections that owe nothing any more and have lost their segment, in the order of their numbers.
-    ///   These are `id`, the connection that it was a hedge of, and its own hedge.
+    ///   These can be `id`, the connection whose bytes `id` repeats, and the hedge that repeats the bytes of `id`.
     package mutating func advance(_ id: ConnectionID, to position: Int64) -> [ConnectionID] {
         guard let segment = segments[id], position > segment.position else { return [] }
         let reached = min(position, segment.end)

@@ -2,8 +2,8 @@
 package struct SegmentSplit: Sendable, Equatable {
     /// Shortest length of a part in bytes, at least 1.
     package let smallestPiece: Int64
-    /// Segments are cut at multiples of this only (for example the length of a hashed piece), so that each piece comes
-    /// over one connection.
+    /// Segments are cut only at multiples of this number of bytes (for example the length of a hashed piece), so that
+    /// each piece comes over one connection.
     package let alignment: Int64
 
     /// Values below 1 count as 1. Both values have a ceiling that no file reaches, so that sums do not overflow.

@@ -1,9 +1,10 @@
-/// A token bucket for bytes that have already arrived. Bytes that arrive too soon are owed, and paid for in the order
-/// of arrival.
+/// A token bucket for bytes that have already arrived. Bytes that arrive too soon are owed: the tokens that accrue
+/// later are used for them in the order of arrival.
 package struct TokenBucket: Sendable, Equatable {
     /// Tokens that accrue in a second, one for each byte; `nil` for no limit. Bytes are not counted then.
     package private(set) var bytesPerSecond: Int64?
-    /// Bytes taken in all, modulo 2⁶⁴. This is the place in the queue of the byte that was taken last.
+    /// Number of all bytes for which tokens were taken, modulo 2⁶⁴. The number is also the place of the last byte in
+    /// the order of arrival.
     package private(set) var taken: Int64 = 0
     /// Longest time without traffic for which tokens accumulate.
     private let burst: Duration
@@ -23,7 +24,7 @@ package struct TokenBucket: Sendable, Equatable {
 
     /// Takes the tokens for arrived bytes, even if there are too few.
     ///
-    /// - Returns: the time until the balance is even again, if no more is taken.
+    /// - Returns: the time until no byte is owed any more, if no further tokens are taken.
     package mutating func take(_ bytes: Int64, at now: Instant) -> Duration {
         guard bytesPerSecond != nil else { return .zero }
         settle(at: now)
@@ -32,27 +33,27 @@ package struct TokenBucket: Sendable, Equatable {
         return wait(upTo: taken, at: now)
     }
 
-    /// Refunds tokens that were taken and will not be used. Earlier places may be paid for sooner because of the
-    /// refund.
+    /// Refunds tokens that were taken and will not be used. The refunded tokens shorten the wait for all owed bytes.
     package mutating func refund(_ bytes: Int64, at now: Instant) {
         guard bytesPerSecond != nil else { return }
         settle(at: now)
         balance = min(balance + Double(max(bytes, 0)), mostTokens)
     }
 
-    /// Changes the rate. Owed bytes stay owed, and are paid for at the new rate. No limit cancels the debt.
+    /// Changes the rate. Owed bytes stay owed, and wait for tokens at the new rate. Without a limit, no byte is owed.
     package mutating func setRate(_ bytesPerSecond: Int64?, at now: Instant) {
         settle(at: now)
         self.bytesPerSecond = Self.rate(bytesPerSecond)
         balance = self.bytesPerSecond == nil ? 0 : min(balance, mostTokens)
     }
 
-    /// Returns the unpaid bytes up to `place`, which is an earlier value of `taken`. Bytes behind `place` do not count.
+    /// Returns the number of owed bytes up to `place`, which is an earlier value of `taken`. Bytes behind `place` do
+    /// not count.
     package func owed(upTo place: Int64, at now: Instant) -> Int64 {
         Int64(exactly: exactlyOwed(upTo: place, at: now).rounded(.up)) ?? .max
     }
 
-    /// Returns the time until all bytes up to `place` are paid for; at most a day.
+    /// Returns the time until no byte up to `place` is owed any more; at most a day.
     package func wait(upTo place: Int64, at now: Instant) -> Duration {
         guard let bytesPerSecond else { return .zero }
         let seconds = exactlyOwed(upTo: place, at: now) / Double(bytesPerSecond)

@@ -64,7 +64,7 @@ extension Transfer {
             doubts += 1
             if doubts > 1 { isSolitary = true }
             return (actions, .versionMismatch)
-        // The next request of the validator ladder finds out whether the fresh link leads to the file on disk.
+        // The next request of the machine finds out whether the fresh link leads to the file on disk.
         case .noUsableRange where isForeignHome, .otherFile where isForeignHome: home.bar()
         case .noUsableRange:
             if isMirror { sources.drop(connection.source) } else { keepToOne() }
@@ -161,8 +161,8 @@ extension Transfer {
         return (actions, outcome)
     }
 
-    /// Wrong digests of one piece that are allowed for each source. If the parts of a piece came from several sources,
-    /// no single source can be blamed.
+    /// Maximum number of wrong digests of one piece for each source. If the parts of a piece came from several sources,
+    /// the wrong bytes cannot be attributed to one of them.
     static let mostWrongTimes = 3
 
     /// Drops a source that sent wrong bytes and closes its connections. Returns `nil` if there is no other source.

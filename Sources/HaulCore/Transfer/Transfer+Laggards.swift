@@ -46,8 +46,9 @@ extension Transfer {
     }
 
     /// Closes connections that the server has accepted but does not answer, although it has answered others much
-    /// sooner. The bytes that they owe become unassigned. If no connection is left, the validator ladder begins again.
-    /// The very first connection cannot be compared with others, so only the timeout of the transport applies to it.
+    /// sooner. The bytes that they owe become unassigned. If no connection is left, the machine opens a first
+    /// connection again. The very first connection cannot be compared with others, so only the timeout of the transport
+    /// applies to it.
     mutating func dropIgnored(_ sources: inout SourceSelector, at now: Instant) -> [Action] {
         guard answers.slowest > .zero else { return [] }
         var actions: [Action] = []
@@ -65,7 +66,8 @@ extension Transfer {
         return actions
     }
 
-    /// Returns whether a connection with a longer answer than it owes will reach the segment of `id` within a second.
+    /// Returns whether a connection whose answer goes on beyond its segment will reach the segment of `id` within a
+    /// second.
     private func isAboutToBeReached(_ id: ConnectionID, at now: Instant) -> Bool {
         guard let plan, let start = plan.segments[id]?.position else { return false }
         return plan.segments.contains { other, segment in

@@ -31,8 +31,8 @@ extension Transfer {
 
         /// Notes that a connection is given up for a reader.
         ///
-        /// - Returns: `false` if all given up connections would lose over 1 % of the file, or if the last one was given
-        ///   up less than a second ago. Nothing changes then.
+        /// - Returns: `false` if all connections that were given up would together lose over 1 % of the file, or if the
+        ///   last one was given up less than a second ago. Nothing changes then.
         mutating func move(losing bytes: Int64, of total: Int64, at now: Instant) -> Bool {
             guard lostBytes + bytes <= total / 100, lastMove.map({ now - $0 >= .seconds(1) }) ?? true else {
                 return false
@@ -44,7 +44,7 @@ extension Transfer {
     }
 
     /// Positions that a free connection takes before the gaps: those of the readers, then the end of a media file,
-    /// which often holds its index.
+    /// which often holds its index. The end is included only while a reader waits, or if the limits request it.
     var wantedPositions: [Int64] {
         guard let total = terms.resource.total, terms.isMedia, total >= Self.leastMediaBytes,
             !readers.positions.isEmpty || terms.limits.fetchesMediaEndEarly == true

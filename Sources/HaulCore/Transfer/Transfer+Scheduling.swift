@@ -1,4 +1,4 @@
-/// Opens additional connections while they are wanted and of use.
+/// Opens additional connections: chooses the source, the range and the request of each.
 extension Transfer {
     /// Opens as many additional connections as are wanted and of use.
     package mutating func schedule(_ sources: inout SourceSelector, at now: Instant) -> [Action] {
@@ -40,7 +40,7 @@ extension Transfer {
     ///
     /// - Parameter onlyForReaders: whether to open a connection only where a reader waits.
     mutating func openOne(_ sources: inout SourceSelector, onlyForReaders: Bool = false, at now: Instant) -> [Action]? {
-        // If no connection is left, the machine opens a first one by the whole validator ladder.
+        // If no connection is left, only the machine can open one: a first connection.
         guard plan != nil, !active.isEmpty, let source = nextSource(sources, at: now) else { return nil }
         let isForeign = isForeign(source, sources)
         let isOnTrial = pieces != nil && isForeign && !sources.sources[source].isProven

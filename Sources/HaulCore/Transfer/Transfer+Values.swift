@@ -115,8 +115,8 @@ extension Transfer {
             slowest = max(slowest, now - asked)
         }
 
-        /// Notes the time between the request and the answer of an additional connection. Its bytes begin to flow a
-        /// little later.
+        /// Notes the time between the request and the answer of an additional connection. The first bytes follow a
+        /// little later, so the estimate uses twice this time.
         mutating func noteAnswer(after time: Duration) {
             slowest = max(slowest, time)
             estimate = min(max((estimate + time * 2) / 2, .milliseconds(5)), .seconds(1))

@@ -41,7 +41,7 @@ package struct Transfer: Sendable, Equatable {
     package struct Limits: Sendable, Equatable, Codable {
         /// Largest number of connections of a download.
         package var connections = 1
-        /// Number of connections to have from the beginning, without a measurement of what they bring.
+        /// Number of connections that are opened from the beginning, before their gain in speed is measured.
         package var start = 1
         package var smallestPiece: Int64 = 256 << 10
         /// Whether the end of a film or of music is fetched early; `nil` means `false`.
@@ -59,7 +59,7 @@ package struct Transfer: Sendable, Equatable {
     package internal(set) var pieces: PieceVerifier?
     var controller = ConnectionController(ceiling: 1)
     var terms = Terms(resource: Resource(total: nil))
-    /// Whether only one connection can be had, whatever the limits are.
+    /// Whether no additional connection is opened, whatever the limits are, because answers showed that none is of use.
     var isSolitary = false
     var overlap = OverlapCheck()
     var home = HomeTrust()

@@ -120,7 +120,8 @@ package struct HTTPURL: Sendable, Hashable {
 // MARK: - Plain URLs
 
 extension HTTPURL {
-    /// Handles URLs that need no escaping and no resolving, as nearly all URLs of a list of 100,000 do.
+    /// Recognizes URLs that need neither escaping nor resolving. Nearly all URLs of a long list are of this kind, and
+    /// this check is faster than parsing.
     ///
     /// - Returns: the target of a URL in which every byte may stay as it is; `nil` for a URL that has to be parsed.
     private static func plainTarget(_ text: String) -> String? {

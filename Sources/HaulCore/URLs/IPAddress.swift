@@ -33,12 +33,13 @@ package struct IPAddress: Sendable, Hashable, CustomStringConvertible {
 
     package var isVersion4: Bool { bytes.count == 4 }
 
-    /// 127.0.0.0/8 and ::1.
+    /// Whether the address is ::1 or in 127.0.0.0/8.
     package var isLoopback: Bool {
         isVersion4 ? bytes[0] == 127 : bytes.dropLast().allSatisfy { $0 == 0 } && bytes[15] == 1
     }
 
-    /// fe80::/10. Every interface has such an address, even if it leads nowhere.
+    /// Whether the address is in fe80::/10. Every interface has such an address, even without a connection to a
+    /// network.
     package var isVersion6LinkLocal: Bool { !isVersion4 && bytes[0] == 0xfe && bytes[1] & 0xc0 == 0x80 }
 
     /// The canonical notation (RFC 5952 for IPv6).

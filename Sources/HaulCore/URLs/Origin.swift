@@ -15,6 +15,6 @@ package struct Origin: Sendable, Hashable, Codable {
     /// - Parameter scheme: in lower case.
     static func defaultPort(_ scheme: String) -> Int { scheme == "https" ? 443 : 80 }
 
-    /// `https://files.example:443`.
+    /// The origin as text, always with the port: `https://files.example:443`.
     package var text: String { "\(scheme)://\(host.contains(":") ? "[\(host)]" : host):\(port)" }
 }

@@ -53,7 +53,8 @@ package struct CodedURL: Codable {
     }
 }
 
-/// Encodes the spelling of a URL, or `null` unless the encoder keeps secrets: the spelling may contain them.
+/// Encodes the spelling of a URL if the encoder keeps secrets. Otherwise encodes `null`, because the spelling may
+/// contain secrets.
 package struct CodedSpelling: Encodable {
     package let text: String
 

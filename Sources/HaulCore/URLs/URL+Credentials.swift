@@ -20,7 +20,8 @@ extension URL {
         return parts.url ?? self
     }
 
-    /// The user info as `user:password` (RFC 7617). Bytes, because escapes may stand for text of any encoding.
+    /// The user info as the bytes of `user:password` (RFC 7617); `nil` if there is none. The type is not `String`,
+    /// because escapes may stand for text of any encoding.
     package var credentials: [UInt8]? {
         guard let user = user(percentEncoded: true) else { return nil }
         let decoded = [user, password(percentEncoded: true) ?? ""].map { text in

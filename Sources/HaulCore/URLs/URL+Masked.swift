@@ -20,7 +20,7 @@ extension URL {
     /// ``masked``, cut to the length that a message can hold.
     package var messageText: String { Self.cut(masked) }
 
-    /// Cuts a text that is not by Haul to 300 characters, the most that a message can hold.
+    /// Cuts a text that comes from outside Haul to 300 Unicode scalars, so that a message can hold it.
     package static func cut(_ text: String) -> String {
         guard
             let end = text.unicodeScalars.index(

@@ -8,7 +8,7 @@ extension URL {
         return parts.url ?? self
     }
 
-    /// Whether `other` has the same scheme, host, port and path. Only the query may differ, for example in a signature.
+    /// Whether `other` has the same scheme, host, port and path. The query may differ, for example in a signature.
     func isSamePlace(as other: URL) -> Bool {
         Origin(self) == Origin(other) && path(percentEncoded: true) == other.path(percentEncoded: true)
     }

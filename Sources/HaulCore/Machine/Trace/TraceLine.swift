@@ -11,7 +11,7 @@ package struct TraceHeader: Sendable, Equatable, Codable {
 /// A line after the first one: a new machine, or an event with the actions that the machine returned.
 package struct TraceLine: Sendable, Equatable, Codable {
     package var id: DownloadID
-    /// New machine of a download that was loaded.
+    /// Initial values of the machine of a download that was just loaded; `nil` on a line with a step.
     package var machine: DownloadMachine.Initial?
     package var step: Step?
 

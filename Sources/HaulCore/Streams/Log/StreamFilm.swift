@@ -26,15 +26,16 @@ package struct StreamFilm: Sendable, Hashable, Codable {
     package var tracks: [Track]
     /// Name of the version: equal only for the same segments of the same playlist.
     package var version: String
-    /// Whether the playlist grew while the film was recorded, so that later lists may begin later.
+    /// Whether the playlist grew while the film was recorded. Later copies of such a playlist may begin with a later
+    /// segment.
     package var isLive: Bool
-    /// How the finished file is made.
+    /// Format of the finished file, and whether Haul or ffmpeg writes the file.
     package enum Container: String, Sendable, Hashable, Codable {
         /// The segments, joined one after another.
         case transportStream = "ts"
         /// The tracks merged to one fragmented MP4.
         case mp4
-        /// The same containers, and Matroska, made by ffmpeg.
+        /// An MPEG transport stream that ffmpeg writes.
         case transportStreamByProgram = "ts by ffmpeg"
         case mp4ByProgram = "mp4 by ffmpeg"
         case matroska = "mkv by ffmpeg"
@@ -62,7 +63,8 @@ package struct StreamFilm: Sendable, Hashable, Codable {
         (self.container, self.allowsGaps, self.segments) = (container, allowsGaps, segments)
     }
 
-    /// The entity tag of the film for the validator ladder.
+    /// The strong entity tag of the film's version. The reader of a stream answers with this tag, so that a resume can
+    /// compare versions.
     package var entityTag: String {
         let variant = tracks.first?.variant.map { "-" + $0 } ?? ""
         return "\"haul-stream-\(version)\(variant)\""

@@ -2,9 +2,10 @@ internal import Foundation
 
 /// Compares the lengths of a film's tracks.
 extension StreamLog {
-    /// Lines about sound that ends clearly before the film; empty if there is none.
+    /// Lines about sound tracks that end clearly before the film; empty if there is no such track.
     ///
-    /// The sound of a whole film ends up to a segment early or late. Gaps count for both lengths.
+    /// Even in a complete film, the end of the sound may differ from that of the pictures by one segment. Both lengths
+    /// include gaps.
     package var shortSounds: [String] {
         guard let film, let whole = seconds(of: 0) else { return [] }
         let longest = tracks.values.flatMap { $0.segments.values.map(\.end.seconds) }.max() ?? 0

@@ -20,11 +20,11 @@ package struct StreamLog: Sendable {
         package init() {}
 
         /// Number of segments that the playlist listed and whose end is known: whole segments, and segments that no
-        /// server had. A gap that the playlist declared has no identity.
+        /// server had. A gap that the playlist declared has the identity 0 and does not count.
         package var accounted: Int { segments.values.count { !$0.isGap || $0.end.identity != 0 } }
     }
 
-    /// An attempt without an end so far.
+    /// An attempt at a segment whose end is not in the log yet.
     private struct Attempt {
         var number: UInt32
         var ranges: [Range<Int64>] = []

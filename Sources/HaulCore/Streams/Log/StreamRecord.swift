@@ -17,8 +17,8 @@ package struct StreamRecord: Sendable, Equatable {
         /// ``StreamSegmentEnd`` of a segment that is not there and will not come.
         case gap = 5
 
-        /// Whether the payload ends with its own check. Bytes of a segment have none: a segment without
-        /// ``end`` counts for nothing.
+        /// Whether the payload ends with its own check. Bytes of a segment need no check, because they do not count
+        /// without an ``end`` record.
         package var isChecked: Bool { self != .filler && self != .bytes }
     }
 
@@ -65,7 +65,7 @@ package struct StreamRecord: Sendable, Equatable {
 
     // MARK: Reading
 
-    /// Reads a head; `nil` if the bytes are none.
+    /// Reads a head; `nil` if the bytes are not a valid head.
     package init?(head bytes: ArraySlice<UInt8>) {
         guard bytes.count == Self.headLength else { return nil }
         let bytes = Array(bytes)

@@ -8,8 +8,8 @@ package struct StreamSegmentEnd: Sendable, Hashable {
     package var seconds: Double
     /// Length of the segment's bytes in the log.
     package var length: Int64
-    /// Digest of the segment's identity. If a list gives the number to another segment, the list is another film. 0 for
-    /// a gap that the playlist declared or that a live playlist skipped.
+    /// Digest of the segment's identity. A playlist that has another segment under the same number lists another film.
+    /// 0 for a gap that the playlist declared or that a live playlist skipped.
     package var identity: UInt64
     /// Reason of a gap, for people; `nil` for a segment that is there.
     package var reason: String?
@@ -56,12 +56,12 @@ package struct StreamSegmentEnd: Sendable, Hashable {
         return facts + [0] + Self.bytes([key, file]) + [isFramed ? 1 : 0] + (programs?.bytes ?? [])
     }
 
-    /// Writes 8 bytes each.
+    /// Returns 8 bytes for each number, least significant byte first.
     static func bytes(_ numbers: [UInt64]) -> [UInt8] {
         numbers.flatMap { number in withUnsafeBytes(of: number.littleEndian) { Array($0) } }
     }
 
-    /// Reads 8 bytes.
+    /// Reads a number, least significant byte first.
     static func number(_ bytes: ArraySlice<UInt8>) -> UInt64 {
         bytes.reversed().reduce(UInt64(0)) { $0 << 8 | UInt64($1) }
     }

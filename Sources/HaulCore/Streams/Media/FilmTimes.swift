@@ -1,4 +1,5 @@
-/// The times of the film's tracks: the cuts from their decode times, and the times at which a player shows them.
+/// The times of the film's tracks: the time that is taken from each track (see ``StartShift``), and the times at which
+/// a player shows the tracks.
 struct FilmTimes: Sendable {
     let cuts: [StartShift.Cut]
     /// The time at which each track ends so far, in ticks of the track.
@@ -7,9 +8,9 @@ struct FilmTimes: Sendable {
     private let timescale: UInt32
 
     private struct Track: Sendable {
-        /// Time in the media that is shown first.
+        /// Media time with which the player begins, in ticks of the track.
         let mediaTime: Int64
-        /// Time before the track is shown.
+        /// Time of the film before the track is shown, in ticks of the track.
         let empty: Int64
         let timescale: UInt32
     }
@@ -51,7 +52,7 @@ struct FilmTimes: Sendable {
         return overflows || shifted < 0 ? nil : shifted
     }
 
-    /// Notes the samples of a group that comes next.
+    /// Notes the samples of the next group.
     ///
     /// - Returns: The first time at which each track is shown from this group on.
     mutating func take(_ group: FragmentGroup) -> [Int64] {

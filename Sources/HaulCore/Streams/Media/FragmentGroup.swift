@@ -6,7 +6,7 @@ struct FragmentGroup: Sendable {
     /// Maximum number of bytes of media data in a group, far more than two segments have.
     static let maximumData: Int64 = 1 << 30
 
-    /// A fragment with those of its tracks that are in the film.
+    /// A fragment, and its samples of tracks that are in the film.
     struct Member: Sendable {
         let stored: StoredFragment
         let parts: [Part]

@@ -1,8 +1,8 @@
 /// The index of a film (`sidx`, §8.16.3): where its fragments lie and which time they have.
 ///
-/// Each track has a box of its own, because players look for the place of a sound in the sound's clock. The boxes stand
-/// before the fragments. They are written last, into room that was left for them. An index that is full keeps every
-/// other entry, so that it covers films of any length with a bounded number of entries.
+/// Each track has a box of its own, because players seek in a sound by the ticks of that sound. The boxes stand before
+/// the fragments. They are written last, into room that was left for them. A full index drops every other entry, so
+/// that a bounded number of entries covers films of any length.
 struct FragmentIndex: Sendable {
     private struct Entry: Sendable {
         /// Earliest presentation time of each track from `position` on, in ticks of the track.
@@ -11,20 +11,20 @@ struct FragmentIndex: Sendable {
         let isSync: Bool
     }
 
-    /// The most entries of a track: 48 KiB.
+    /// Maximum number of entries of a track. They take 48 KiB.
     static let maximumEntries = 4096
 
     private let tracks: [MovieHeader.Track]
-    /// Position of the reference track.
+    /// Index of the reference track in `tracks`.
     private let reference: Int
     private let capacity: Int
     private var entries: [Entry] = []
-    /// Number of places to begin for each entry of the index.
+    /// Number of fragments at which a player can begin for each entry of the index.
     private var stride = 1
     private var skipped = 0
 
     /// - Parameters:
-    ///   - reference: The track whose sync samples are places to begin.
+    ///   - reference: The track at whose sync samples a player can begin.
     ///   - fragments: Number of fragments that are expected.
     init(tracks: [MovieHeader.Track], reference: MovieHeader.Track, fragments: Int) {
         self.tracks = tracks
@@ -32,7 +32,7 @@ struct FragmentIndex: Sendable {
         capacity = max(16, min(fragments, Self.maximumEntries))
     }
 
-    /// Bytes of the room: a `free` box that fills what the index leaves, and the index.
+    /// Length in bytes of the room for the index and for a `free` box, which fills the rest of the room.
     var room: Int { 8 + tracks.count * Self.length(capacity) }
 
     private static func length(_ entries: Int) -> Int { 40 + 12 * entries }

@@ -21,7 +21,7 @@ struct FragmentQueue: Sendable {
     private let movie: FragmentedMovie
     /// The tracks' numbers in the film, by position; `nil` for a track that is left out.
     let numbers: [UInt32?]
-    /// Number of the track that begins a group of fragments.
+    /// Number of the track that begins a group of fragments; `nil` if another rendition has that track.
     var reference: UInt32?
     var hasEnded = false
     private(set) var isUnused = true
@@ -46,7 +46,7 @@ struct FragmentQueue: Sendable {
     var isEmpty: Bool { head == fragments.count }
     var first: Pending? { isEmpty ? nil : fragments[head] }
 
-    /// Whether each track's start is known.
+    /// Whether each track's start is known, or so many fragments wait that a track without samples is ignored.
     var knowsStart: Bool {
         !isEmpty
             && (fragments.count - head >= Self.fragmentsForStart

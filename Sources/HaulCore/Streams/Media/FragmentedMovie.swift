@@ -2,7 +2,7 @@
 package struct FragmentedMovie: Sendable, Hashable {
     /// The longest init section that is read.
     package static let maximumLength = 4 << 20
-    /// The most tracks of a rendition.
+    /// Maximum number of tracks in a rendition.
     package static let maximumTracks = 32
 
     package let brands: [BoxType]
@@ -103,7 +103,7 @@ extension FragmentedMovie {
             self.defaults = own
         }
 
-        /// The first description of samples; `nil` if there is none.
+        /// The first entry of `stsd`, which describes the samples; `nil` if there is none.
         var sampleEntry: Box? {
             // No error is expected, because the initializer has read the same boxes.
             guard let media = try? boxes.first("mdia").map({ try Box.all(in: $0.content) }),

@@ -17,7 +17,7 @@ package struct BoxType: RawRepresentable, Sendable, Hashable, ExpressibleByStrin
 
 /// Header of a box: its type, and the lengths of header and box.
 package struct BoxHeader: Sendable, Hashable {
-    /// A header with a 64-bit size. A `uuid` header has 16 bytes more, which no caller needs.
+    /// Length in bytes of a header with a 64-bit size. A `uuid` header has 16 bytes more, which no caller needs.
     package static let maximumLength = 16
 
     package let type: BoxType
@@ -86,7 +86,7 @@ package struct Box: Sendable, Hashable {
 
     /// Reads the boxes that fill `bytes`.
     ///
-    /// - Parameter limit: The most boxes that are read.
+    /// - Parameter limit: Maximum number of boxes. More boxes are an error.
     package static func all(in bytes: ArraySlice<UInt8>, limit: Int = 4096) throws(MediaError) -> [Box] {
         var boxes: [Box] = []
         var rest = bytes
@@ -154,7 +154,7 @@ package struct BoxReader: Sendable {
         rest = rest.dropFirst(count)
     }
 
-    /// Version and flags of a full box.
+    /// Reads version and flags of a full box.
     package mutating func versionAndFlags() throws(MediaError) -> (version: UInt8, flags: UInt32) {
         let word = try uint32()
         return (UInt8(word >> 24), word & 0xff_ffff)

@@ -2,7 +2,7 @@
 package enum MediaError: Error, Sendable, Hashable {
     /// A box is longer than the bytes that hold it, or shorter than its own fields.
     case truncated(BoxType)
-    /// The bytes at a box's place are no box.
+    /// The bytes are no box where one has to begin.
     case notABox(position: Int64)
     /// A box is larger than Haul reads into memory.
     case tooLarge(BoxType, bytes: Int64)
@@ -27,7 +27,7 @@ package enum MediaError: Error, Sendable, Hashable {
     /// A transport stream has no program table, so that nothing can play it.
     case noProgram
 
-    /// One sentence that says what is wrong.
+    /// One sentence for the user.
     package var sentence: String {
         switch self {
         case .truncated(let type): "The stream's \(type) box ends before its content does."

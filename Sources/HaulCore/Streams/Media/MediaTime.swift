@@ -36,7 +36,7 @@ package struct MediaTime: Sendable, Comparable {
 }
 
 extension UInt32 {
-    /// Greatest common divisor; the other number for 0.
+    /// Greatest common divisor; if one number is 0, the other number.
     func commonDivisor(_ other: UInt32) -> UInt32 {
         var (first, second) = (self, other)
         while second != 0 { (first, second) = (second, first % second) }

@@ -1,6 +1,6 @@
 /// A fragment whose `moof` is read: which samples of which track it has, and where their data lies.
 package struct MovieFragment: Sendable {
-    /// The most `traf` boxes of a fragment, and the most `trun` boxes.
+    /// Maximum numbers of `traf` boxes and of `trun` boxes in a fragment.
     static let maximumTracks = 256
     static let maximumRuns = 65_536
 
@@ -26,9 +26,10 @@ package struct MovieFragment: Sendable {
 
     /// Finds the data of each run within the fragment's media data.
     ///
-    /// An explicit base is an offset in the server's resource (§8.8.7). Packagers that cut a film into segments write
-    /// the offset in the film. In such a segment, the first base stands for the position of the `moof`. The method
-    /// tries the meanings in turn and uses the first one under which all runs lie in the media data.
+    /// An explicit base is an offset in the server's resource (§8.8.7). Some packagers write an offset in the segment,
+    /// and others an offset in the film that they cut into segments. An offset in the film is unknown, so the first
+    /// base then stands for the position of the `moof`. The method tries the three meanings in this order and uses the
+    /// first one under which all runs lie in the media data.
     private mutating func locate() throws(MediaError) {
         guard let base = tracks.lazy.compactMap(\.explicitBase).first else { return try locate(shift: 0) }
         for shift in [-stored.resourcePosition, 0] {
@@ -75,7 +76,7 @@ extension StoredFragment {
 
 /// The part of a fragment that belongs to one track: a `traf` box.
 struct TrackFragment: Sendable {
-    /// Position in ``FragmentedMovie/tracks``.
+    /// Index in ``FragmentedMovie/tracks``.
     let track: Int
     /// `base_data_offset` of `tfhd`.
     let explicitBase: Int64?

@@ -4,7 +4,7 @@ struct MovieHeader: Sendable {
     struct Track: Sendable {
         let track: FragmentedMovie.Track
         let number: UInt32
-        /// Position of the rendition that the track comes from, and ticks per second of its movie.
+        /// Index of the rendition that the track comes from, and ticks per second of that rendition's movie.
         let movie: Int
         let sourceTimescale: UInt32
         /// BCP 47 tag; `nil` to keep the language that the init section names.
@@ -74,7 +74,8 @@ struct MovieHeader: Sendable {
         return .fullBox("mvhd", content)
     }
 
-    /// The common clock of several movies: the smallest one that expresses the ticks of all, or else the first one's.
+    /// Returns the ticks per second of a clock that expresses the ticks of all movies, or those of the first movie if
+    /// such a clock exceeds 32 bits.
     static func timescale(_ movies: [FragmentedMovie]) -> UInt32 {
         let first = movies.first?.timescale ?? 1000
         let common = movies.reduce(first as UInt32?) { $0?.commonMultiple($1.timescale) }

@@ -8,7 +8,7 @@
 /// Duration: `mehd` tells players the time from 0 to the last sample's end. The time before the first sample is
 /// removed from all tracks alike; see ``StartShift``.
 package struct MovieMerge: Sendable {
-    /// The most renditions of a film.
+    /// Maximum number of renditions in a film.
     package static let maximumRenditions = 32
 
     /// One rendition of the stream: its init section, and what the playlist says.
@@ -26,7 +26,7 @@ package struct MovieMerge: Sendable {
         }
     }
 
-    /// The most tracks of a film.
+    /// Maximum number of tracks in a film.
     static let maximumTracks = 64
 
     private let renditions: [Rendition]
@@ -49,9 +49,9 @@ package struct MovieMerge: Sendable {
     }
 
     /// - Parameters:
-    ///   - renditions: The picture first.
-    ///   - fragments: Number of segments of the longest rendition, for the size of the index. A live stream, whose
-    ///     number is not known, takes the most entries: `Int.max`.
+    ///   - renditions: The rendition with the pictures first.
+    ///   - fragments: Number of segments of the longest rendition, for the size of the index; `Int.max` for a live
+    ///     stream, whose number of segments is unknown.
     package init(_ renditions: [Rendition], fragments: Int) throws(MediaError) {
         guard renditions.count <= Self.maximumRenditions else { throw .tooMany("moov") }
         self.renditions = renditions

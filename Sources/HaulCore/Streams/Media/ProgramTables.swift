@@ -1,6 +1,6 @@
 /// Program association table (PAT) and program map tables (PMT) of a transport stream, put together from packets.
 struct ProgramTables: Sendable {
-    /// The most programs, and the most streams of all programs.
+    /// Maximum numbers of programs, and of streams of all programs.
     static let maximumPrograms = 16
     static let maximumStreams = 64
     /// The longest section of either table.

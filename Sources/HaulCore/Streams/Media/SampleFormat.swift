@@ -4,7 +4,7 @@
 /// film. They are not included.
 package struct SampleFormat: Sendable, Hashable {
     package let isPicture: Bool
-    /// Type of a transport stream, or of a sample entry.
+    /// `stream_type` in a transport stream, or the type of a sample entry.
     private let codec: UInt32
     /// Empty if they are unknown, or stand in the samples.
     private let parameters: [UInt8]
@@ -75,7 +75,8 @@ package struct SampleFormat: Sendable, Hashable {
                 if byte & 0x80 == 0 { break }
             }
             switch tag {
-            // A number and flags. Fields that the flags announce are not in MP4 (ISO/IEC 14496-14 §3.1.2).
+            // Skips the number and the flags of the stream. In MP4, the flags announce no further fields (ISO/IEC
+            // 14496-14 §3.1.2).
             case 3: rest = rest.dropFirst(3)
             case 4: rest = rest.dropFirst(13)
             case 5: return Array(rest.prefix(length))

@@ -34,7 +34,8 @@ package struct SegmentPrograms: Sendable, Hashable {
     package var stretches: [Stretch]
     /// Number of pictures that begin in the segment; `nil` if it is unknown.
     package var pictures: Int?
-    /// Number of these before the first one with which a player can begin; ``pictures`` if there is no such one.
+    /// Number of pictures before the first one with which a player can begin; equal to ``pictures`` if there is none,
+    /// and 0 if ``pictures`` is `nil`.
     package var leadingPictures: Int
 
     package init(stretches: [Stretch] = [], pictures: Int? = nil, leadingPictures: Int = 0) {
@@ -43,8 +44,8 @@ package struct SegmentPrograms: Sendable, Hashable {
 }
 
 extension [SegmentPrograms.Stream] {
-    /// Whether the streams of later tables continue these. No stream may change its type, and no stream may take the
-    /// place of another one. Streams may be only added or only removed.
+    /// Whether the streams of later tables continue these. No stream may change its type. Of the pictures, and of the
+    /// sounds, streams may be only added or only removed, because otherwise one stream would take the place of another.
     package func isContinued(by next: [SegmentPrograms.Stream]) -> Bool {
         let hasOtherTypes = next.contains { stream in
             contains { $0.packetID == stream.packetID && $0 != stream }
@@ -78,14 +79,14 @@ struct ProgramScan: Sendable {
     private static let packet = 188
     /// Packet number of stuffing.
     private static let null: UInt16 = 0x1fff
-    /// Packet numbers below are those of tables.
+    /// Lowest packet number of media. Tables have lower ones.
     private static let firstOfMedia: UInt16 = 0x20
-    /// The most stretches of a segment. ffmpeg misses what follows, and the number of pictures shows it.
+    /// Maximum number of stretches of a segment. Later changes of the streams are ignored.
     private static let maximumStretches = 16
-    /// The most changes of tables that are compared.
+    /// Maximum number of changes of the tables that are compared.
     private static let maximumChanges = 256
-    /// Types whose pictures ffmpeg counts as this scan does. Of MPEG-2, ffmpeg joins two fields, which are two pictures
-    /// here.
+    /// Types of streams whose pictures ffmpeg counts as this scan does. In MPEG-2, ffmpeg counts two fields as one
+    /// picture, and this scan counts two.
     private static let countedTypes: Set<UInt8> = [h264, hevc]
     private static let h264: UInt8 = 0x1b
     private static let hevc: UInt8 = 0x24

@@ -26,7 +26,7 @@ package struct SegmentScan: Sendable {
     static let readLength: Int64 = 64 << 10
     /// The longest `moof` that is read, and the most bytes of `moof` boxes in one segment.
     static let maximumDescription: Int64 = 16 << 20
-    /// The most `mdat` boxes of a fragment.
+    /// Maximum number of `mdat` boxes in a fragment.
     static let maximumData = 64
 
     private let source: Int

@@ -15,7 +15,8 @@ package struct SegmentTimes: Sendable, Hashable {
     }
 
     /// Reads the times of a segment. Damaged media is no error here, because the assembly of the film checks the media
-    /// later. It has no times; a transport stream may have those of the part before the damage.
+    /// later. A damaged segment has no times, except that a transport stream may have those of the part before the
+    /// damage.
     ///
     /// - Parameters:
     ///   - section: the initialization section; `nil` for a segment without one.
@@ -132,7 +133,7 @@ package struct SegmentTimes: Sendable, Hashable {
         return Double(ticks & (1 << 33 - 1)) / 90_000
     }
 
-    /// Length of the ID3 tag at the beginning; `nil` if bytes behind it are not there.
+    /// Length of the ID3 tag at the beginning; `nil` if fewer than 4 bytes follow the tag.
     private static func tagLength(_ bytes: [UInt8]) -> Int? {
         guard bytes.count > 10 else { return nil }
         let length = 10 + bytes[6..<10].reduce(0) { $0 << 7 | Int($1 & 0x7f) } + (bytes[5] & 0x10 != 0 ? 10 : 0)

@@ -44,8 +44,8 @@ struct StartShift: Sendable, Hashable {
         }
     }
 
-    /// Returns a clamped product. It is exact for each track with that much time before its first sample. A track with
-    /// less time is refused later.
+    /// Returns the ticks of `units`, clamped to `Int64`. A product that has to be clamped exceeds the time before the
+    /// track's first sample, so the track is refused later.
     private static func ticks(_ units: Int64, _ ticksPerUnit: UInt32) -> Int64 {
         let (ticks, overflows) = units.multipliedReportingOverflow(by: Int64(ticksPerUnit))
         return overflows ? .max : ticks

@@ -34,7 +34,7 @@ package struct StreamTimeline: Sendable {
     private var spans: [Span] = []
 
     /// - Parameter tracks: the parts of each track in their order, the track with the pictures first. A track without a
-    ///   clock of its own, such as subtitles, has none.
+    ///   clock of its own, such as subtitles, has no parts.
     package init(_ tracks: [[Part]]) {
         begins = tracks.map { _ in [] }
         var begin = 0.0
@@ -85,7 +85,8 @@ package struct StreamTimeline: Sendable {
     /// Returns the seconds of the film for a time that subtitles state on the clock of a discontinuity number.
     package func film(_ time: Double, in discontinuity: Int64) -> Double {
         guard let span = spans.last(where: { $0.discontinuity <= discontinuity }) ?? spans.first else { return time }
-        // Subtitles state 33 bits of a clock that may have more. They may be later by any time, but not much earlier.
+        // Subtitles state only 33 bits of a longer clock. They may come any time after the beginning of the span, but
+        // not long before it.
         let cycles = max(0, ((span.base - time) / SegmentTimes.cycle).rounded())
         return time + cycles * SegmentTimes.cycle - span.base + span.begin
     }

@@ -20,7 +20,7 @@ package struct TransportStream: Sendable {
         package internal(set) var times: ClosedRange<Int64>?
         /// Number of packets with a presentation time.
         package internal(set) var timedPackets = 0
-        /// First bytes of the first of these packets, behind its head.
+        /// The first 4 bytes behind the head of the first such packet.
         package internal(set) var front: [UInt8] = []
         /// Whether the segment has data of the stream.
         package internal(set) var hasData = false
@@ -126,7 +126,6 @@ package struct TransportStream: Sendable {
         pending += rest
     }
 
-    /// Takes 188 bytes.
     private mutating func takePacket(_ packet: ArraySlice<UInt8>) throws(MediaError) {
         let start = packet.startIndex
         guard packet[start] == 0x47 else { throw .lostSync(packet: packets) }
