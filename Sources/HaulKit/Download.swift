@@ -20,8 +20,8 @@ public struct Download: Sendable, Identifiable {
     /// ends at once, with the outcome. A later run needs a new sequence.
     public var events: DownloadEvents { DownloadEvents(hub) }
 
-    /// The final state and the outcome of the current run, without the earlier events. Costs less than ``events``,
-    /// which for a small file cost more than the file itself.
+    /// The final state and the outcome of the current run, without the earlier events. Takes less time than ``events``,
+    /// which for a small file take more time than the download itself.
     package var ending: DownloadEvents { DownloadEvents(hub, onlyTheEnd: true) }
 
     /// Waits for the end of the run and returns its file.
@@ -112,7 +112,7 @@ public struct Download: Sendable, Identifiable {
     ///   more, ``DownloadError/Code/storeFailed``, ``DownloadError/Code/diskFull`` or ``DownloadError/Code/shutDown``.
     public func pause() async throws(DownloadError) { try await downloader.pause(id) }
 
-    /// Queues the download if it is paused or failed; it keeps its bytes. If another process runs the download by now,
+    /// Queues the download if it is paused or failed, and keeps its bytes. If another process runs the download by now,
     /// the run fails with ``DownloadError/Code/inUse``.
     ///
     /// - Throws: as ``pause()``.
@@ -154,10 +154,11 @@ public struct Download: Sendable, Identifiable {
     /// - Throws: ``DownloadError``, and nothing has changed, with code ``DownloadError/Code/invalidDestination`` if the
     ///   name is empty, `.` or `..`, contains a slash or a null character, or ends in `.haulpart`;
     ///   ``DownloadError/Code/nameTooLong``; ``DownloadError/Code/fileExists`` if a file or folder of this name exists;
-    ///   ``DownloadError/Code/inUse`` if another unfinished download has the name, the file is being repaired, or
-    ///   another process runs the download; ``DownloadError/Code/diskFailed`` if a finished file is missing or another
-    ///   file is in its place; another disk code if the system refuses; ``DownloadError/Code/notFound`` if the store
-    ///   has no such download any more; ``DownloadError/Code/storeFailed``; ``DownloadError/Code/shutDown``.
+    ///   ``DownloadError/Code/inUse`` if another unfinished download has the name, the file is being repaired, the
+    ///   unfinished file belongs to a set, or another process runs the download; ``DownloadError/Code/diskFailed`` if a
+    ///   finished file is missing or another file is in its place; another disk code if the system refuses;
+    ///   ``DownloadError/Code/notFound`` if the store has no such download any more;
+    ///   ``DownloadError/Code/storeFailed``; ``DownloadError/Code/shutDown``.
     public func rename(to name: String) async throws(DownloadError) { try await downloader.relocate(id, name: name) }
 
     /// Moves the file to another folder, under its name. The folder is made if it does not exist.

@@ -1,6 +1,6 @@
 /// The downloads that were added under one ``DownloadRequest/group``: a course, an album, a release. A handle may be
-/// made before the group has downloads. Calls that take ``DownloadFilter/group(_:)`` pause, resume, retry, cancel and
-/// remove the downloads.
+/// made before the group has downloads. To pause, resume, retry, cancel or remove the downloads, pass
+/// ``DownloadFilter/group(_:)`` to the methods of ``Downloader``.
 public struct DownloadGroup: Sendable {
     /// The name that requests give in ``DownloadRequest/group``.
     public let name: String

@@ -1,14 +1,14 @@
 extension Downloader {
     /// The downloader of this process with the default ``Configuration``. The first use opens it; every later use
-    /// returns the same one.
+    /// returns the same downloader.
     ///
     /// ```swift
     /// let file = try await Downloader.shared.download("https://example.org/disk.iso", to: "Downloads").result()
     /// ```
     ///
     /// The shared downloader is for programs without settings of their own. Every other program opens a ``Downloader``
-    /// with ``init(_:)``, under another name if it also uses this one: a second downloader of the name `default` gets
-    /// ``DownloadError/Code/inUse``.
+    /// with ``init(_:)``, under another name if it also uses the shared downloader: a second downloader of the name
+    /// `default` gets ``DownloadError/Code/inUse``.
     ///
     /// The process keeps this downloader until its end. Call ``shutDown()`` before that. After the shutdown every call
     /// throws ``DownloadError/Code/shutDown``: the downloader does not open again.
@@ -24,7 +24,7 @@ actor SharedDownloader {
     static let ofTheProcess = SharedDownloader { () async throws(DownloadError) in try await Downloader() }
 
     private let make: @Sendable () async throws(DownloadError) -> Downloader
-    /// The opening, which runs or has succeeded.
+    /// The task that opens the downloader or has opened it; `nil` before the first call and after a failure.
     private var opening: Task<Result<Downloader, DownloadError>, Never>?
 
     init(_ make: @escaping @Sendable () async throws(DownloadError) -> Downloader) { self.make = make }

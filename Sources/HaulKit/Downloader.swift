@@ -17,8 +17,9 @@ internal import NIOPosix
 /// get ``DownloadError/Code/shutDown`` as the end of each run. A handle (``Download``) holds its downloader; closures
 /// do not.
 ///
-/// A downloader that is released without ``shutDown()`` loses at most what a killed process loses. Another one of the
-/// same name can be opened at once and continues. Bytes of a transfer do not pass through this actor.
+/// A downloader that is released without ``shutDown()`` loses at most what a killed process loses. Another downloader
+/// of the same name can be opened at once, and continues the downloads. Received bytes are written on other threads,
+/// not on this actor.
 public actor Downloader {
     let services: EngineServices
     let engine: Engine
@@ -44,7 +45,7 @@ public actor Downloader {
         try await self.init(configuration, ffmpeg: FFmpeg.Terms())
     }
 
-    /// Opens a downloader over this system and network.
+    /// Opens a downloader that uses the disk, the network and the clock of this system.
     init(_ configuration: Configuration, ffmpeg: FFmpeg.Terms) async throws(DownloadError) {
         // Event loops of SwiftNIO end the process if the monotonic clock is negative, or if no file descriptor is left.
         try SystemCalls.checkClock()
@@ -158,10 +159,10 @@ public actor Downloader {
     /// other, they are dropped, and these bytes are fetched again.
     public nonisolated var salvagedStore: SalvagedStore? { store.salvage }
 
-    /// The reason why the open store does not record what it is told: a damaged page was read, or the store's file was
+    /// The reason why the open store cannot record changes reliably: a damaged page was read, or the store's file was
     /// deleted, moved or replaced (``DownloadError/Code/storeFailed``), or its disk is full
-    /// (``DownloadError/Code/diskFull``). `nil` for a reliable store. While there is a reason, adding a download fails with this
-    /// error. Reads the file system.
+    /// (``DownloadError/Code/diskFull``). `nil` for a reliable store. While there is a reason, adding a download fails
+    /// with this error. Reads the file system.
     package nonisolated var storeFailure: DownloadError? { store.failure }
 
     /// Stops every transfer, records the received bytes of each download, and closes connections and store. Returns

@@ -1,2 +1,2 @@
-// Users of the library import HaulKit alone: its values come with it.
+// Exports the types of HaulCore, so that applications import HaulKit alone.
 @_exported public import HaulCore

@@ -17,8 +17,8 @@ final class CatalogReader {
         StoreCondition(filter, live: filter.states == nil ? [:] : live, measures: measures(for: filter.order))
     }
 
-    /// Returns a filter for the same downloads without a predicate. Calls the predicate of `filter` for each download
-    /// that matches the other conditions.
+    /// Returns a filter without a predicate that matches the same downloads. Calls the predicate of `filter` for each
+    /// download that matches the other conditions.
     func resolved(_ filter: DownloadFilter, isolation: isolated (any Actor)? = #isolation) async throws(DownloadError)
         -> DownloadFilter
     {
@@ -44,7 +44,7 @@ final class CatalogReader {
 
     private static let pageSize = 1000
 
-    /// The states of downloads that run or back off.
+    /// States of the downloads that run or back off, which their rows do not record. Leaves out the state `queued`.
     private var live: [DownloadID: DownloadSnapshot.State] {
         let now = time.now()
         return scheduler.runningOrBackingOff.reduce(into: [:]) { states, task in
@@ -53,8 +53,8 @@ final class CatalogReader {
         }
     }
 
-    /// Returns the value of each running download that `order` compares: speed, or time left in seconds. Empty for an
-    /// order by stored values.
+    /// Returns the values that `order` compares, by running download: speed in bytes per second, or time left in
+    /// seconds. Empty for an order by stored values.
     func measures(for order: DownloadFilter.Order) -> [DownloadID: Double] {
         let now = time.now()
         var measures: [DownloadID: Double] = [:]

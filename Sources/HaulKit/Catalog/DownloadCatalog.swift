@@ -15,7 +15,7 @@ final class DownloadCatalog {
     private var store: DownloadStore { environment.services.store }
     /// The downloads in memory.
     private(set) var tasks: [DownloadID: DownloadTask] = [:]
-    /// The position of the download that was added last.
+    /// The last position in the queue.
     var position: Int64
     /// Number of calls in progress that add downloads.
     var pendingAdditions = 0

@@ -21,18 +21,17 @@ extension Download {
 }
 
 /// Reads one version of a file, and waits for bytes that have not arrived yet. If the server can send ranges of exactly
-/// this version, the download fetches first the bytes that readers wait for, those of the newest reader before the
-/// others.
+/// this version, the download first fetches the bytes that readers wait for. The newest reader comes before the others.
 ///
-/// Can be used from any thread. The download stops preferring a byte when the byte is written, and at the latest when
-/// the reader is released. Every byte is of the same version. A digest of the file or of a piece may still prove that
-/// bytes already read are wrong.
+/// Can be used from any thread. The download prefers a byte that a reader waits for until the byte is written or the
+/// reader is released. All bytes are of one version. A digest of the file or of a piece may still prove that bytes
+/// already read are wrong.
 public final class DownloadReader: Sendable {
     /// Complete length of the file in bytes.
     public let length: Int64
-    /// Names the version of the file, with quotes, for an `ETag` field (RFC 9110 §8.8.3). If the server names versions
-    /// reliably, all readers of a version have the same tag, also after the download is complete. Otherwise every
-    /// reader of an unfinished file has another tag.
+    /// Entity tag of the version, with its quotes, for an `ETag` field (RFC 9110 §8.8.3). If the server names versions
+    /// reliably, all readers of a version have the same tag, also after the download is complete. Otherwise each reader
+    /// of an unfinished file has a tag of its own.
     package let entityTag: String
     private let download: Download
     private let number: Int
@@ -60,7 +59,7 @@ public final class DownloadReader: Sendable {
         Task { await downloader.readerLeft(number, of: id) }
     }
 
-    /// Returns bytes of the file, and waits until the first of them is written if it is missing.
+    /// Returns bytes of the file. If the first of them is missing, waits until it is written.
     ///
     /// Also waits while the download is queued, connects or waits for its next attempt. A paused download supplies only
     /// the bytes that it already has.
@@ -109,7 +108,6 @@ public final class DownloadReader: Sendable {
     }
 }
 
-/// The file that a reader reads.
 enum ReadSource: Sendable {
     /// A partial file that the download has open, or had open until it was complete.
     case part(PartFile, version: Int)
@@ -140,7 +138,7 @@ enum ReadSource: Sendable {
 private struct FoundFile: Sendable {
     var source: ReadSource
     var version: ReadVersion
-    /// The finished file when it was published; `nil` for an unfinished one.
+    /// Status of the finished file at its publication; `nil` for an unfinished file.
     var finished: FileStatus?
 }
 
@@ -189,7 +187,7 @@ extension Downloader {
         case (nil, .part(let old, let oldVersion)) where old.version != oldVersion: throw Self.otherVersion
         case (nil, _): break
         }
-        // A download that is not in memory is paused, has ended, or is queued.
+        // A download that is not in memory is paused, has ended, or is queued. Its last snapshot has the state.
         let state = tasks[download.id]?.present().state ?? download.snapshot.state
         guard state == .queued || state.isActive else { throw DownloadReader.stopped(download.snapshot) }
         return .waitForChange

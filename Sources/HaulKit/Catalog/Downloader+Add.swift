@@ -1,25 +1,28 @@
 internal import Foundation
 
-/// Adds a download, or continues the existing download.
 extension Downloader {
     /// Adds a download, or continues the existing download that has the same ``DownloadRequest/key``, the same named
-    /// file, or the same URL into the same folder (``DownloadRequest/onDuplicate``). With another
-    /// ``DownloadRequest/suggestedName`` than the file's, it is another download.
+    /// file, or the same URL into the same folder (``DownloadRequest/onDuplicate``). For the same URL and folder, a
+    /// request with another ``DownloadRequest/suggestedName`` than the file's adds another download.
     ///
-    /// A paused or failed download is resumed, with the header fields and the checksum of the new request if it has
-    /// any. A finished download whose file is unchanged stays as it is; otherwise the file is fetched again.
+    /// A paused or failed download is resumed with the values of the new request, except its priority. If the new
+    /// request has no checksum, the download keeps its own. With the same URL, the download also keeps its header
+    /// fields and mirrors if the new request has none. A finished download whose file is unchanged stays as it is;
+    /// otherwise the file is fetched again.
     ///
     /// If the file is a film with gaps, and the request allows gaps, the call asks the server for a few of the missing
-    /// segments, for up to 20 s. If the server has one by now, the film is fetched again, and the new film replaces the
-    /// earlier one when it is complete.
+    /// segments, for up to 20 s. If the server has any of them now, the film is fetched again, and the new film
+    /// replaces the earlier one when it is complete.
     ///
     /// - Returns: the handle of the new or the existing download. Later failures are events of the download.
     /// - Throws: ``DownloadError`` with code ``DownloadError/Code/invalidURL``,
-    ///   ``DownloadError/Code/unsupportedScheme`` or ``DownloadError/Code/invalidDestination``;
-    ///   ``DownloadError/Code/inUse`` if the named file is being downloaded from another URL, the download of the key
-    ///   runs and has another destination, or the running download will not be checked with the digest of `request`;
-    ///   ``DownloadError/Code/alreadyAdded``; a disk code if the file of a finished download cannot be checked or an
-    ///   unfinished download cannot be moved; ``DownloadError/Code/storeFailed``; ``DownloadError/Code/shutDown``.
+    ///   ``DownloadError/Code/unsupportedScheme``, ``DownloadError/Code/invalidDestination``,
+    ///   ``DownloadError/Code/invalidHeader`` or ``DownloadError/Code/invalidStream``; ``DownloadError/Code/inUse`` if
+    ///   the named file is being downloaded from another URL, the download of the key runs and has another destination,
+    ///   or the running download will not be checked with the digest of `request`; ``DownloadError/Code/alreadyAdded``;
+    ///   a disk code if the file of a finished download cannot be checked or an unfinished download cannot be moved;
+    ///   ``DownloadError/Code/storeFailed``, or ``DownloadError/Code/diskFull`` while the disk of the store is full;
+    ///   ``DownloadError/Code/shutDown``.
     public func add(_ request: DownloadRequest) async throws(DownloadError) -> Download {
         try checkSource(request)
         let checked = try Self.checked(request)
@@ -63,7 +66,8 @@ extension Downloader {
 
     // MARK: Existing downloads
 
-    /// Continues the existing download if possible, and returns its handle; `nil` if it cannot serve the request.
+    /// Continues the existing download if possible, and returns its handle; `nil` if the download cannot serve the
+    /// request.
     private func join(_ saved: DownloadStore.Saved, _ request: DownloadRequest) async throws(DownloadError) -> Download?
     {
         guard let id = DownloadID(saved.record.id) else { return nil }
@@ -91,8 +95,8 @@ extension Downloader {
         return try await go(on: saved, request)
     }
 
-    /// Returns the handle of a download that a request does not start. A download that waits takes the terms of the
-    /// request.
+    /// Returns the handle of the existing download for a request that starts paused, and starts nothing. Merges the
+    /// request into a download that is queued, paused or failed.
     private func joinPaused(
         _ saved: DownloadStore.Saved,
         _ request: DownloadRequest,
@@ -178,7 +182,8 @@ extension Downloader {
         return Download(task.id, self, task.hub)
     }
 
-    /// Continues a download that is not in memory, and returns its handle; `nil` if it cannot serve the request.
+    /// Continues a download that is not in memory, and returns its handle; `nil` if the download cannot serve the
+    /// request.
     private func go(on saved: DownloadStore.Saved, _ request: DownloadRequest) async throws(DownloadError) -> Download?
     {
         guard let task = try await takeUp(saved, request) else { return nil }
@@ -224,7 +229,7 @@ extension Downloader {
         case .file(let path): request.destination = .file(path: try absolute(path))
         case .folder(let path): request.destination = .folder(path: try absolute(path))
         }
-        // Sets the root again, because setting another destination has removed it.
+        // Sets the root again, because the assignment of the destination has removed it.
         request.root = if let root { try absolute(root) } else { nil }
         return request
     }

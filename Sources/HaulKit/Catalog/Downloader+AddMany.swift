@@ -58,7 +58,7 @@ extension Downloader {
     {
         try checkIsOpen()
         try store.checkTakesMore()
-        // The error of an unreadable request is its result: see `results` below.
+        // Leaves out the refused requests. `results` below has their errors.
         let readable = requests.compactMap { try? $0.get() }
         let saved = try await store.find(readable)
         try checkIsOpen()
@@ -91,7 +91,7 @@ extension Downloader {
                 if !record.request.startsPaused { scheduler.enqueue(record) }
             }
         }
-        // Comes after the commit, because the download of such a request may be one of the new records.
+        // Comes after the commit, because the download of a known request may be one of the new records.
         for (position, saved) in known { results[position] = await addKnown(requests[position], saved) }
         scheduler.startQueuedDownloads()
         guard let failure else { return results }

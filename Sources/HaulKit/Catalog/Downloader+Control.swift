@@ -5,7 +5,8 @@ extension Downloader {
     /// Pauses a download; see ``Download/pause()``.
     package func pause(_ id: DownloadID) async throws(DownloadError) {
         try checkIsOpen()
-        // A pause without a row would end with the process. Nothing transfers meanwhile.
+        // While its disk is full, the store cannot record the pause, and the pause would be lost when the process ends.
+        // Nothing transfers meanwhile.
         if let failure = store.lackOfSpace { throw failure }
         if let task = tasks[id] { return try await tell(.pauseRequested, task) }
         if try await pause(.ids([id])) == 0 { try await checkIsKnown(id) }
@@ -158,7 +159,7 @@ extension Downloader {
 
     private func cancel(_ present: [DownloadTask], _ rest: StoreCondition) async throws(DownloadError) -> Int {
         let unfinished = rest.onlyUnfinished()
-        // Their tasks delete bytes, whose rows have to go with them.
+        // The tasks delete files. The store must be able to delete the rows of these files too.
         try await store.checkCanBeWritten()
         // Loads the downloads that have bytes on disk, because their tasks delete the bytes.
         var present = present.filter { !$0.isComplete }
@@ -251,7 +252,7 @@ extension Downloader {
 
     /// Excludes the downloads that other processes own.
     ///
-    /// - Returns: whether other processes may own any.
+    /// - Returns: whether other processes may own some of them.
     @discardableResult
     private func leaveOthers(_ condition: inout StoreCondition) async throws(DownloadError) -> Bool {
         guard configuration.storage.restoration == .onRequest else { return false }

@@ -30,10 +30,11 @@ extension Downloader {
         /// - Throws: as ``list(_:)``.
         public func storedBytes() async throws(DownloadError) -> Int64 { try await downloader.storedBytes().total }
 
-        /// Returns the bytes that this user can still write at a path, which need not exist, or `nil` if the file
-        /// system does not report them.
+        /// Returns the number of bytes that this user can still write at a path; `nil` if the file system does not
+        /// report it. The path need not exist.
         ///
-        /// - Throws: ``DownloadError`` with a disk code, or ``DownloadError/Code/shutDown``.
+        /// - Throws: ``DownloadError`` with a disk code; ``DownloadError/Code/invalidDestination`` if `path` is a URL
+        ///   but not a file URL; ``DownloadError/Code/shutDown``.
         public func freeDiskSpace(at path: String) async throws(DownloadError) -> Int64? {
             try await downloader.freeDiskSpace(at: path)
         }

@@ -1,4 +1,3 @@
-/// Lists and counts downloads.
 extension Downloader {
     /// Returns a page of downloads, in the order of the filter; by default all downloads, in the order of adding.
     ///
@@ -20,8 +19,8 @@ extension Downloader {
 }
 
 extension Download {
-    /// Returns the request as the store has it, with later changes such as ``rename(to:)`` and ``setPriority(_:)``. It
-    /// may hold passwords and tokens.
+    /// Returns the request as the store has it, with later changes such as ``rename(to:)`` and ``setPriority(_:)``. The
+    /// request may hold passwords and tokens.
     ///
     /// - Returns: `nil` if the store no longer has the download.
     /// - Throws: ``DownloadError`` with code ``DownloadError/Code/storeFailed`` or ``DownloadError/Code/shutDown``.

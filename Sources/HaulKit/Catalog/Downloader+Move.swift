@@ -5,8 +5,8 @@ internal import Foundation
 extension Downloader {
     /// Checks whether an unfinished download can be completed at another destination, and makes the folder there.
     ///
-    /// Bytes stay in the partial file until they are complete. The last step is a rename, so both folders must be on
-    /// one disk.
+    /// The partial file stays in its folder until it is complete. The last step is a rename, so both folders must be on
+    /// one disk. A repair cannot be moved.
     func checkMove(_ record: DownloadRecord, to destination: DownloadRequest.Destination) async throws(DownloadError) {
         guard let part = record.partPath else { return }
         let (old, new) = (FilePaths.folder(of: part), destination.folder)
@@ -56,8 +56,8 @@ extension DownloadRecord {
     }
 
     /// Whether a request accepts the gaps of the finished film. A film whose gaps were allowed satisfies only a request
-    /// that allows gaps. Gaps that were not allowed are those of a live recording, and a further request could not fill
-    /// them.
+    /// that allows gaps. Gaps that were not allowed come from a live recording. No request could fill them, so every
+    /// request accepts them.
     func hasOnlyGaps(of request: DownloadRequest) -> Bool {
         guard resource?.gaps?.isEmpty == false, self.request.stream?.allowsGaps == true else { return true }
         return request.stream?.allowsGaps == true

@@ -21,9 +21,9 @@ extension Download {
 
     /// Reads received bytes of the file, whether the file is complete or not.
     ///
-    /// The bytes are those that the server sent for one version of the file. A digest of the file or of a piece may
-    /// still prove them wrong. If the server turns out to have another version, the download starts over. Bytes that
-    /// were read before then belong to the former version.
+    /// The bytes are of one version of the file. A digest of the file or of a piece may still prove them wrong. If the
+    /// server turns out to have another version, the download starts over. Bytes that were read before then belong to
+    /// the former version.
     ///
     /// - Parameter range: positions of bytes in the file.
     /// - Returns: the bytes from the beginning of `range` to its end, to the first missing byte, or to 16 MiB,
@@ -42,7 +42,7 @@ extension Downloader {
         enum Place {
             /// The partial file, which the download has open.
             case part(PartFile)
-            /// A file that no download has open, with its status after the last write.
+            /// The path of a file that no download has open, and the status that the record has of this file.
             case file(String, FileStatus, isFinished: Bool)
             case nowhere
         }

@@ -1,6 +1,5 @@
 internal import Logging
 
-/// Renames the files of downloads.
 extension Downloader {
     /// Renames the file of a download, moves it to another folder, or does both in one change. If the change fails, the
     /// file keeps its old path. See ``Download/rename(to:)`` and ``Download/move(toFolder:)``.

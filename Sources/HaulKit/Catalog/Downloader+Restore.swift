@@ -2,7 +2,9 @@ internal import Foundation
 
 /// Continues the downloads that earlier processes left in the store.
 extension Downloader {
-    /// Continues all downloads. Completes interrupted placements of files, and queues the downloads that ran.
+    /// Completes interrupted placements of files, and queues the downloads that waited or ran, except those of sets
+    /// that continue later. If ``Downloader/Configuration/Storage/resumesAtStart`` is `false`, pauses all queued
+    /// downloads instead.
     func restoreAll() async throws(DownloadError) {
         for var saved in try await store.unfinishedPublications() {
             do throws(DownloadError) {
@@ -29,8 +31,8 @@ extension Downloader {
     func takeUp(_ saved: DownloadStore.Saved, _ request: DownloadRequest) async throws(DownloadError) -> DownloadTask? {
         guard let id = DownloadID(saved.record.id) else { return nil }
         var saved = saved
-        // Another process has just begun the download and has no file to lock yet. Until it has one, the request starts
-        // another download.
+        // Another process has just begun the download and has no partial file to lock yet. Until that file exists, a
+        // request without a key starts another download.
         if saved.record.partPath == nil, let owner = saved.record.ownerNumber, owner != store.owner.number,
             store.owner.isAlive(owner)
         {
@@ -60,8 +62,8 @@ extension Downloader {
             }
             guard isSame || request.key != nil else { return nil }
             space.invalidateUsage()
-            // The file is missing, has changed or does not satisfy the request. The download fetches it again, and
-            // leaves another file in its place as it is.
+            // The file is missing, has changed or does not satisfy the request. The download fetches the file again. If
+            // another file has the name now, that file is not touched.
             saved.record.startOver()
             if saved.record.file != nil { saved.record.finalPath = nil }
             saved.progress = nil

@@ -46,7 +46,8 @@ extension Downloader {
         scheduler.evict(task)
     }
 
-    /// Checks whether the request has a URL that can be read, or a key and a source provider to ask for a URL.
+    /// Checks whether the request has a URL that can be read, or a key while there is a source provider. Also checks
+    /// that the media type of a POST body can be sent as a header field.
     func checkSource(_ request: DownloadRequest) throws(DownloadError) {
         if case .post(_, let type) = request.method, HeaderField("Content-Type", type) == nil {
             throw .isNoHeader("Content-Type")

@@ -71,7 +71,7 @@ extension Downloader.Configuration.RecordKeeping {
 extension Downloader {
     /// Drops the records of downloads that were completed before a date, and leaves their files.
     ///
-    /// - Returns: the date when the oldest of the other downloads was completed; `nil` if there is none.
+    /// - Returns: the date when the oldest of the remaining completed downloads ended; `nil` if none remains.
     fileprivate func dropRecords(endedBefore date: Date) async throws(DownloadError) -> Date? {
         try checkIsOpen()
         let removed = try await withCatalogLock { downloader throws(DownloadError) -> RemovedRows in

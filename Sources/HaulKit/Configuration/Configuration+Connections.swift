@@ -22,8 +22,8 @@ extension Downloader.Configuration {
         /// Time limit for setting up TCP and TLS. With zero or less every attempt times out; no value means "no limit".
         /// Default: 20 s.
         public var connectTimeout = Duration.seconds(20)
-        /// Longest silence of a server, before the response and within it. After it, the attempt fails. With zero or
-        /// less every attempt times out. Default: 60 s.
+        /// Longest time without bytes from the server, before or within the response. A longer silence fails the
+        /// attempt. With zero or less every attempt times out. Default: 60 s.
         public var stallTimeout = Duration.seconds(60)
 
         package init() {}

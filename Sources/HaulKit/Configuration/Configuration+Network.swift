@@ -30,7 +30,8 @@ extension Downloader.Configuration {
             get { assignedMeter.value }
             set { assignedMeter = Assigned(newValue) }
         }
-        /// Interface or local address to connect from, also for webhooks; `nil` lets the system route. Default: `nil`.
+        /// Interface or local address to connect from, also for webhooks. `nil`, the default: the system chooses the
+        /// route.
         public var binding: NetworkBinding?
         /// Addresses that downloads must not connect to, also after redirects and at mirrors. A server that downloads
         /// URLs named by strangers should deny ``AddressBlock/nonPublic``. Default: none.
@@ -58,7 +59,8 @@ extension Downloader.Configuration {
         /// Value of the `User-Agent` field (RFC 9110 §10.1.5) of requests that do not set their own, and of webhooks.
         /// Default: `haul/` and the version.
         public var userAgent = "haul/" + Downloader.version
-        /// Number of event loops that the process will have; `nil` when unknown.
+        /// Number of event loops that the process will have, set by a program that limits them; with `nil`, one for
+        /// each core is assumed.
         package var eventLoops: Int?
         /// File descriptors that downloads leave free for the rest of the program, such as connections to a server of
         /// the program and files that it sends. Default: 0.

@@ -7,7 +7,7 @@ extension Downloader.Configuration {
         /// When the number is lowered, running downloads continue, and waiting ones start once fewer run. A download
         /// that waits for more than 2 s before its next attempt does not count.
         public var maxConcurrentDownloads = 3
-        /// Largest number of downloads that run at once from one host, at least 1; `nil` for no limit but
+        /// Largest number of downloads that run at once from one host; less than 1 counts as 1. `nil`: no limit but
         /// ``maxConcurrentDownloads``. Default: `nil`.
         public var maxPerHost: Int?
         /// Shortest time between two starts of downloads from one host. Default: zero.

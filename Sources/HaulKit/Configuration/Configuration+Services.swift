@@ -7,12 +7,12 @@ extension Downloader.Configuration {
     public struct Hooks: Sendable {
         /// Programs, webhooks and desktop notifications to run when downloads start and end. Default: none.
         public var actions: [Downloader.Hook] = []
-        /// Time limit of a program. After it the program and its child processes get SIGTERM, and SIGKILL three seconds
-        /// later. Default: 60 s.
+        /// Time limit of a program. When the time is over, the program and its child processes get SIGTERM, and SIGKILL
+        /// three seconds later. Default: 60 s.
         public var commandTime = Duration.seconds(60)
         /// Time that ``Downloader/shutDown()`` gives to deliveries that run or wait. Default: 10 s.
         public var shutDownTime = Duration.seconds(10)
-        /// Further limits of ``actions``.
+        /// Limits of the number and time of deliveries, besides ``commandTime``. Read when the downloader opens.
         package var limits = HookLimits()
         /// Called with a text for the log for each program that failed and each message that was given up. The text has
         /// no secrets. Read when the downloader opens.

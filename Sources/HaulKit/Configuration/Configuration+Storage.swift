@@ -9,7 +9,8 @@ extension Downloader.Configuration {
         /// Name of the store. Downloaders with different names share nothing. Must not be empty, begin with a dot or
         /// contain a slash. Default: `default`.
         public var name: String
-        /// Path of the folder that holds the stores. Readable by its owner only, since header fields may hold secrets.
+        /// Path of the folder that holds the stores. Only its owner can read the folder, since header fields may hold
+        /// secrets.
         public var stateFolder: String
         /// Whether the store is kept in memory instead of on the disk. ``name`` and ``stateFolder`` then locate
         /// nothing, and each downloader begins empty. Meant for an application that has a store of its own. Default:
@@ -42,7 +43,7 @@ extension Downloader.Configuration {
         /// Bytes of each disk that downloads leave free. With 0, the default, downloads may fill the disk.
         public var reservedDiskSpace: Int64 = 0
         /// Largest number of bytes that the files of this downloader may take, finished and unfinished together; `nil`
-        /// for no limit. 0 or less: no file with a byte fits. An unfinished file counts with its complete length, a
+        /// for no limit. With 0 or less, only empty files fit. An unfinished file counts with its complete length, a
         /// finished file as long as its record is kept and its file exists. Default: `nil`.
         public var diskQuota: Int64?
         /// Time between two reports of progress. Received ranges are recorded twice as often. A SIGKILL costs at most
@@ -56,9 +57,10 @@ extension Downloader.Configuration {
         /// name opens, remembered settings replace those of its configuration. With `false`, the default, remembered
         /// settings are not read either.
         ///
-        /// - Remembered: all of ``Queue``; ``Connections`` without the time limits; ``Downloader/Configuration/retry``;
-        ///   ``Network/bytesPerSecond``, ``Network/waitsForNetwork`` and ``Network/allowsMetered``; and the settings of
-        ///   this group that can be changed, except ``keepsFinishedRecords``.
+        /// - Remembered: all of ``Queue``; ``Connections`` except the time limits and
+        ///   ``Connections/fetchesMediaEndEarly``; ``Downloader/Configuration/retry``; ``Network/bytesPerSecond``,
+        ///   ``Network/waitsForNetwork`` and ``Network/allowsMetered``; and the settings of this group that can be
+        ///   changed, except ``keepsFinishedRecords``.
         /// - Not remembered: hooks and proxies, which may hold secrets, and the source provider.
         ///
         /// A remembered value that cannot be read is ignored, and logged at `debug`.
@@ -69,13 +71,14 @@ extension Downloader.Configuration {
         /// Called once for each row of the store that cannot be read, with the row's id and URL as far as they can be
         /// read.
         package var onOddRow: (@Sendable (_ name: String) -> Void)?
-        /// Called each time that the store becomes unreliable (``Downloader/storeFailure``), and with `nil` when a store
-        /// whose disk was full can be written again.
+        /// Called each time that the store becomes unreliable (``Downloader/storeFailure``), and with `nil` when a
+        /// store whose disk was full can be written again.
         package var onStoreChange: (@Sendable (DownloadError?) -> Void)?
         /// Whether missing folders of downloads are created. With `false` a download into a missing folder fails,
         /// because the file system of the folder may not be mounted. Default: `true`.
         package var makesFolders = true
-        /// Folders that no download leaves through a symbolic link. Default: none.
+        /// Folders that confine their downloads: no path below such a folder may lead out of it through a symbolic
+        /// link. Default: none.
         package var confined = ConfinedFolders([])
         /// Groups of sets that continue later. With ``Restoration/everything``, the waiting downloads of such a set are
         /// queued only when the sync of the set adds them again. Default: none.
@@ -97,9 +100,9 @@ extension Downloader.Configuration {
 
     /// How long the record of a finished download is kept: see ``Storage/keepsFinishedRecords``.
     public enum RecordKeeping: Sendable, Hashable {
-        /// Until it is removed by a call.
+        /// Until a call removes the record.
         case always
-        /// Until the download is complete and its listeners have been told.
+        /// Until the download is complete and its listeners have got the outcome.
         case none
         /// For this time after the download was completed, also across restarts. The record stays longer while no
         /// downloader has the store open. Zero or less: like ``none``.
@@ -140,7 +143,7 @@ extension Downloader.Configuration.Storage {
         // The XDG Base Directory Specification requires relative paths to be ignored.
         if let state = environment["XDG_STATE_HOME"], state.hasPrefix("/") { return FilePaths.join(state, "haul") }
         #if canImport(Darwin)
-            // Not tested on such a system.
+            // Not tested on Darwin.
             let folders = FileManager.default.urls(for: .applicationSupportDirectory, in: .userDomainMask)
             if let support = folders.first { return FilePaths.join(support.path, "haul") }
         #endif

@@ -56,6 +56,6 @@ extension Downloader.Configuration {
 }
 
 extension Downloader {
-    /// The version of the library and of the command.
+    /// The version of HaulKit, such as `0.1.0`.
     public static let version = HaulVersion.text
 }

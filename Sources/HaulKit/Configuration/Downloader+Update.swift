@@ -18,14 +18,15 @@ extension Downloader {
     /// `network.monitor`, `meter`, `cookies`, `collectsCookies` and `certificateAuthorities`; `storage.name`,
     /// `stateFolder`, `isInMemory`, `movingRoot`, `restoration`, `resumesAtStart` and `remembersSettings`;
     /// `hooks.commandTime`, `shutDownTime` and `notifier`; `telemetry.metrics` and `logger`. All other settings apply
-    /// when the call returns; each setting says when a change applies to downloads that already run. If fewer downloads
-    /// may run now, those that run continue. Downloads that may not run at all now are held.
+    /// when the call returns; each setting says when a change applies to downloads that already run. If a limit becomes
+    /// lower than the number of running downloads, these continue. If a new setting keeps a download from running at
+    /// all, the download is held.
     ///
     /// If the hooks change, pending deliveries of the former hooks are completed. Downloads that ended before this call
     /// then do not count for ``HookEvent/groupEnded`` and ``HookEvent/allCompleted``.
     ///
-    /// With ``Configuration/Storage/remembersSettings``, the store has the changed settings that it can remember before
-    /// the call returns.
+    /// With ``Configuration/Storage/remembersSettings``, the call returns after the store has recorded those changed
+    /// settings that it can remember.
     ///
     /// The closure runs on the actor of the caller, so it may read the state of that actor:
     ///

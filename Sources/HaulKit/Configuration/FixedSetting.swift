@@ -1,6 +1,6 @@
 extension Downloader.Configuration {
-    /// A setting that is read only when a downloader opens. ``Downloader/update(_:)`` returns its path instead of
-    /// changing it. The raw value is the path of the property.
+    /// A setting that is read only when a downloader opens. ``Downloader/update(_:)`` leaves the setting as it is, and
+    /// returns its path. The raw value is the path of the property.
     enum FixedSetting: String, CaseIterable {
         case monitor = "network.monitor"
         case meter = "network.meter"

@@ -61,7 +61,7 @@ struct RememberedSetting: Sendable {
         },
     ]
 
-    // The store may have been edited. These limits keep values in a range that later calculations can bear.
+    // The store may have been edited. These limits keep the values in the range that later calculations handle.
 
     @Sendable private static func isSmall(_ count: Int) -> Bool { abs(Int64(clamping: count) >> 1) < 1 << 30 }
     @Sendable private static func isSize(_ bytes: Int64) -> Bool { bytes > -(1 << 53) && bytes < 1 << 53 }

@@ -25,8 +25,8 @@ final class ConnectionBroker {
         self.scheduler = scheduler
     }
 
-    /// Connection slots for the segments of films. A film asks for its additional connections one by one, so that they
-    /// are taken only while nobody waits for the host.
+    /// Connection slots for the segments of films. A film takes each additional slot separately, and gets none while a
+    /// download waits for the host.
     private(set) lazy var segmentSlots = StreamSlots(
         take: environment.spawner.receiver(self) { broker, host, _ in broker.pool.reserve(host) },
         give: environment.spawner.receiver(self) { broker, host, _ in
@@ -35,7 +35,8 @@ final class ConnectionBroker {
         }
     )
 
-    /// Starts to take in the reports of the workers. The downloader has to be attached before this call.
+    /// Starts to take in the reports of the workers. The spawner must have its downloader before this call
+    /// (``ActorSpawner/attach(_:)``).
     func listen() { pool.onArrival = environment.spawner.signal(self) { broker, _ in broker.takeIn() } }
 
     /// Takes a slot of `host` for a connection of a task. Keeps the request if the task waits.
@@ -49,8 +50,8 @@ final class ConnectionBroker {
         return .waits
     }
 
-    /// Asks the download with the most connections to `host` to give one up. If the total over all hosts is reached,
-    /// connections to every host count.
+    /// Asks the download with the most connections to `host` to give one up. If the limit over all hosts is reached,
+    /// connections to all hosts count.
     func requestSlot(_ host: Origin) {
         let hosts = pool.isFull ? nil : host
         let counts = pool.sharing.compactMap { id in scheduler.queue.runs(id) ? tasks[id] : nil }
@@ -103,7 +104,7 @@ final class ConnectionBroker {
             return false
         case .connectionEnded(let id, .failed(let failure, _)):
             guard failure.mayBeOfLimit, case .connecting(id, let request) = task.machine.state,
-                // Asking another source is better than waiting.
+                // A download with another source asks that source instead of waiting.
                 task.machine.sources.isAlone
             else { return false }
             let host = task.source(of: request).origin

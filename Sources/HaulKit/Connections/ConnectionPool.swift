@@ -3,7 +3,7 @@ internal import Logging
 internal import NIOCore
 internal import NIOHTTP1
 
-/// The connections of all downloads: how many each host may have, what is known of hosts, and the open workers.
+/// The connections of all downloads: their slots, the facts learned about hosts, and the open workers.
 ///
 /// Confined to the actor of its downloader.
 final class ConnectionPool {
@@ -13,11 +13,11 @@ final class ConnectionPool {
     private var limiter: ConnectionLimiter
     private var yieldPause = YieldPause()
     private var hosts: [Origin: KnownHost]
-    /// When additional connections to each host were last seen to be worthwhile.
+    /// Time when the worthwhile number of connections to each host was last learned or loaded.
     private var worthSeenAt: [Origin: Instant]
     /// First connections that a host refused while it served other downloads.
     var refused = RefusedConnections()
-    /// Downloads that found no slot for an additional connection; some may not want it any more.
+    /// Downloads that found no slot for an additional connection. Some may not want the connection any more.
     private(set) var waitingForSlot: Set<DownloadID> = []
     /// Callers that wait for any connection to end.
     private var releaseWaiters: [Int: CheckedContinuation<Void, Never>] = [:]
@@ -57,7 +57,7 @@ final class ConnectionPool {
         return refused.next(at: services.time.now()) { limiter.count($0) }
     }
 
-    /// Changes how many connections each host may have; open ones continue.
+    /// Sets the largest number of connections to each host; less than 1 counts as 1. Open connections continue.
     func setLimit(_ limit: Int) { limiter.limit = max(1, limit) }
 
     /// Returns the number of free slots at each host of a download's sources. Slots of the download's own connections
@@ -98,7 +98,7 @@ final class ConnectionPool {
     /// Frees the slot of a connection that has ended or was not opened.
     func release(_ host: Origin) {
         limiter.release(host)
-        // The waiters continue only after the broker has served the downloads.
+        // The waiters run later on the actor, after the broker has served the waiting downloads.
         for waiter in releaseWaiters.values { waiter.resume() }
         releaseWaiters = [:]
     }

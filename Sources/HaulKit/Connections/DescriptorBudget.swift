@@ -39,7 +39,7 @@ package struct DescriptorBudget: Sendable, Equatable {
         downloads = shared / Self.download
         let running = min(downloads, max(1, active))
         backingOff = min(Self.mostBackingOff, max(0, shared - Self.download * running) / 4)
-        // Each download has a file. A connection counts twice, because the one before may still be closing while it
+        // Each download has a file. A connection counts twice, because its predecessor may still be closing while it
         // opens.
         connections = max(downloads, (shared - running - backingOff) / 2)
     }
@@ -68,6 +68,6 @@ package struct DescriptorBudget: Sendable, Equatable {
     private static let steps = 4
     /// A file, a connection, and the connection that a redirect leads to.
     private static let download = 3
-    /// Limited, because each of these downloads also takes memory.
+    /// Upper bound of ``backingOff``, because each of these downloads also takes memory.
     private static let mostBackingOff = 1024
 }

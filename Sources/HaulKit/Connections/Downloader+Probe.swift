@@ -5,17 +5,20 @@ extension Downloader {
     /// Asks a server for the name, length, type and version of a file, and whether the server supports ranges. Nothing
     /// is downloaded or stored.
     ///
-    /// Sends one GET request for the first byte (`Range: bytes=0-0`) and closes the connection when the head of the
-    /// response has arrived. A failure is not retried. Header fields, credentials, cookies, proxies and redirects are
-    /// those of a download of the same request. A link that works only once is used up. The call does not use the
-    /// destination and the mirrors of the request, nor ``Downloader/Configuration/Sources/provider``.
+    /// Sends one request for the first byte (`Range: bytes=0-0`), with the method of `request`, and closes the
+    /// connection when the head of the response has arrived. If the file is the playlist of a stream, further requests
+    /// read it and at most one playlist of segments, unless ``DownloadRequest/Stream/keepsPlaylist`` is set. A failure
+    /// is not retried. Header fields, credentials, cookies, proxies and redirects are those of a download of the same
+    /// request. A link that works only once is used up. The call does not use the destination and the mirrors of the
+    /// request, nor ``Downloader/Configuration/Sources/provider``.
     ///
     /// The call waits for a connection slot for at most half a second. After that, it exceeds the limits of
     /// connections. At most two calls may exceed the limit of a host at once; further calls wait.
     ///
     /// - Throws: ``DownloadError``, with the codes of a download for network failures and refusals by the server;
-    ///   ``DownloadError/Code/invalidURL``, also for a request without a URL; ``DownloadError/Code/unsupportedScheme``;
-    ///   ``DownloadError/Code/waitCancelled`` when the task is cancelled; ``DownloadError/Code/shutDown``.
+    ///   ``DownloadError/Code/invalidURL``, also for a request without a URL; otherwise for an invalid request as
+    ///   ``add(_:)-(DownloadRequest)``; ``DownloadError/Code/waitCancelled`` when the task is cancelled;
+    ///   ``DownloadError/Code/shutDown``.
     public func probe(_ request: DownloadRequest) async throws(DownloadError) -> ResourceDescription {
         try checkIsOpen()
         guard !request.needsSource else { throw .noURL }

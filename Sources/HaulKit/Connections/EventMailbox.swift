@@ -1,7 +1,7 @@
 internal import Synchronization
 
 /// Gathers the reports of all workers until the actor of the downloader takes them. One task takes the reports of all
-/// connections. ``WorkerReport`` describes the way of a report.
+/// connections. ``WorkerReport`` describes the path of a report to the machine.
 final class EventMailbox: Sendable {
     /// A report with the connection, the download and the host that it is about.
     struct Arrival: Sendable {
@@ -14,8 +14,8 @@ final class EventMailbox: Sendable {
 
     private let waiting = Mutex<[Arrival]>([])
 
-    /// - Returns: `true` if the caller has to start a task that takes the arrivals; `false` if such a task is on its
-    ///   way.
+    /// - Returns: `true` if the caller has to start a task that takes the arrivals; `false` if such a task has been
+    ///   started already.
     func put(_ arrival: Arrival) -> Bool {
         waiting.withLock { waiting in
             waiting.append(arrival)

@@ -1,6 +1,6 @@
 /// One report of a ``SegmentWorker``, made on an event loop or on the write thread.
 ///
-/// The way of a report to the machine:
+/// The path of a report to the machine:
 /// 1. The worker calls its function `report`, which ``ConnectionPool/start(_:_:_:of:stream:)`` made. The function puts
 ///    the report into the ``EventMailbox``, with its connection, download and host.
 /// 2. The first report in an empty mailbox starts one task on the actor (``ActorSpawner/signal(_:_:)``). Reports that
@@ -9,7 +9,7 @@
 ///    ``gone``, and passes the others as events to ``DownloadTask/receive(_:)``.
 ///
 /// Written bytes are not reported. ``DownloadTask/receive(_:)`` adds the ranges of the file to an event, and
-/// ``ProgressTicker`` looks at them in the meantime.
+/// ``ProgressTicker`` reads these ranges between two events.
 enum WorkerReport: Sendable {
     /// The head of the answer has arrived. `retryAfter` is computed on arrival, because the field may be a date.
     case head(ResponseHead, retryAfter: Duration?)

@@ -2,8 +2,8 @@ internal import DequeModule
 
 /// The events that one listener of a whole downloader has not taken yet. The queue is bounded, even if the listener
 /// never takes an event. It keeps the latest progress of each running download and the newest ``limit`` other events.
-/// Older events are added up to ``DownloaderEvent/addedTogether(count:)``,
-/// ``DownloaderEvent/changedTogether(to:count:)`` and ``DownloaderEvent/removedTogether(count:)``, which come first.
+/// Older events are only counted, and reported before all others as ``DownloaderEvent/addedTogether(count:)``,
+/// ``DownloaderEvent/changedTogether(to:count:)`` and ``DownloaderEvent/removedTogether(count:)``.
 struct BroadcastQueue: EventLine {
     static let limit = 1024
 
@@ -14,7 +14,7 @@ struct BroadcastQueue: EventLine {
     /// Number of additions and removals that are older than the queued events. They are reported together.
     private var additions = 0
     private var removals = 0
-    /// The last of the older ``DownloaderEvent/finished(_:)`` events, which replaces those before it.
+    /// The last of the older ``DownloaderEvent/finished(_:)`` events. Earlier ones are dropped.
     private var lastFinished: DownloaderEvent?
 
     mutating func append(_ event: DownloaderEvent) {
@@ -22,7 +22,7 @@ struct BroadcastQueue: EventLine {
         case .progressed(let snapshot):
             progress[snapshot.id] = snapshot
             return
-        // The snapshots of these events include the progress.
+        // Drops the progress event, because the snapshots of these events include the progress.
         case .changed(let snapshot), .ended(let snapshot, _): progress[snapshot.id] = nil
         case .removed(let id, _): progress[id] = nil
         case .added, .changedTogether, .addedTogether, .removedTogether, .finished: break

@@ -3,9 +3,9 @@ internal import Synchronization
 /// The closures of one chain. They are called one after another, and each event reaches all of them before the next
 /// event.
 ///
-/// A task exists only while there are events to deliver. The hub holds its lines. During a run a line also holds the
-/// hub, so that closures are called even if the application holds no handle. Between two runs only the handles hold the
-/// hub.
+/// A task exists only while there are events to deliver. The hub (``EventBroadcaster``) holds its lines. During a run a
+/// line also holds the hub, so that closures are called even if the application holds no handle. Between two runs only
+/// the handles hold the hub.
 final class CallbackLine: EventReceiver {
     typealias Callback = EventCallback<DownloadEvent>
 
@@ -30,7 +30,7 @@ final class CallbackLine: EventReceiver {
                     callbacks += joined
                     joined = []
                 }
-                // A closure that joins after the end of a run gets the end.
+                // A closure that joins after the end of a run gets the outcome of that run.
                 guard let toldOutcome else { return (.changed(told), joined) }
                 return (.ended(toldOutcome), joined)
             }

@@ -49,7 +49,7 @@ extension DownloaderCallbacks: DownloadCallbackSource {
     public var callbacks: DownloaderCallbacks { self }
 }
 
-/// A source with events of its own.
+/// A source whose ``callbacks`` begins a new chain each time: a ``Downloader`` or a ``DownloadGroup``.
 package protocol DownloadEventSource: DownloadCallbackSource {
     var events: DownloaderEvents { get }
 }

@@ -15,7 +15,8 @@ public enum DownloaderEvent: Sendable, Hashable {
     /// A run of a download has ended.
     case ended(DownloadSnapshot, DownloadOutcome)
     /// `count` changes of state, reported only by their number; run list queries again. Sent if one call has changed
-    /// downloads that waited or were at rest. A reader that is more than 1,024 events behind also gets its oldest
+    /// downloads that waited or were at rest, and, with the state ``DownloadSnapshot/State/queued``, if the hold reason
+    /// of the waiting downloads has changed. A reader that is more than 1,024 events behind also gets its oldest
     /// changes in this form, including ends of runs. A listener of a group gets the number for its group.
     case changedTogether(to: DownloadSnapshot.State, count: Int)
     /// `count` additions that a reader more than 1,024 events behind has not read as ``added(_:)``. Run list queries
@@ -25,14 +26,15 @@ public enum DownloaderEvent: Sendable, Hashable {
     /// queries again.
     case removedTogether(count: Int)
     /// No download waits or runs, and none is held for a reason that ends by itself. Sent once each time that this
-    /// state begins, after the last end, and not while a call of ``Downloader/add(_:)-([DownloadRequest])`` is under
-    /// way. A sequence gets the event only if a download has come to rest since the sequence was made or last got this
-    /// event. ``Downloader/waitUntilIdle()`` needs no sequence.
+    /// state begins, after the last ``ended(_:_:)``, and not while a call adds downloads or
+    /// ``DownloadGroup/expectMore(isolation:_:)`` is under way. A sequence gets the event only if a download has come
+    /// to rest since the sequence was made or last got this event. To wait for this state without a sequence, call
+    /// ``Downloader/waitUntilIdle()``.
     case finished(DownloadSummary)
 }
 
-/// Distributes the events of all downloads to any number of listeners. Does not wait for listeners, and costs nothing
-/// without them.
+/// Distributes the events of all downloads to any number of listeners. Does not wait for listeners, and does nothing
+/// while there are none.
 final class Broadcast: Sendable {
     private struct State {
         var listeners: [Int: Listener] = [:]
@@ -118,7 +120,7 @@ final class Broadcast: Sendable {
                         if snapshot.state == .paused, snapshot.holdReason == nil { hasRest = true }
                     case .changedTogether(let rest, _): if rest != .queued { hasRest = true }
                     case .finished:
-                        // Not reported if no download has come to rest since the last report.
+                        // Skips the event if no download has come to rest since the last one.
                         defer { hasRest = false }
                         return hasRest
                     case .progressed, .added, .removed, .addedTogether, .removedTogether: break
@@ -163,7 +165,8 @@ extension EventSequence<DownloaderEvent> {
     }
 }
 
-/// The queue of a sequence, which one iteration at a time reads from. Further iterations get queues of their own.
+/// The first queue of a sequence. One iteration at a time reads from this queue; further iterations get queues of their
+/// own.
 private final class Queues: Sendable {
     private let broadcast: Broadcast
     private let filter: DownloadFilter

@@ -50,7 +50,8 @@ final class EventBroadcaster: Sendable {
     var snapshot: DownloadSnapshot { state.withLock { $0.snapshot } }
     var outcome: DownloadOutcome? { state.withLock { $0.outcome } }
 
-    /// Reports a change of state, and the outcome if it ends the run. A state after an outcome begins a new run.
+    /// Reports a change of state, and the outcome if it ends the run. After the end of a run, a state without an
+    /// outcome begins a new run.
     func changed(_ snapshot: DownloadSnapshot, outcome: DownloadOutcome? = nil) {
         let listeners = state.withLock { $0.isClosed ? [] : $0.change(snapshot, outcome) }
         for listener in listeners { listener.tell(.changed(snapshot), then: outcome) }

@@ -43,7 +43,7 @@ final class EventReader<Line: EventLine>: Sendable {
                     state -> (CheckedContinuation<Line.Event?, Never>?, Line.Event?) in
                     if let event = state.line.popFirst() { return (continuation, event) }
                     if state.hasEnded || Task.isCancelled { return (continuation, nil) }
-                    // Two tasks that use one iterator are a mistake of the caller. The first one gets `nil`.
+                    // Two tasks that use one iterator are a mistake of the caller. The first task gets `nil`.
                     defer { state.continuation = continuation }
                     return (state.continuation, nil)
                 }

@@ -15,7 +15,8 @@ public struct EventSequence<Element: Sendable>: AsyncSequence, Sendable {
     /// Begins to read the events.
     public func makeAsyncIterator() -> Iterator { Iterator(makeSubscription()) }
 
-    /// Reads the events of an ``EventSequence``. Holds its queue. Use it in one task at a time.
+    /// Reads the events of an ``EventSequence``. The queue of an iterator lasts until the iterator is released. Use an
+    /// iterator in one task at a time.
     public struct Iterator: AsyncIteratorProtocol {
         private let subscription: Subscription<Element>
 

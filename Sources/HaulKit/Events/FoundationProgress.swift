@@ -84,7 +84,8 @@ extension Downloader {
 /// Updates a `Progress` without holding it.
 private final class Follower: Sendable {
     private struct State {
-        // The reference is read under the lock of `state`. `Progress` itself is thread-safe, but is not marked so.
+        // The reference is read under the lock of `state`. `Progress` itself is thread-safe, but is not declared
+        // `Sendable`.
         nonisolated(unsafe) weak var progress: Progress?
     }
     private let state: Mutex<State>

@@ -1,7 +1,7 @@
 internal import Synchronization
 
-/// The hubs that are held by someone. All handles of one download share one hub, whether the download is in memory or
-/// not.
+/// The hubs (``EventBroadcaster``) that a handle, a task or a closure holds. All handles of one download share one hub,
+/// whether the download is in memory or not.
 final class HubRegistry: Sendable {
     private struct Place: Sendable {
         weak var hub: EventBroadcaster?
@@ -53,7 +53,8 @@ final class HubRegistry: Sendable {
             if hub == nil { state.hubs[id] = nil }
             return hub
         }
-        // Released outside of the lock. If this is its last reference, its deinitialiser calls this method.
+        // Releases the successor outside of the lock. If this is the last reference, the deinitialiser of the successor
+        // calls this method.
         withExtendedLifetime(successor) {}
     }
 }

@@ -1,6 +1,6 @@
 internal import Logging
 
-/// Tells listeners and hooks what happens to downloads.
+/// Sends the events of downloads to listeners and hooks.
 ///
 /// Confined to the actor of its downloader.
 final class Notifications {
@@ -76,8 +76,8 @@ final class Notifications {
         for row in removed.listed { broadcast.tell(.removed(row.id, group: row.group), group: row.group) }
     }
 
-    /// Returns how many of the downloads that match a condition belong to each group. Only groups with listeners count,
-    /// and ended groups if hooks want ends of groups.
+    /// Counts the downloads that match a condition in each observed group. A group is observed if it has listeners, or
+    /// if one of its downloads has ended and a hook wants ``HookEvent/groupEnded``.
     func listenedGroups(_ condition: StoreCondition, isolation: isolated (any Actor)? = #isolation)
         async throws(DownloadError)
         -> [DownloadStore.GroupShare]
@@ -111,7 +111,7 @@ final class Notifications {
 
     private var tellsGroupEnds: Bool { hooks.isWanted(.groupEnded) }
 
-    /// Runs reports that need a look-up in the store, one after another; ``finish()`` waits for them.
+    /// Runs a report that needs a look-up in the store, after the earlier reports of this kind.
     func tell<Part: AnyObject>(_ part: Part, _ work: @escaping @Sendable (Part, isolated Downloader) async -> Void) {
         let previous = telling
         telling = spawner.start(part) { part, downloader in
@@ -155,7 +155,7 @@ final class Notifications {
     func expectMore(_ expectsMore: Bool) { hookEvents.expectsMore = expectsMore }
 }
 
-/// Rows that were deleted. They are listed only if someone gets a report of them.
+/// Rows that were deleted. The list is empty unless the downloader has listeners.
 struct RemovedRows: Sendable {
     var count: Int
     var listed: [(id: DownloadID, group: String?)] = []

@@ -25,7 +25,7 @@ struct Aria2ControlFile: Sendable, Equatable {
 
     /// Size limit of a control file in bytes, enough for 8 million pieces.
     static let mostBytes: Int64 = 1 << 20
-    /// Length in bytes of the blocks that aria2 counts in an unfinished piece.
+    /// Length of a block in bytes. For each unfinished piece, the control file has one bit for each block.
     private static let blockLength: Int64 = 16 << 10
     /// Length limit of a file in bytes, so that sums of positions do not overflow.
     private static let longest: Int64 = 1 << 60
@@ -34,7 +34,8 @@ struct Aria2ControlFile: Sendable, Equatable {
         var reader = Reader(rest: bytes[...])
         let version = try reader.number(2)
         guard version <= 1 else { throw .unknownVersion(version) }
-        // Version 0 has the byte order of the machine that wrote it. Assumes the byte order of this machine.
+        // A file of version 0 has the byte order of the machine that wrote it. Assumes that this machine has the same
+        // one.
         reader.isBigEndian = version == 1 || Int(bigEndian: 1) == 1
         let extensions = try reader.take(4)
         let hashLength = try reader.length()

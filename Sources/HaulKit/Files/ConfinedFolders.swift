@@ -1,13 +1,13 @@
 internal import Foundation
 internal import Synchronization
 
-/// Folders that no path below them leaves through a symbolic link.
+/// Folders below which a path must not go through a symbolic link, so that it cannot lead out of them.
 ///
-/// A path below one of these folders is followed folder by folder, each opened in the one before. A symbolic link on
-/// the way is an error, even if another program puts it there between two calls or during a call. The folder itself may
-/// be a symbolic link, and other paths are followed as usual.
+/// A path below one of these folders is opened folder by folder, each relative to the descriptor of its parent. A
+/// symbolic link among them is an error, even if another program puts it there between two calls or during a call. The
+/// confined folder itself may be a symbolic link, and other paths are followed as usual.
 package final class ConfinedFolders: Sendable {
-    /// The longest first.
+    /// The longest path comes first, so that of two nested folders the inner one is found.
     private let paths: Mutex<[String]>
 
     /// - Parameter paths: absolute paths.
@@ -21,8 +21,9 @@ package final class ConfinedFolders: Sendable {
         paths.withLock { $0 = Set($0 + added).sorted { $0.utf8.count > $1.utf8.count } }
     }
 
-    /// Opens the folder of a path and calls `body` with its descriptor and the name of the path in it. For a path that
-    /// is not below one of the folders, calls `body` with the current folder and the path.
+    /// Opens the folder that contains a path, and calls `body` with the descriptor of this folder and the last name of
+    /// the path. If the path is not below one of the confined folders, calls `body` with ``SystemCalls/workingFolder``
+    /// and the whole path.
     ///
     /// - Parameter call: name of the system call, for the errors.
     func within<Value>(

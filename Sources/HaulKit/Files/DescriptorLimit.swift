@@ -33,8 +33,8 @@ package enum DescriptorLimit {
         } catch { return DiskError.Kind(errno: error.code) == .tooManyOpenFiles }
     }
 
-    /// Raises the limit as far as these downloads need, if the kernel allows it. For programs, not for libraries,
-    /// because the limit applies to the whole process.
+    /// Raises the soft limit as far as `downloads` downloads with `connections` connections each need, if the kernel
+    /// allows it. Call this method from a program, not from a library, because the limit applies to the whole process.
     ///
     /// - Parameter others: descriptors that the rest of the program may have open at once.
     /// - Returns: the number of event loops for the process, which the caller sets before the first event loop exists.
@@ -47,7 +47,7 @@ package enum DescriptorLimit {
         ).addingClamped(others)
         let (limit, free) = (now, free)
         let (raised, isTooMuch) = (limit - free).addingReportingOverflow(wanted)
-        // If the limit cannot be raised, fewer downloads run at once.
+        // Ignores a refusal of the kernel: `DescriptorBudget` then lets fewer downloads run at once.
         if free < wanted { _ = haul_raise_descriptor_limit(isTooMuch ? .max : Int64(raised)) }
         let loops = DescriptorBudget.eventLoops(cores: System.coreCount, free: Self.free)
         try check(eventLoops: loops)

@@ -6,7 +6,8 @@ internal import Synchronization
 /// A write through the page cache allocates pages, copies the bytes into them, and makes the kernel reclaim them later.
 /// A copy into this buffer costs less, because the buffer stays in the processor's cache.
 final class DirectWriter: Sendable {
-    /// Offsets and lengths are multiples of this size. A file that requires a larger one gets no direct writer.
+    /// Size of a block in bytes. Each offset and each length is a multiple of it. A file that requires larger blocks
+    /// gets no direct writer.
     static let blockSize: Int64 = 4096
 
     private let descriptor: Int32
@@ -43,7 +44,8 @@ final class DirectWriter: Sendable {
                     guard taken == count else { return }
                 } catch {
                     isRefused = SystemCalls.isUnsupported(error)
-                    // Some of the rest may still fit, so the caller writes the rest through the page cache.
+                    // Throws no error for a full disk: the caller writes the rest through the page cache, and some of
+                    // the rest may still fit.
                     if !isRefused, !SystemCalls.isOfSpace(error) { failure = error }
                     return
                 }
@@ -54,7 +56,8 @@ final class DirectWriter: Sendable {
     }
 }
 
-/// Buffers that direct writes copy from. Their number depends on simultaneous writes, not on open files.
+/// Aligned buffers, into which direct writes copy the bytes. A write keeps a buffer only until it ends, so the number
+/// of buffers depends on simultaneous writes, not on open files.
 private final class BlockBuffers: Sendable {
     /// Unchecked, because the compiler does not see ownership. The lock of `free` protects the list; only the caller of
     /// `take()` uses the bytes of a buffer until `giveBack(_:)`.

@@ -1,10 +1,10 @@
 internal import NIOCore
 
-/// File system as the engine sees it: the dozen calls that a download needs.
+/// The calls of a file system that a download needs.
 ///
 /// Every call may block, so callers run it off the actor and off the event loops. `PosixDisk` is the real file system.
 protocol Disk: Sendable {
-    /// Creates a file that must not exist yet, open for reading and writing. Never follows a symbolic link.
+    /// Creates a file that must not exist yet, and opens it for reading and writing. Never follows a symbolic link.
     func create(_ path: String) throws(DiskError) -> any DiskFile
     /// Opens a file that must exist, for reading and writing. Never follows a symbolic link.
     func open(_ path: String) throws(DiskError) -> any DiskFile
@@ -46,7 +46,8 @@ protocol DiskFile: AnyObject, Sendable {
     ///
     /// - Throws: ``DiskError/Kind/cutShort`` if the other file ends before the range does.
     func copy(_ range: Range<Int64>, of source: any DiskFile, to offset: Int64) throws(DiskError)
-    /// Returns when everything written before the call is on disk. After an error nothing unsynced may be trusted.
+    /// Returns when everything written before the call is on disk. After an error, bytes that no earlier call has
+    /// synced may be lost.
     func sync() throws(DiskError)
     /// Allocates space for `length` bytes without changing the length; no error if the file system cannot.
     func preallocate(_ length: Int64) throws(DiskError)
@@ -56,13 +57,14 @@ protocol DiskFile: AnyObject, Sendable {
     func status() throws(DiskError) -> FileStatus
     /// Returns only the length, which costs less than ``status()``.
     func size() throws(DiskError) -> Int64
-    /// Takes the exclusive lock, which keeps other processes from writing. Returns `false` if another process has it.
+    /// Takes the exclusive lock (`flock`). The lock excludes other downloaders, also of this process, but no program
+    /// that ignores locks. Returns `false` if another open file has a lock.
     func lock() throws(DiskError) -> Bool
     /// Notes that the file is read again soon after it is written, so that its bytes may stay in the page cache.
     func willBeReadAgain()
     /// Whether nothing of the file is on the disk yet, so that a write does not wait.
     var isInMemory: Bool { get }
-    /// Releases the lock, even while something still has the file open.
+    /// Releases the lock before the file closes. A sync or a digest may keep the file open for longer.
     func unlock()
 }
 
@@ -109,7 +111,7 @@ extension DiskFile {
         try copyBlocks(range, of: source, to: offset)
     }
 
-    /// Reads blocks of the other file and writes them.
+    /// Copies the bytes through this process, in blocks of at most 1 MiB.
     func copyBlocks(_ range: Range<Int64>, of source: any DiskFile, to offset: Int64) throws(DiskError) {
         var range = range
         let shift = offset - range.lowerBound
@@ -125,7 +127,6 @@ extension DiskFile {
     func unlock() {}
 }
 
-/// Space of a file system.
 struct VolumeSpace: Sendable, Hashable {
     /// Bytes that this user may still write.
     var free: Int64

@@ -23,14 +23,17 @@ extension Downloader {
     ///   - request: has the sources and the digests of the pieces; its destination is ignored. If it is `nil`, the
     ///     stored request that downloaded the file is used, if it has digests of pieces.
     ///   - url: the first source, in place of the request's URL.
-    ///   - headers: header fields in place of those of the request.
+    ///   - headers: header fields in place of those of the request. `nil` keeps the fields of the request, unless `url`
+    ///     has another origin.
     ///   - allowsInsecureRedirects: the value in place of ``DownloadRequest/allowsInsecureRedirects`` of the request;
     ///     `nil` keeps the value of the request.
     ///   - progress: called repeatedly, on a background thread, with the number of compared bytes and the number of all
     ///     bytes.
-    /// - Throws: ``DownloadError`` with code ``DownloadError/Code/invalidMetalink`` without digests of pieces,
-    ///   ``DownloadError/Code/checksumMismatch`` when no piece of the file is correct, ``DownloadError/Code/inUse``
-    ///   when a download or another process has the file, ``DownloadError/Code/shutDown``, a disk code, or as
+    /// - Throws: ``DownloadError`` with code ``DownloadError/Code/invalidMetalink`` if there are no digests of pieces,
+    ///   or `request` is `nil` and no stored request has downloaded the file, ``DownloadError/Code/checksumMismatch``
+    ///   if no piece of the file is correct, or all pieces are correct and the digest of the whole file is not,
+    ///   ``DownloadError/Code/fileExists`` if the file has several names (hard links), ``DownloadError/Code/inUse`` if
+    ///   a download or another process has the file, ``DownloadError/Code/shutDown``, a disk code, or as
     ///   ``add(_:)-(DownloadRequest)``.
     public func repair(
         _ path: String,
@@ -118,8 +121,8 @@ extension Downloader {
     /// Returns whether an earlier repair left a copy that this repair can continue with: the copy belongs to the same
     /// pieces and size, and has at least `least` correct bytes. Removes any other copy.
     ///
-    /// - Parameter file: the damaged file, which is locked. Records its present status, because the repaired file
-    ///   replaces the damaged one even if that one has changed since the earlier repair.
+    /// - Parameter file: the damaged file, locked. Its present status is recorded, because the repaired file replaces
+    ///   the damaged one even if that one has changed since the earlier repair.
     private func earlierCopy(of file: any DiskFile, for request: DownloadRequest, atLeast least: Int64)
         async throws(DownloadError) -> Bool
     {
@@ -144,7 +147,8 @@ extension Downloader {
         return true
     }
 
-    /// Copies the correct pieces of a file to a partial file. The file stays unchanged, even after a failure.
+    /// Creates the partial file and the record of a repair, and copies the correct pieces of `file` to the partial
+    /// file. If the copy fails, removes both. `file` always stays unchanged.
     private func copy(_ right: ByteSet, of file: any DiskFile, _ request: DownloadRequest) async throws(DownloadError) {
         let (disk, placement) = (disk, placement)
         let damaged = try await services.status(of: file)

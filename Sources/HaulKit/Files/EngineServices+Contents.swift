@@ -1,7 +1,7 @@
 /// Checks the contents of files under their final names.
 extension EngineServices {
-    /// Whether an unchanged finished file is what a request describes. Reads the file only for digests that the
-    /// download did not check itself.
+    /// Whether the finished file of a record is what a request describes. The caller has checked that the file is
+    /// unchanged. Reads the file only for digests that the download did not check itself.
     ///
     /// - Parameter flag: set by a shut-down.
     func satisfies(
@@ -44,7 +44,8 @@ extension EngineServices {
     /// Completes a publication whose beginning is recorded and whose end is not. Recognizes the file by its recorded
     /// identity and size. If only the modification time differs, checks the digests.
     ///
-    /// A file system that renames in two steps may leave both names; removes the partial one.
+    /// Where ``SystemCalls/rename(_:in:to:in:replacing:)`` has to link and unlink, a crash may leave both names;
+    /// removes the partial one.
     ///
     /// - Parameter flag: set by a shut-down.
     func finishPublishing(

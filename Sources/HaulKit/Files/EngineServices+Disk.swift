@@ -21,7 +21,8 @@ extension EngineServices {
         try await onDisk { () throws(DiskError) in try file.status() }
     }
 
-    /// Creates the folder for the file at `path`.
+    /// Creates the folder of the file at `path`. Throws if a folder below ``DownloadRecord/root(of:)`` is a symbolic
+    /// link.
     func createFolder(of path: String, _ record: DownloadRecord, isolation: isolated (any Actor)? = #isolation)
         async throws(DownloadError)
     {
@@ -35,7 +36,7 @@ extension EngineServices {
         }
     }
 
-    /// Refuses a path if a folder whose name came from outside is a symbolic link by now.
+    /// Throws if a folder of `path` below ``DownloadRecord/root(of:)`` is a symbolic link by now.
     func checkFolder(of path: String, _ record: DownloadRecord, isolation: isolated (any Actor)? = #isolation)
         async throws(DownloadError)
     {

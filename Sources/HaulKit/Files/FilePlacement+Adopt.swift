@@ -6,7 +6,7 @@ extension FilePlacement {
         let status: FileStatus
         /// Bytes that the other program has written, as far as known.
         let claimed: ByteSet
-        /// Length of the complete file, if the other program knew it.
+        /// Length of the complete file in bytes, from the control file; `nil` if there is no control file.
         let total: Int64?
     }
 
@@ -14,7 +14,7 @@ extension FilePlacement {
 
     /// Opens and locks the unfinished file at a path.
     ///
-    /// - Returns: `nil` if there is no such file of `kind`. Nothing has been changed then.
+    /// - Returns: `nil` if no file is at the path, or if `kind` requires a control file and there is none.
     func unfinished(_ path: String, _ kind: DownloadRequest.Adoption) throws(DownloadError) -> Unfinished? {
         guard let existingFile = try describing({ () throws(DiskError) in try disk.status(path) }) else { return nil }
         let control = try readControlFile(of: path)
@@ -25,7 +25,8 @@ extension FilePlacement {
                 "\(path) is not a regular file with one name: Haul does not continue it. Move it away, or choose another name."
             )
         }
-        // Comes before this process opens the file for writing, because `isOpenForWriting` counts every process.
+        // This check comes before `lock(_:)` opens the file for writing, because `isOpenForWriting(_:)` counts this
+        // process too.
         if try describing({ () throws(DiskError) in try disk.isOpenForWriting(path) }) == true {
             throw DownloadError(
                 .inUse,

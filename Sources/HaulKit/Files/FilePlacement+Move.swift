@@ -1,4 +1,4 @@
-/// Moves and removes open files. Leaves a file alone that another program has put at their path.
+/// Moves and removes open files. If another program has put another file at the path, leaves that file alone.
 extension FilePlacement {
     /// Whether the file at a path is this open file.
     func stands(_ file: any DiskFile, at path: String) throws(DiskError) -> Bool {

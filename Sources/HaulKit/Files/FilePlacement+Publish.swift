@@ -13,7 +13,8 @@ extension FilePlacement {
 
     /// Renames the synced partial file and makes the new name durable.
     ///
-    /// - Parameter length: length of the whole file. Another program may have cut the file during the sync.
+    /// - Parameter length: length of the whole file. It is checked, because another program may have cut the file
+    ///   during the sync.
     /// - Returns: `false` if the name is taken and another one may be tried.
     func publish(
         _ part: any DiskFile,
@@ -33,7 +34,8 @@ extension FilePlacement {
         }
     }
 
-    /// Gives a file its final name if it has `length` bytes. Takes the name back if the file has been cut meanwhile.
+    /// Gives a file its final name if it has `length` bytes. Gives the file its former name back if another program has
+    /// cut it meanwhile.
     ///
     /// - Returns: the status of the file under its final name.
     @discardableResult

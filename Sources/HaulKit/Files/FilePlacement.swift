@@ -15,10 +15,10 @@ struct FilePlacement: Sendable {
 
     /// Claimant of a partial file that is already at the path of our partial file.
     enum Claim: Sendable, Equatable {
-        /// Another record of the same download, which knows the file as `part`.
+        /// Another record of the same download. `part` is the status of the partial file that this record names.
         case sameDownload(owner: Int32?, part: FileStatus?)
         case anotherDownload
-        /// No known record.
+        /// No record of the store names the file.
         case unknown
     }
 
@@ -155,7 +155,7 @@ struct FilePlacement: Sendable {
     private func lock(_ file: any DiskFile, at path: String) throws(DiskError) -> Hold {
         guard try file.lock() else { return .another }
         let status = try file.status()
-        // While the file is open, no other file has its inode number.
+        // Device and inode suffice: while the file is open, no other file has its inode number.
         guard let existingFile = try disk.status(path),
             (existingFile.device, existingFile.inode) == (status.device, status.inode)
         else { return .gone }

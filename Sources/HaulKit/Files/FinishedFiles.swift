@@ -92,7 +92,7 @@ extension EngineServices {
         }
     }
 
-    /// Computes the digest of a file. A shut-down does not wait for it.
+    /// Computes the digest of a file. A shut-down interrupts the computation.
     ///
     /// - Parameter flag: set by a shut-down.
     func digest(
@@ -123,7 +123,7 @@ extension EngineServices {
         let isDone = try await onDisk { () throws(DiskError) -> Bool in
             let isAtOld = try disk.status(old)?.isSameFile(as: finished) == true
             let isAtNew = try disk.status(new)?.isSameFile(as: finished) == true
-            // A file system that renames in two steps may leave both names.
+            // Where a rename is a link and an unlink, a crash may leave both names.
             if isAtOld, isAtNew { try disk.remove(old) }
             if isAtNew { try disk.syncFolder(FilePaths.folder(of: new)) }
             // After a power loss the file must not be in both folders of a move. The former folder may be gone by now.

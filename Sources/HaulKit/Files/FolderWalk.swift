@@ -1,6 +1,6 @@
 internal import Foundation
 
-/// Walks folders whose names came from outside. A symbolic link among them would lead the file out of the folder that
+/// Walks folders whose names a Metalink chose. A symbolic link among them would lead the file out of the folder that
 /// the user chose.
 enum FolderWalk {
     /// Returns the names of the folders from `root` to `path`; `nil` if `path` is not below `root`.

@@ -15,7 +15,7 @@ final class MemoryText: Sendable {
 
     private static let name = "a list in memory"
 
-    /// Path for a process of the same user, while this value exists.
+    /// Path at which a process of the same user can open the text while this value exists.
     var path: String { OpenFilePath.of(descriptor) }
 
     func append(_ text: [UInt8]) throws(DiskError) {

@@ -94,8 +94,8 @@ struct PosixDisk: Disk {
                 try SystemCalls.makeFolder(name, in: folder, mode: mode)
             }
         } catch {
-            // Another process may have created the folder, or it is a link to a folder. If it is neither, opening a
-            // file in it fails.
+            // Another process may have created the folder, or the path is a link to a folder. In any other case, the
+            // next call that needs the folder fails.
             if error.kind == .alreadyExists { return }
             throw error
         }

@@ -2,7 +2,7 @@ internal import Foundation
 internal import NIOCore
 internal import Synchronization
 
-/// A file descriptor that closes with its last reference.
+/// An open file whose descriptor closes with the last reference to this object.
 final class PosixFile: DiskFile {
     let path: String
     let descriptor: Int32
@@ -28,7 +28,7 @@ final class PosixFile: DiskFile {
     }
 
     /// - Parameters:
-    ///   - path: path that errors name.
+    ///   - path: path for the messages of errors.
     ///   - descriptor: an open file. This object closes it.
     init(_ path: String, descriptor: Int32, hasUncachedWrites: Bool = true) {
         bypassesCache = Atomic(hasUncachedWrites)
@@ -63,7 +63,7 @@ final class PosixFile: DiskFile {
     /// Writes large buffers so that they do not stay in the page cache. If the kernel has no uncached write, writes
     /// whole blocks past the cache.
     private func write(_ vectors: inout IOVectors, at start: Int64) throws(SystemCalls.Errno) {
-        // An uncached small write would start the disk at once. The page cache can wait until there is more to write.
+        // A small uncached write would go to the disk at once. The page cache can wait until there is more to write.
         let isKept =
             vectors.count < Self.leastUncached
             || start + Int64(vectors.count) <= keptLength.load(ordering: .relaxed)

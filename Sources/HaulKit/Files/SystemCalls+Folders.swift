@@ -1,4 +1,5 @@
-// Calls on names in open folders. Changes that other programs make to the parent folders do not affect them.
+// Calls on names in open folders. If another program renames or replaces a parent folder, these calls still use the
+// open folder.
 internal import CHaulSystem
 
 #if canImport(Glibc)
@@ -10,7 +11,7 @@ internal import CHaulSystem
 #endif
 
 extension SystemCalls {
-    /// Kind, size and identity of a name in a folder or of an open file. Does not follow a symbolic link.
+    /// Kind, size and identity of a name in a folder or of an open file. For a symbolic link, those of the link itself.
     package struct Entry: Sendable, Hashable {
         package enum Kind: Sendable { case file, folder, symbolicLink, other }
         package var kind: Kind
@@ -62,7 +63,7 @@ extension SystemCalls {
         try retrying { haul_open_at(folder, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK, 0) }
     }
 
-    /// Creates a file that only this user may read, open for writing. Throws `EEXIST` if the name is taken.
+    /// Creates a file that only this user may read, and opens it for writing. Throws `EEXIST` if the name is taken.
     package static func createFile(_ name: String, in folder: Int32) throws(Errno) -> Int32 {
         try retrying { haul_open_at(folder, name, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW, 0o600) }
     }

@@ -1,4 +1,4 @@
-// Locks on files, and other programs that have them open.
+// Locks on files, and the check whether a file is open for writing.
 internal import CHaulSystem
 internal import Foundation
 

@@ -12,7 +12,7 @@ extension SystemCalls {
     /// Whether the kernel lets this process write a file.
     static func isWritable(_ path: String) -> Bool { access(path, W_OK) == 0 }
 
-    /// Returns the mark of a store's file that was just checked.
+    /// Returns the present mark of a store's file, for the comparison with an earlier mark.
     static func mark(_ path: String, bootID: String) throws(Errno) -> StoreMark {
         var raw = stat()
         _ = try retrying { stat(path, &raw) }

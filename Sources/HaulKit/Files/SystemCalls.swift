@@ -156,7 +156,8 @@ package enum SystemCalls {
         _ = try retrying { futimens(descriptor, times) }
     }
 
-    /// Renames a file, by names in two open folders.
+    /// Renames a file, by names in two open folders. Throws `EEXIST` if `replacing` is `false` and the new name is
+    /// taken. Where the system has no such call, links and unlinks, so that a crash may leave both names.
     static func rename(
         _ name: String,
         in folder: Int32 = workingFolder,
@@ -185,7 +186,7 @@ package enum SystemCalls {
         _ = try retrying { mkdirat(folder, name, mode) }
     }
 
-    /// Opens the folder `name` in an open folder, to name files in it.
+    /// Opens the folder `name` in an open folder, for calls on names in it. Needs no permission to list the folder.
     ///
     /// - Parameter followsLink: if `false`, a symbolic link throws `ENOTDIR`.
     static func enter(_ name: String, in folder: Int32 = workingFolder, followsLink: Bool) throws(Errno) -> Int32 {

@@ -1,9 +1,10 @@
 internal import Foundation
 
-/// Reports the events of downloads to hooks.
+/// Controls the report on the end of all downloads, and waits for deliveries to hooks.
 extension Downloader {
-    /// Delays ``HookEvent/allCompleted`` while `true`, because the application will add more downloads. When it becomes
-    /// `false`, the event is reported if all downloads have ended by then. Has no effect after ``shutDown()``.
+    /// Delays ``HookEvent/allCompleted`` from a call with `true`, because the application will add more downloads,
+    /// until a call with `false`. The latter reports the event if all downloads have ended by then. Has no effect after
+    /// ``shutDown()``.
     package func expectMoreDownloads(_ expectsMore: Bool) {
         notifications.expectMore(expectsMore)
         idle.tellHooksWhenIdle()

@@ -15,7 +15,7 @@ struct HookCommand: Sendable {
         guard let program = await start(message) else { return }
         let sleep = time.sleep
         let limit = HookLimits.bounded(limits.commandTime)
-        // Cancelling this task ends the wait for the time limit at once.
+        // If the delivery is cancelled, this wait ends at once, and the watchdog ends the program.
         let patience = Task { try? await sleep(limit) }
         let watchdog = Task {
             await patience.value
@@ -66,7 +66,7 @@ struct HookCommand: Sendable {
                     return nil
                 }
             }
-            // `sleep` fails only on cancellation, after which hooks are told nothing any more.
+            // `sleep` fails only on cancellation. A cancelled delivery starts no program.
             guard (try? await time.sleep(min(wait, HookLimits.lastWaitForBusyProgram))) != nil else { return nil }
             wait = min(wait * 2, HookLimits.lastWaitForBusyProgram * 2)
         }

@@ -1,6 +1,6 @@
-/// Decides which events hooks are told, from the states that downloads pass through.
+/// Decides which events are reported to hooks, from the states that downloads pass through.
 struct HookEventTracker: Sendable, Equatable {
-    /// Downloads that are neither waiting nor paused nor at an end.
+    /// Downloads that are neither queued nor paused nor at an end.
     private var running: Set<DownloadID> = []
     /// Downloads whose start was reported and whose end was not. Includes paused ones: resuming does not begin another
     /// run.
@@ -52,9 +52,10 @@ struct HookEventTracker: Sendable, Equatable {
         }
     }
 
-    /// Returns the numbers of outcomes once all downloads have ended, and resets them.
+    /// Returns the numbers of outcomes once all downloads have ended, and resets them. `nil` if a download is left,
+    /// more are expected, or none has completed or failed since the last report.
     ///
-    /// - Parameter othersWait: whether downloads wait for a slot.
+    /// - Parameter othersWait: whether any download waits, runs, is held, is being added or is expected.
     mutating func allEnded(othersWait: Bool) -> HookCounts? {
         guard running.isEmpty, !othersWait, !expectsMore, counts != HookCounts() else { return nil }
         defer { counts = HookCounts() }

@@ -2,7 +2,7 @@
 package struct HookLimits: Sendable, Hashable {
     /// Largest number of programs that run at once; others wait. Default: 4.
     package var commandsAtOnce = 4
-    /// Time limit of a program: ``Downloader/Configuration/Hooks/commandTime``.
+    /// Time limit of a program. ``HookRunner`` sets it to ``Downloader/Configuration/Hooks/commandTime``.
     var commandTime = Duration.seconds(60)
     /// Largest number of waiting deliveries: of all programs together, of all notifications, and of each webhook.
     /// Beyond it the oldest is dropped. Default: 1,000.
@@ -12,7 +12,7 @@ package struct HookLimits: Sendable, Hashable {
     /// Number of attempts of a webhook's delivery, and the delays between them. ``RetryPolicy/attempts`` is the
     /// number of attempts that may fail before the last one: 5 by default, with a ``RetryPolicy/base`` of 1 s.
     package var webhookRetry = RetryPolicy()
-    /// Time for which ``Downloader/finishHooks()`` repeats failed webhooks before a program ends.
+    /// Time for which ``Downloader/finishHooks()`` still repeats failed webhooks. Default: 60 s.
     package var finalRetryTime = Duration.seconds(60)
 
     /// The default limits: each property names its own.

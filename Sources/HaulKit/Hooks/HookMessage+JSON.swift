@@ -12,8 +12,8 @@ extension HookMessage {
         guard case .download(let download) = subject, let metadata = download.metadata,
             let value = Self.value(metadata, encoder)
         else { return object }
-        // Appends the metadata unchanged, because reading and writing would change some numbers. `event` always
-        // precedes it.
+        // Appends the metadata unchanged, because reading and writing would change some numbers. The comma is right,
+        // because `event` is always in the object.
         object.removeLast()
         return object + Array(#","metadata":"#.utf8) + value + [UInt8(ascii: "}")]
     }

@@ -79,7 +79,8 @@ final class PrintedText: Sendable {
         return code
     }
 
-    /// Returns the kept text once the program has ended. `isWhole` is `false` if the output exceeded a kept beginning.
+    /// Returns the kept text. Call this method only after the program has ended: reading then stops when the pipe is
+    /// empty. `isWhole` is `false` if the output exceeded a kept beginning.
     func text() async -> (text: String, isWhole: Bool) {
         await withCheckedContinuation { continuation in
             let isRead = state.withLock { state in

@@ -6,7 +6,8 @@ package struct ProgramOutput: Sendable {
     package let text: String
     /// The end of the text on standard error, unmasked: at most ``most`` bytes, and no part of a word.
     package let complaint: String
-    /// The exit status, or 256 plus the number of the signal that ended the program.
+    /// The exit status, or 256 plus the number of the signal that ended the program; 0 if other code of this process
+    /// has reaped the program.
     package let status: Int32
 
     /// Largest standard output in bytes. A program that prints more is ended.

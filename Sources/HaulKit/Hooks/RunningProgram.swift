@@ -3,8 +3,8 @@ internal import Dispatch
 internal import Foundation
 internal import Synchronization
 
-/// A program from its start until it has ended and been reaped. ``HookCommand`` ends the program of a hook after its time
-/// limit.
+/// A program from its start until it has ended and been reaped. ``HookCommand`` ends the program of a hook after its
+/// time limit.
 final class RunningProgram: Sendable {
     enum Ending: Sendable, Hashable {
         case exited(status: Int32)
@@ -61,7 +61,7 @@ final class RunningProgram: Sendable {
         guard code == 0 else { throw SystemCalls.Errno(code: code) }
     }
 
-    /// Returns how the program ended, once it has.
+    /// Waits until the program has ended.
     func ending() async -> Ending {
         await withCheckedContinuation { continuation in
             let ending = state.withLock { state in

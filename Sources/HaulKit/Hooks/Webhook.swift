@@ -73,8 +73,9 @@ extension Webhook {
 /// The header fields of a webhook's request.
 enum WebhookHeaders {
     /// - Parameters:
-    ///   - delivery: the same for each attempt, so that a receiver recognises a repeated delivery.
-    ///   - time: of this attempt, so that a receiver may refuse a request that was recorded and is sent again later.
+    ///   - delivery: id of the delivery. Each attempt has the same id, so that a receiver recognises a repeated
+    ///     delivery.
+    ///   - time: time of this attempt, so that a receiver may refuse a recorded request that is sent again later.
     static func fields(_ event: HookEvent, delivery: UUID, time: Date, body: [UInt8], secret: String?)
         -> [HeaderField]
     {

@@ -27,7 +27,8 @@ final class WebhookDeadline: Sendable {
         let (until, sleep) = (time.now() + duration, time.sleep)
         let wait: Task<Void, Never>? = state.withLock { state in
             guard !state.isOver, state.deadline.map({ until <= $0 }) ?? true else { return nil }
-            // `sleep` fails only on cancellation. `isOver` then decides.
+            // `sleep` fails only on cancellation: by `end(by:)`, which has set `isOver`, or with the delivery, which
+            // then makes no further attempt.
             let wait = Task { _ = try? await sleep(duration) }
             state.wait = (until, wait)
             return wait
@@ -62,7 +63,8 @@ final class WebhookDeadline: Sendable {
     func refuse() { state.withLock { $0.refused += 1 } }
 }
 
-/// Messages that a webhook's receiver did not take.
+/// Number of messages that were not delivered to a webhook's receiver: it refused them, or they were given up for lack
+/// of time.
 package struct UndeliveredMessages: Sendable, Equatable {
     /// Scheme, host and port.
     package let receiver: String

@@ -5,7 +5,7 @@ enum WebhookAnswer: Sendable, Equatable {
     case answered(status: Int, retryAfter: Duration?)
     case failed(TransportError)
 
-    /// Says what went wrong, for the log.
+    /// Describes the answer or the failure in a sentence for the log.
     func sentence(_ receiver: URL) -> String {
         switch self {
         case .answered(let status, _): "The receiver answered \(status)."
@@ -14,7 +14,8 @@ enum WebhookAnswer: Sendable, Equatable {
     }
 }
 
-/// Decides whether and when a delivery is repeated. Number and waits: ``HookLimits/webhookRetry``.
+/// Decides whether and when a delivery is repeated. ``HookLimits/webhookRetry`` sets the number of attempts and the
+/// delays between them.
 struct WebhookRetryPlan: Sendable, Equatable {
     enum Step: Sendable, Equatable {
         case delivered
@@ -42,7 +43,8 @@ struct WebhookRetryPlan: Sendable, Equatable {
         // A repetition would get the same answer. A redirect is not followed, because the body is only for the named
         // receiver.
         case .answered: return .givenUp
-        // Haul lacks descriptors, which will become free. The receiver did not cause that.
+        // Haul lacks descriptors, which will become free. The receiver did not cause that, so the attempt does not
+        // count.
         case .failed(let error) where error.kind == .tooManyOpenFiles: return .retry(after: .seconds(1))
         // A repetition would fail in the same way.
         case .failed(let error) where error.kind == .invalidURL || error.kind == .tlsRefused: return .givenUp

@@ -15,8 +15,8 @@ extension DownloadRequest.Checksum {
     ///
     /// - Parameters:
     ///   - files: the checksum of each file, by path.
-    ///   - atOnce: number of files read at the same time. `nil` means the number of processors, at most four, because
-    ///     more readers do not make a disk faster.
+    ///   - atOnce: number of files read at the same time; less than 1 counts as 1. `nil` means the number of
+    ///     processors, at most four, because more readers do not make a disk faster.
     /// - Returns: a decision for every file.
     public static func verify(_ files: [String: DownloadRequest.Checksum], atOnce: Int? = nil) async -> [String:
         Decision]

@@ -13,7 +13,8 @@ extension DownloadRequest.Checksum {
         }
     }
 
-    /// Computes the digest of the file that `open` returns. Ends early if the task is cancelled or `flag` is set.
+    /// Computes the digest of the file that `open` returns. Throws ``DownloadError/Code/cancelled`` if the task is
+    /// cancelled or `flag` is set before the end.
     static func of(
         _ algorithm: Algorithm,
         file path: String,

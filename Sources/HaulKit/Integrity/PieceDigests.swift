@@ -74,7 +74,8 @@ final class PieceDigests: Sendable {
         return right
     }
 
-    /// Returns whether a complete piece has its digest. May block.
+    /// Returns whether a complete piece has its digest. May block. Uses up the hasher of the piece, so that a second
+    /// call reads the piece back.
     func isRight(_ index: Int, in file: any DiskFile) throws(DiskError) -> Bool {
         guard hashes.digests.indices.contains(index) else { return false }
         let range = hashes.range(of: index, total: total)

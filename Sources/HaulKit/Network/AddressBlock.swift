@@ -20,13 +20,13 @@ public struct AddressBlock: Sendable, Hashable, CustomStringConvertible {
         }
     }
 
-    /// Reads a literal of this file. Traps on an invalid one, which no text from outside can cause.
+    /// Reads a literal of this file. Traps on an invalid literal.
     private init(known text: String) {
         guard let block = AddressBlock(text) else { preconditionFailure("\(text) is no block of addresses") }
         self = block
     }
 
-    /// The address and the prefix length, `10.0.0.0/8`.
+    /// The address and the prefix length, such as `10.0.0.0/8`. The length of a single address is 32 or 128.
     public var description: String { "\(address)/\(bits)" }
 
     /// The addresses that lead to no public server: loopback, private and link-local networks, multicast, and addresses
@@ -44,7 +44,7 @@ public struct AddressBlock: Sendable, Hashable, CustomStringConvertible {
     package static let linkLocal: [AddressBlock] = ["169.254.0.0/16", "fe80::/10", "fd00:ec2::254"]
         .map(AddressBlock.init(known:))
 
-    /// Returns whether the block has the address, or an address that the system reaches in its place.
+    /// Returns whether the block contains the address, or another address that a connection to this address may reach.
     func contains(_ address: IPAddress) -> Bool { address.reached.contains(where: matches) }
 
     private func matches(_ other: IPAddress) -> Bool {

@@ -36,7 +36,8 @@ struct LinkTable: Sendable {
     /// Number of consecutive times that all dumps were repeated; reset by a complete sequence of dumps.
     private var failures = 0
 
-    /// Whether the kernel refuses the requests, or never completes a dump.
+    /// Whether the kernel has refused a request, or all dumps had to be repeated more than `mostFailures` times in a
+    /// row.
     private(set) var hasFailed = false
     /// Whether no dump is outstanding, so that ``status`` is up to date.
     var isSettled: Bool { current == nil && lastSequence > 0 && !hasFailed }
@@ -99,7 +100,7 @@ struct LinkTable: Sendable {
     }
 
     private mutating func ask(_ dump: Dump) -> Request {
-        // 0 is the sequence number of notifications.
+        // Leaves out 0, which is the sequence number of notifications.
         lastSequence = lastSequence == .max ? 1 : lastSequence + 1
         if dump == .routes { (foundRoute, areRoutesStale) = (false, false) }
         let request = Request(dump: dump, sequence: lastSequence)
@@ -112,7 +113,7 @@ struct LinkTable: Sendable {
         case .link(let index, let name, let isUp, let hasCarrier, let isLoopback):
             guard let name = name ?? links[index]?.name else { return }
             let link = Link(name: name, isUp: isUp, hasCarrier: hasCarrier, isLoopback: isLoopback)
-            // The kernel repeats messages: Wi-Fi reports every scan.
+            // Ignores a message without a change, so that the routes are not dumped again: Wi-Fi reports every scan.
             guard links.updateValue(link, forKey: index) != link else { return }
         case .linkGone(let index):
             guard links.removeValue(forKey: index) != nil else { return }

@@ -47,7 +47,7 @@ private final class LinkReader: Sendable {
 
     private let descriptor: Int32
     private let table = Mutex(LinkTable())
-    /// The kernel sends at most 32 KiB at once.
+    /// Size of the buffer for a datagram. The kernel sends at most 32 KiB at once.
     private static let mostBytes = 64 << 10
 
     init(_ descriptor: Int32) { self.descriptor = descriptor }

@@ -17,7 +17,7 @@ struct NetlinkMessage: Sendable, Equatable {
         case other
     }
 
-    /// The same address may be listed twice, with two prefix lengths.
+    /// Identifies an address of a link. The kernel may list the same address twice, with two prefix lengths.
     struct AddressKey: Sendable, Hashable {
         var index: Int32
         var address: IPAddress

@@ -50,7 +50,8 @@ extension NetworkBinding {
     }
 }
 
-/// An interface and one of its addresses. `address` is `nil` if the interface has none.
+/// An interface and one of its addresses. `address` is `nil` for an entry that the system returns without an IP
+/// address, such as the entry for the hardware address.
 struct LocalAddress: Sendable, Equatable {
     var interface: String
     var address: IPAddress?

@@ -11,7 +11,7 @@ final class StatusHub: Sendable {
         var hasEnded = false
 
         /// `nil` until both parts are known. Otherwise a download could begin on a metered network before the meter has
-        /// been asked.
+        /// answered.
         var status: NetworkStatus? {
             guard var status = links, let isMetered else { return nil }
             status.isMetered = isMetered
@@ -53,7 +53,7 @@ final class StatusHub: Sendable {
             defer { state.listeners = [:] }
             return state.listeners
         }
-        // Outside of the lock, because `finish()` calls `onTermination` at once.
+        // Ends the streams outside of the lock, because `finish()` calls `onTermination` at once.
         for listener in listeners.values { listener.finish() }
     }
 

@@ -20,7 +20,8 @@ package final class SystemNetworkMonitor: NetworkMonitor {
     init(meter: (any NetworkMeter)? = nil, openLinks: () throws(SystemCalls.Errno) -> Int32) {
         let descriptor: Int32?
         do throws(SystemCalls.Errno) { descriptor = try openLinks() } catch {
-            // Refused, or not Linux. The status is unknown, which counts as online.
+            // The kernel refuses the socket, or the system is not Linux. The status is then unknown, which counts as
+            // online.
             descriptor = nil
         }
         links = descriptor.map { [hub] in LinkWatch($0) { hub.setLinks($0 ?? .unknown) } }

@@ -37,7 +37,7 @@ extension Downloader {
         if let task = tasks[id], case .backingOff = task.machine.state { task.endWait() }
     }
 
-    /// A position in the queue.
+    /// A position in the queue, for ``Downloader/move(_:to:)``.
     public enum Place: Sendable, Hashable {
         /// The front or the end of the queue.
         case first, last

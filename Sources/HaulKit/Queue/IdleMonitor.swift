@@ -137,7 +137,8 @@ final class IdleMonitor: IdleWatchDelegate {
         else { return false }
         if isIdle { return true }
         // Only the store knows the groups of downloads that are not in memory. The first 64 rows nearly always suffice.
-        // Rows that another process runs, or that cannot be read, may precede the decisive one.
+        // All rows are read only if none of the 64 belongs to a download of this process, because other processes run
+        // them or they cannot be read.
         let space = environment.space
         for limit in [64, Int.max] {
             let open = try await environment.services.store.open(group: group, limit: limit)

@@ -1,9 +1,9 @@
 /// Checks whether all downloads or a group are idle, when ``IdleWatch`` asks.
 protocol IdleWatchDelegate: AnyObject {
-    /// Reports that a download has started or ended.
+    /// Called when a download has started or ended.
     func mayBeIdle()
-    /// Asks to check for idle downloads, because a call waits or a group is observed, and a download may have come to
-    /// rest.
+    /// Called when a download may have come to rest, while a call waits or a group is observed. The delegate then calls
+    /// ``IdleWatch/beginLook()``.
     func lookWhoIsIdle()
 }
 

@@ -43,7 +43,8 @@ extension Scheduler {
             environment.spawner.signal(self) { scheduler, _ in scheduler.followTimetable() }
         )
         evaluateConditions()
-        // Keeps the speed limit at the closing hour, so that bytes held back are not let through at full speed.
+        // Keeps the last speed limit when the hours end. Otherwise the bytes that the limiter delays would pass at full
+        // speed.
         let conditions = environment.conditions.conditions
         if !conditions.isOutsideHours { speed.limit(conditions.bytesPerSecond) }
     }
@@ -72,7 +73,7 @@ extension Scheduler {
         startQueuedDownloads()
     }
 
-    /// Reports to the waiting downloads what holds them, or that nothing holds them any more.
+    /// Reports the changed hold reason of the waiting downloads, or its end, to their handles and to listeners.
     private func tellWaiting(_ reasons: [HoldReason]) {
         guard reasons != environment.conditions.conditions.toldReasons else { return }
         environment.conditions.conditions.toldReasons = reasons

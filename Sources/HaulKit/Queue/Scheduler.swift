@@ -58,7 +58,7 @@ final class Scheduler {
 
     /// Grants all free slots to waiting downloads. Call this method after each change that may free a slot.
     ///
-    /// Grants none while the store has no space for the records of more transfers.
+    /// With ``Downloader/Configuration/Storage/waitsForSpace``, grants none while the disk of the store is full.
     func startQueuedDownloads() {
         guard !environment.isShuttingDown else { return }
         let now = services.time.now()
@@ -92,7 +92,8 @@ final class Scheduler {
         return queue.runs(task.id)
     }
 
-    /// Calls `startQueuedDownloads` again when the rest of a host ends.
+    /// Calls `startQueuedDownloads` again at `next`, when the ``Downloader/Configuration/Queue/hostSpacing`` of a host
+    /// is over.
     private func wake(at next: Instant?, _ now: Instant) {
         guard let next else { return }
         if let timer, timer.at <= next { return }
@@ -219,7 +220,7 @@ final class Scheduler {
     }
 
     /// Whether a download may leave memory. Includes queued downloads that are in memory only because they were read:
-    /// another process runs them, or they wait for a request to start.
+    /// another process runs them, or no request of this process has queued them.
     func isAtRest(_ task: DownloadTask) -> Bool {
         task.isAtRest
             || task.machine.state == .queued && !task.hasOpenWork && catalog.pendingAdditions == 0

@@ -29,7 +29,7 @@ final class AwaitedExchange<Answer: Sendable>: Sendable {
         }
     }
 
-    /// Cancels the exchange. Also cancels one that begins later.
+    /// Cancels the exchange. Also cancels an exchange that begins later.
     func cancel() {
         let exchange = state.withLock { state in
             state.isCancelled = true

@@ -34,7 +34,8 @@ package import NIOCore
 package protocol SourceReading: Sendable {
     /// The schemes of the URLs that the reader reads, in lower case.
     var schemes: [String] { get }
-    /// Checks whether a URL of these schemes can be requested. Called before a download is added, not for each request.
+    /// Checks whether a URL of these schemes can be requested. Called for the URLs of added downloads, mirrors and
+    /// replaced sources, not before each request.
     ///
     /// - Throws: ``DownloadError`` with code ``DownloadError/Code/invalidURL``.
     func check(_ url: URL) throws(DownloadError)

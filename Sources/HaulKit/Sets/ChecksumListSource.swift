@@ -1,6 +1,6 @@
 package import Foundation
 
-/// A list of digests such as `SHA256SUMS`. The names in it are relative to its URL.
+/// A list of digests such as `SHA256SUMS`, at a URL or in a file.
 package struct ChecksumListSource: SetSource {
     private enum Place: Sendable {
         case url(URL)
@@ -29,12 +29,13 @@ package struct ChecksumListSource: SetSource {
         (place, self.signature) = (.file(path: path, base: base), signature)
     }
 
-    /// A list in a file, for comparing a folder with it. Its files cannot be fetched.
+    /// A list in a file, only for comparing a folder with the list. The listed files have no URLs and cannot be
+    /// fetched.
     package init(comparing path: String, signature: SetSignature? = nil) {
         (place, self.signature) = (.file(path: path, base: nil), signature)
     }
 
-    /// The URL of the list, or of the folder that a list in a file describes.
+    /// The URL of the list, or of the folder that a list in a file describes; `nil` for a list that is only compared.
     package var location: URL? {
         switch place {
         case .url(let url): url
@@ -42,7 +43,7 @@ package struct ChecksumListSource: SetSource {
         }
     }
 
-    /// Fetches or reads the list, and checks its signature first.
+    /// Fetches or reads the list, checks its signature, and then parses the lines.
     ///
     /// - Throws: ``DownloadError``: ``DownloadError/Code/invalidSet`` for a text that is no list,
     ///   ``DownloadError/Code/unprovedSet`` for a wrong signature, disk codes, and the codes of a download.
@@ -54,7 +55,7 @@ package struct ChecksumListSource: SetSource {
         var set = FileSet(files: [], origin: origin, signedBy: signed.signer)
         set.refused = list.refused
         if let remark = list.remark(named: name) { set.remarks.append(remark) }
-        // A damaged line stands for a file of the publisher's set whose name cannot be read.
+        // The file of a damaged line has no known name, so the report shows the list itself as a fault.
         if list.damagedLines > 0 { set.damage = RefusedName(name, list.damage) }
         // Only an unsigned list can lack its end unnoticed, because a signature covers the whole list.
         if !isFramed, signed.signer == nil { set.noteUnknownEnd(of: name) }
@@ -110,6 +111,6 @@ extension URL {
     /// The URL with a slash at its end, so that relative names lead below it.
     var asFolder: URL { appendingPathComponent("", isDirectory: true) }
 
-    /// The URL of a file that can be compared but not fetched.
+    /// Placeholder for the URL of a listed file that can be compared but not fetched.
     static let nowhere = URL(fileURLWithPath: "/")
 }

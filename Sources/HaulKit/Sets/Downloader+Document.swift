@@ -10,23 +10,24 @@ extension Downloader {
         let mostBytes: Int
         /// Makes the error for a document that cannot be used; the parameter is a clause about the document.
         let unusable: @Sendable (String) -> DownloadError
-        /// Returns the error for a response with another status than 200 or 203; `nil` for the error of a download.
+        /// Returns the error for a response whose status is neither 200 nor 203; `nil` to handle the response as a
+        /// download does.
         var refusal: @Sendable (ResponseHead) -> DownloadError? = { _ in nil }
     }
 
     /// Fetches and reads a Metalink. Header fields, user info and `.netrc` entries are used as in a download of the
     /// URL. Failed attempts are repeated as in a download.
     ///
-    /// - Throws: ``DownloadError`` with the codes of a download, or with code ``DownloadError/Code/invalidMetalink``.
-    ///   Never reads more than 16 MiB, whatever length the server states.
+    /// - Throws: ``DownloadError`` with the codes of a download, or with code ``DownloadError/Code/invalidMetalink``,
+    ///   also for a document of more than 16 MiB.
     package func metalink(_ request: DownloadRequest) async throws(DownloadError) -> Metalink {
         let terms = DocumentTerms(mostBytes: Metalink.maximumBytes) { .invalidMetalink($0) }
         return try Metalink(try await document(request, terms).bytes)
     }
 
     /// Fetches a document. Header fields, user info and `.netrc` entries are used as in a download of the URL. Failed
-    /// attempts are repeated as in a download, but all delays that the server asks for with `Retry-After` together are
-    /// at most ``RetryPolicy/retryAfterCap``.
+    /// attempts are repeated as in a download, but the delays that the server asks for with `Retry-After` are limited
+    /// to ``RetryPolicy/retryAfterCap`` in total.
     ///
     /// - Throws: ``DownloadError`` with the codes of a download, or an error of `terms`; with code
     ///   ``DownloadError/Code/waitCancelled`` if the task is cancelled.
@@ -36,7 +37,7 @@ extension Downloader {
         let host = request.url.host ?? ""
         var failures = 0
         var hasAnswered = false
-        // Rest of the total delay that `Retry-After` fields may cause. The total has a limit, because a caller waits.
+        // Remaining delay that `Retry-After` fields may cause. The total is limited, because a caller waits.
         var patience = configuration.retry.retryAfterCap
         while true {
             guard !isShuttingDown else { throw .isShutDown }
@@ -75,7 +76,7 @@ extension Downloader {
     private func rest(_ duration: Duration) async {
         let end = time.now() + duration
         while time.now() < end, !isShuttingDown {
-            // `sleep` fails only on cancellation. The caller then makes the next attempt at once.
+            // `sleep` fails only if the task is cancelled. The caller then throws before the next attempt.
             do { try await time.sleep(min(end - time.now(), .milliseconds(200))) } catch { return }
         }
     }
@@ -116,7 +117,7 @@ extension Downloader {
 }
 
 extension DownloadError {
-    /// Adds a sentence to the message: the time after which the server wants to be asked again.
+    /// Appends the earliest time for the next request, which the server named in `Retry-After`, to the message.
     fileprivate func askingForLater(_ now: Date, _ retryAfter: Duration) -> DownloadError {
         let date = HTTPDate.format(now.addingTimeInterval(retryAfter.seconds))
         let text = "\(message) It wants to be asked again after \(date)."

@@ -3,7 +3,7 @@ internal import Foundation
 extension FileSet {
     /// Sum of the lengths that the publisher states, in bytes.
     package var bytes: Int64 { files.reduce(0) { $0.addingReportingOverflow(max(0, $1.size ?? 0)).partialValue } }
-    /// As ``SetReport/proofs``.
+    /// Number of files by the algorithm of their digests, as in ``SetReport/proofs``.
     package var proofs: [String: Int] {
         files.reduce(into: [:]) { counts, file in
             counts[file.checksum.map(\.algorithmName) ?? SetReport.noAlgorithm, default: 0] += 1
@@ -12,7 +12,7 @@ extension FileSet {
 }
 
 extension DownloadRequest.Checksum {
-    /// The name of the algorithm, as written before the digits.
+    /// The name of the algorithm as in the text of a digest, such as `sha256`.
     package var algorithmName: String { String(description.prefix { $0 != ":" }) }
 }
 
@@ -22,7 +22,7 @@ extension Downloader {
     ///
     /// - Returns: the set with the selected files and the selected names that cannot be fetched. The names of the files
     ///   are their paths below the folder.
-    /// - Throws: as ``sync(_:into:options:)``, except for disk codes.
+    /// - Throws: as ``sync(_:into:options:)``, except for the errors of the folder.
     public func preview(
         _ source: some SetSource,
         options: SetOptions = SetOptions()
@@ -51,7 +51,7 @@ extension Downloader {
 package struct BegunSync: Sendable {
     /// As ``SetReport/source``.
     package let source: String
-    /// Names that cannot be fetched at all.
+    /// Faults found before the first request: refused names, and files that cannot be read, replaced or removed.
     package let faults: [SetReport.Fault]
     package let remarks: [String]
     package let sync: SetSync

@@ -2,9 +2,10 @@ internal import Foundation
 
 /// Sets of files: ``sync(_:into:options:)`` and ``compare(_:with:options:)``.
 extension Downloader {
-    /// Makes a folder hold a set. Fetches the files that are missing or different, each proved before it gets its name,
-    /// and keeps the others. A file that has to be replaced stays under its name until its successor is proved. Other
-    /// files in the folder stay as they are, except those that ``SetOptions/deletes`` removes.
+    /// Makes a folder hold a set. Fetches the files that are missing or different, and keeps the others. A fetched file
+    /// gets its name only when it is complete and matches its digest, if it has one. Until then, the file that it
+    /// replaces stays under that name. Other files in the folder stay as they are, except those that
+    /// ``SetOptions/deletes`` removes.
     ///
     /// ```swift
     /// let sync = try await downloader.sync(.hub("hf://org/model"), into: "models/model")
@@ -18,7 +19,7 @@ extension Downloader {
     /// - Parameters:
     ///   - source: the publisher of the set.
     ///   - folder: path of the folder, which is created if necessary.
-    /// - Returns: the sync, whose downloads have been added.
+    /// - Returns: the sync, which adds its downloads in the background.
     /// - Throws: ``DownloadError``: the errors of the source; ``DownloadError/Code/inUse`` while another sync of the
     ///   folder runs; disk codes; ``DownloadError/Code/shutDown``.
     public func sync(
@@ -32,7 +33,8 @@ extension Downloader {
     /// Compares a folder with a set. Asks the source for its list and reads the files of the folder. Fetches no file
     /// into the folder, and changes nothing.
     ///
-    /// - Returns: a report whose ``SetReport/faults`` are the missing and the different files.
+    /// - Returns: a report whose ``SetReport/faults`` are the files that are missing, different or unreadable, and the
+    ///   refused names.
     /// - Throws: as ``sync(_:into:options:)``.
     public func compare(
         _ folder: String,
@@ -63,7 +65,8 @@ extension Downloader {
         return report
     }
 
-    /// Lists a set, compares the folder with the list, and makes the requests for missing and different files.
+    /// Lists a set, locks the folder, compares the folder with the list, and makes the requests for missing and
+    /// different files. The caller adds the requests.
     package func prepareSync(
         _ source: any SetSource,
         into folder: String,
@@ -93,7 +96,8 @@ extension Downloader {
         var records = written
         var report = SetReport(set)
         report.addRefusals(of: set)
-        // Removes old files in the way before the fetch: the set has a folder in place of the file, or the reverse.
+        // Removes old files that block a path of the set before the fetch: the set has a folder in place of the file,
+        // or the reverse. The list of a set with faults may lack names, so it removes nothing.
         if options.deletes, report.isWhole {
             try await place.remove(records.obstacles(to: set), &records, &report, disk)
         }
@@ -121,7 +125,8 @@ extension Downloader {
             }
         }
         let requests = missing.map { requestOfSet($0, place, group, origin, options) }
-        // Right files need no download. A download that an earlier sync began would replace them.
+        // Files that are right need no download. Their unfinished downloads of earlier syncs would replace them, and
+        // are cancelled.
         let settled = Set(wanted.map(\.name)).subtracting(missing.map(\.name))
         let others = set.files.filter { !settled.contains($0.name) }.map { Self.key($0, place) }
         try await dropStale(group, place, needed: Set(requests.compactMap(\.key)), wanted: Set(others))
@@ -133,7 +138,7 @@ extension Downloader {
             place,
             disk,
             deletes: options.deletes,
-            // If the store has no record of the download any more, the sync checks only the path of its file.
+            // If the store no longer has a record of the download, the sync checks only that a file is at the path.
             finished: { [weak self] id in try? await self?.store.find(id: id.description)?.record },
             records: records,
             written: written,
@@ -159,8 +164,9 @@ extension Downloader {
         return stream
     }()
 
-    /// Returns the key of the download of a file. The key has the digest, so that bytes of two versions never mix.
-    /// Without a digest it has a hash of the URL: keys are shown, and the URL may contain a password.
+    /// Returns the key of the download of a file. The key contains the digest, so that bytes of two versions never mix.
+    /// Without a digest, the key contains a hash of the URL and not the URL, because keys are shown and the URL may
+    /// contain a password.
     private static func key(_ file: FileSet.File, _ place: SetFolder) -> String {
         let url = "url:" + String(StableHash.of(file.url.absoluteString.utf8), radix: 16)
         return "sync \(file.checksum?.description ?? url) \(place.path(of: file.name))"
@@ -194,7 +200,7 @@ extension Downloader {
         request.onConflict = .overwrite
         request.group = group
         request.stream = Self.playlistsAsFiles
-        // The next sync compares the modification time of a file without a digest.
+        // Without a digest, the next sync compares the modification time of the file with the server's.
         request.setsModificationTime = file.checksum == nil
         request.allowsInsecureRedirects = options.allowsInsecureRedirects
         options.prepare(&request)
@@ -202,9 +208,9 @@ extension Downloader {
         return request
     }
 
-    /// Removes completed downloads of earlier syncs whose files are missing or different now. Cancels downloads that
-    /// the set does not want: of other versions, whose partial files have the names that are needed now; of files that
-    /// the list no longer has; and of files that are right.
+    /// Removes completed downloads of earlier syncs whose files are missing or different now. Cancels unfinished
+    /// downloads below the folder that are not wanted: downloads of other versions, whose partial files have the names
+    /// that are needed now; downloads of files that the list no longer has; and downloads of files that are right.
     ///
     /// - Parameters:
     ///   - needed: keys of the files that this sync fetches.
@@ -214,7 +220,8 @@ extension Downloader {
         async throws(DownloadError)
     {
         var filter = DownloadFilter.group(group)
-        // Skips completed downloads if no file is needed, because a whole set may have one for every file.
+        // Skips completed downloads if no file is needed, because a complete set may have a completed download for
+        // every file.
         if needed.isEmpty { filter.states = Set(DownloadSnapshot.State.allCases).subtracting([.completed]) }
         var (finished, stale): ([DownloadID], [DownloadID]) = ([], [])
         filter.limit = 1000

@@ -5,8 +5,9 @@ package struct HubAccess: Sendable {
     package var endpoint = HubSource.defaultEndpoint
     package var token: String?
 
-    /// Reads `HF_ENDPOINT`, `HF_TOKEN` and the file that a login of the hub's own program leaves behind:
-    /// `HF_TOKEN_PATH`, else `token` in `HF_HOME`, else in the folder `huggingface` of `XDG_CACHE_HOME` or `~/.cache`.
+    /// Reads the endpoint from `HF_ENDPOINT`, and the token from `HF_TOKEN` or else from the file that a login with the
+    /// hub's own program has written: the file `HF_TOKEN_PATH`, else `token` in `HF_HOME`, else `huggingface/token` in
+    /// `XDG_CACHE_HOME` or `~/.cache`.
     package init(environment: [String: String]) {
         func value(_ name: String) -> String? { environment[name].flatMap { $0.isEmpty ? nil : $0 } }
         if let endpoint = value("HF_ENDPOINT") { self.endpoint = endpoint }
@@ -17,8 +18,8 @@ package struct HubAccess: Sendable {
         token = (value("HF_TOKEN_PATH") ?? folder.map { FilePaths.join($0, "token") }).flatMap(Self.token)
     }
 
-    /// Returns the first 4 KiB of a file as text; `nil` if the file is empty or cannot be read, as when nobody has
-    /// logged in.
+    /// Returns the token in the first 4 KiB of a file; `nil` if the file is empty or cannot be read. Without a login,
+    /// there is no file.
     private static func token(at path: String) -> String? {
         guard let file = try? PosixFile.reading(path), let bytes = try? file.read(at: 0, count: 4096) else {
             return nil

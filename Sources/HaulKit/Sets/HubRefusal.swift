@@ -1,4 +1,4 @@
-/// The reason for which a hub refused a request, as its `X-Error-Code` names it.
+/// The reason why a hub refused a request, from the status and the `X-Error-Code` of its response.
 struct HubRefusal {
     private enum Reason { case unknownOrPrivate, badToken, gated, noSuchRevision, noSuchFile }
 
@@ -9,7 +9,7 @@ struct HubRefusal {
     init?(_ head: ResponseHead) {
         switch (head.status, head.headers.first(name: "X-Error-Code")) {
         case (401, "GatedRepo"), (403, "GatedRepo"): reason = .gated
-        // The hub refuses an unknown token without a code, even for public repositories.
+        // To a request with an unknown token, the hub answers 401 without `X-Error-Code`, even for public repositories.
         case (401, nil): reason = .badToken
         case (401, _), (403, "RepoNotFound"), (404, "RepoNotFound"): reason = .unknownOrPrivate
         case (404, "RevisionNotFound"): reason = .noSuchRevision

@@ -1,16 +1,16 @@
 package import Foundation
 
-/// A model, dataset or space of a hub that speaks the interface of the Hugging Face hub. Every file has a digest: the
-/// SHA-256 of large files, and the name that git gives to small ones.
+/// A model, dataset or space of a hub with the API of the Hugging Face hub. Every file has a digest: a large file its
+/// SHA-256, a small file the id of its git blob.
 ///
-/// The revision is resolved to a commit once. All files are those of this commit, even if the revision moves while they
+/// The revision is resolved to a commit once. All files come from this commit, even if the revision moves while they
 /// are fetched.
 package struct HubSource: SetSource {
     private let reference: HubReference
     private let endpoint: URL
     private let token: String?
 
-    /// URL of the default hub.
+    /// URL of the Hugging Face hub, for a source without another endpoint.
     package static let defaultEndpoint = "https://huggingface.co"
 
     /// Makes a source for a reference; see ``PublishedSet``.

@@ -1,8 +1,9 @@
 package import Foundation
 
-/// The files below a folder of a web server that lists its folders: nginx, Apache, Caddy, lighttpd, Python's.
+/// The files below a folder of a web server that lists its folders: nginx, Apache, Caddy, lighttpd, Python's
+/// `http.server`.
 ///
-/// Follows only links that lead below the folder. An index page names no digests, so they come from lists in the
+/// Follows only links that lead below the folder. An index page names no digests. The digests come from lists in the
 /// folder, such as `SHA256SUMS`. Without a list, the sync compares the server's lengths and versions.
 package struct IndexSource: SetSource {
     private let url: URL
@@ -12,22 +13,23 @@ package struct IndexSource: SetSource {
     static let usualDepth = 5
     /// Largest number of folders that are read.
     static let mostFolders = 100_000
-    /// Number of folders that are read at once.
     private static let foldersAtOnce = 8
 
     /// - Parameters:
     ///   - url: an `http` or `https` URL of a folder, with a slash at the end of its path.
-    ///   - depth: how many levels of folders below it are entered: 0 takes only the files of the folder itself. Deeper
-    ///     folders are not part of the set. `nil`, the default: 5 levels, and a set with deeper folders is not whole.
+    ///   - depth: number of folder levels below `url` to enter; 0 for only the files of the folder itself. Deeper
+    ///     folders are not part of the set. `nil`, the default: enters 5 levels, and deeper folders are
+    ///     ``SetReport/faults``.
     package init(_ url: URL, depth: Int? = nil) { (self.url, self.depth) = (url, depth.map { max(0, $0) }) }
 
     /// The URL of the folder.
     package var location: URL? { url }
 
-    /// Fetches the pages of the folder and of those below it, each once.
+    /// Fetches the index pages of the folder and of the folders below it, each once.
     ///
     /// - Throws: ``DownloadError``: ``DownloadError/Code/invalidSet`` for a page that is no index or leads out of the
-    ///   folder, and the codes of a download.
+    ///   folder, ``DownloadError/Code/unprovedSet`` for a list of digests that cannot be read, and the codes of a
+    ///   download.
     package func list(_ documents: SetDocuments) async throws(DownloadError) -> FileSet {
         let top = try await Self.folder(url, prefix: "", below: nil, documents)
         var pages = [top]
@@ -65,7 +67,7 @@ package struct IndexSource: SetSource {
 
     private struct Place: Sendable {
         let url: URL
-        /// The names of the folders above, each with a slash behind it.
+        /// Path of this folder below the top, with a slash at its end.
         let prefix: String
     }
 
@@ -83,8 +85,8 @@ package struct IndexSource: SetSource {
         let result: Result<Folder, DownloadError>
     }
 
-    /// Stays outside the task's closure because of a compiler fault: with optimization, Swift 6.3.1 loses values of a
-    /// tuple that such a closure returns beside the result of a call with a typed error.
+    /// This code is not in the task's closure because of a compiler fault: with optimization, Swift 6.3.1 loses values
+    /// of a tuple that such a closure returns beside the result of a call with a typed error.
     private static func result(_ place: Place, below top: URL, _ documents: SetDocuments) async
         -> Result<Folder, DownloadError>
     {
@@ -118,7 +120,7 @@ package struct IndexSource: SetSource {
                 names += folder.names
                 found.append(folder)
             }
-            // Each page may have a million names, so they are counted before the next pages are read.
+            // One page may have a million names, so the total is checked before the next pages are read.
             guard names <= FileSet.maximumNames else { throw .tooManyFiles(top.masked) }
         }
         return found

@@ -8,8 +8,9 @@ public struct ListedChecksums: Sendable {
 
     init(_ list: ChecksumList, signedBy: String?) { (self.signedBy, index) = (signedBy, ChecksumIndex(list)) }
 
-    /// Returns the digest that the list names for the file of a request: by the path of its URL, else by the path of
-    /// its ``DownloadRequest/Destination/file(path:)``. A listed name with folders matches the end of the path.
+    /// Returns the digest that the list names for the file of a request. Looks for the path of the request's URL, and
+    /// then for the path of its ``DownloadRequest/Destination/file(path:)``. A listed name with folders matches the end
+    /// of the path.
     ///
     /// - Throws: ``DownloadError`` with code ``DownloadError/Code/unprovedSet`` if the list does not name the file,
     ///   names it without a digest that Haul can compute, or has several digests that fit.

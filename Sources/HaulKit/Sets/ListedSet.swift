@@ -1,8 +1,9 @@
 /// A set that its source has listed, with the paths of its files below the folder.
 struct ListedSet: Sendable {
-    /// The whole set. The names of its files are safe paths; its refused names are those that were selected.
+    /// The whole set, with safe paths as the names of its files. Of its refused names, only the selected ones are
+    /// included.
     let set: FileSet
-    /// The selected files.
+    /// The selected files, also with safe paths as their names.
     let wanted: [FileSet.File]
 
     /// Asks a source for its list.
@@ -30,7 +31,8 @@ struct ListedSet: Sendable {
         }
         set.files = all.files.map(\.atItsPath)
         set.refused = wanted.refused + (set.damage.map { [$0] } ?? [])
-        // The set still has the names that cannot be fetched, including those that were not selected.
+        // Refused names belong to the set even if they were not selected. As unread names, they keep files of earlier
+        // syncs from being removed.
         set.unread.formUnion(all.refused.map { FileName.safePath($0.name, keepsLeadingDots: true) ?? $0.name })
         (self.set, self.wanted) = (set, wanted.files.map(\.atItsPath))
     }

@@ -1,6 +1,7 @@
 public import Foundation
 
-/// A set in a form that Haul can list: ``SetSource/hub(_:revision:endpoint:token:)`` and the functions beside it.
+/// A set of a kind that Haul can list. Make one with ``SetSource/hub(_:revision:endpoint:token:)`` or with another
+/// static function of ``SetSource``.
 ///
 /// ```swift
 /// let sync = try await downloader.sync(.hub("hf://org/model"), into: "models/model")
@@ -10,7 +11,7 @@ public struct PublishedSet: SetSource {
 
     fileprivate init(_ source: some SetSource) { self.source = source }
 
-    /// The URL of the list, the hub or the folder.
+    /// The URL of the list, the hub, the folder, or the release in the server's API.
     public var location: URL? { source.location }
 
     /// Asks for the list, and checks its signature if one was given.
@@ -24,10 +25,10 @@ public struct PublishedSet: SetSource {
 }
 
 extension SetSource where Self == PublishedSet {
-    /// A model, dataset or space of a hub that speaks the interface of the Hugging Face hub. Every file has a digest:
-    /// the SHA-256 of large files, and the name that git gives to small ones.
+    /// A model, dataset or space of a hub with the API of the Hugging Face hub. Every file has a digest: a large file
+    /// its SHA-256, a small file the id of its git blob.
     ///
-    /// The revision is resolved to a commit once. All files are those of this commit, even if the revision moves while
+    /// The revision is resolved to a commit once. All files come from this commit, even if the revision moves while
     /// they are fetched.
     ///
     /// - Parameters:
@@ -50,7 +51,7 @@ extension SetSource where Self == PublishedSet {
         )
     }
 
-    /// The files of a list of digests such as `SHA256SUMS`. The names in it are relative to its URL.
+    /// The files of a list of digests such as `SHA256SUMS`.
     ///
     /// - Parameters:
     ///   - url: an `http` or `https` URL. Names are relative to the URL that redirects lead to.
@@ -74,7 +75,7 @@ extension SetSource where Self == PublishedSet {
     /// Uses the digests that the release itself names. If a file has none, reads the lists of digests among the files.
     ///
     /// - Parameter url: the page of a release, such as `https://github.com/OWNER/NAME/releases/tag/TAG`.
-    /// - Throws: ``DownloadError`` with code ``DownloadError/Code/invalidURL`` for another page.
+    /// - Throws: ``DownloadError`` with code ``DownloadError/Code/invalidURL`` for a URL of another form.
     public static func release(_ url: URL) throws(DownloadError) -> PublishedSet {
         PublishedSet(try ReleaseSource(url))
     }
@@ -86,13 +87,14 @@ extension SetSource where Self == PublishedSet {
 
     /// The files below a folder of a web server that lists its folders: nginx, Apache, Caddy, lighttpd, Python's.
     ///
-    /// Follows only links that lead below the folder. An index page names no digests, so they come from lists in the
-    /// folder, such as `SHA256SUMS`. Without a list, the sync compares the server's lengths and versions.
+    /// Follows only links that lead below the folder. An index page names no digests. The digests come from lists in
+    /// the folder, such as `SHA256SUMS`. Without a list, the sync compares the server's lengths and versions.
     ///
     /// - Parameters:
     ///   - url: an `http` or `https` URL of a folder, with a slash at the end of its path.
-    ///   - depth: how many levels of folders below it are entered: 0 takes only the files of the folder itself. Deeper
-    ///     folders are not part of the set. `nil`, the default: 5 levels, and a set with deeper folders is not whole.
+    ///   - depth: number of folder levels below `url` to enter; 0 for only the files of the folder itself. Deeper
+    ///     folders are not part of the set. `nil`, the default: enters 5 levels, and deeper folders are
+    ///     ``SetReport/faults``.
     public static func index(_ url: URL, depth: Int? = nil) -> PublishedSet {
         PublishedSet(IndexSource(url, depth: depth))
     }

@@ -7,7 +7,7 @@ package struct ReleaseSource: SetSource {
     private let reference: ReleaseReference
 
     /// - Parameter url: the page of a release, such as `https://github.com/OWNER/NAME/releases/tag/TAG`.
-    /// - Throws: ``DownloadError`` with code ``DownloadError/Code/invalidURL`` for another page.
+    /// - Throws: ``DownloadError`` with code ``DownloadError/Code/invalidURL`` for a URL of another form.
     package init(_ url: URL) throws(DownloadError) {
         guard let reference = ReleaseReference(url) else {
             throw DownloadError(.invalidURL, "\(url.messageText) is not the page of a release.")
@@ -24,8 +24,8 @@ package struct ReleaseSource: SetSource {
     /// Asks the server for the files of the release, and fetches the lists of digests among them if a file has no
     /// digest.
     ///
-    /// - Throws: ``DownloadError``: ``DownloadError/Code/invalidSet`` for an answer that cannot be used, and the codes
-    ///   of a download.
+    /// - Throws: ``DownloadError``: ``DownloadError/Code/invalidSet`` for an answer that cannot be used,
+    ///   ``DownloadError/Code/unprovedSet`` for a list of digests that cannot be read, and the codes of a download.
     package func list(_ documents: SetDocuments) async throws(DownloadError) -> FileSet {
         let document = try await documents.read(try reference.apiURL())
         let release = try ReleaseAnswer(document.bytes, from: reference.host)

@@ -9,9 +9,9 @@ struct SetComparison: Sendable {
         case missing
         /// The file has other bytes or another length than its publisher names, or is a symbolic link.
         case different
-        /// The file is there, and only its server knows whether it is the present version.
+        /// The file is there and has no digest, so only the server knows whether the file is the present version.
         case undecided(FileStatus)
-        /// Something that is no file has the name, or the file cannot be read.
+        /// A folder or a device has the name, or the file cannot be read.
         case blocked(DownloadError)
     }
 

@@ -1,6 +1,6 @@
 extension SetDocuments {
-    /// Fetches the lists of digests among the files of a set, and gives the files their digests. Lists that the
-    /// exceptions of the sync leave out are not read.
+    /// Fetches the lists of digests among the files of a set, and gives the files their digests. Skips lists whose
+    /// names match ``SetOptions/except``.
     ///
     /// - Parameters:
     ///   - onlyLastParts: whether only the last part of a listed name counts, without its folders.
@@ -17,7 +17,7 @@ extension SetDocuments {
         for file in set.files where ChecksumList.isName(FilePaths.name(of: file.name)) && !isLeftOut(file.name) {
             let document = try await contents(of: file)
             let bytes = document.bytes
-            // A file without any digest has only the name of a list, and counts as an ordinary file of the set.
+            // A file without digests is named like a list but is an ordinary file of the set.
             guard ChecksumList.isMeant(by: bytes) else {
                 plain.append(file.name)
                 continue

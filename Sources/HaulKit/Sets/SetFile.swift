@@ -1,6 +1,6 @@
 internal import Foundation
 
-/// Reads the small files that a sync is given by path: lists, receipts, signatures.
+/// Reads the files that a sync is given by path: lists, receipts, signatures, key rings.
 enum SetFile {
     /// - Throws: ``DownloadError`` with a disk code, or with code ``DownloadError/Code/invalidSet`` for a file of more
     ///   than ``SetDocuments/mostBytes``.

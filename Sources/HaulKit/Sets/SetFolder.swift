@@ -86,7 +86,8 @@ final class SetFolder: Sendable {
     }
 
     private func opened(_ disk: any Disk) throws(DiskError) -> Journal {
-        // A new file replaces a file with a second name, because that file may be somebody else's.
+        // Does not append to a file that has a second hard link, because that file may be somebody else's. A new file
+        // replaces it.
         let isNew = try disk.status(recordsPath)?.isPlainFile != true
         let file = isNew ? try disk.createAnew(recordsPath) : try disk.open(recordsPath)
         // The line break ends a line that a killed process has cut short.

@@ -1,4 +1,4 @@
-/// Settings of one sync.
+/// Settings of one sync, comparison or preview.
 public struct SetOptions: Sendable {
     /// Patterns of the names that are wanted, in gitignore's form (`*.safetensors`, `weights/**`). Empty, the default:
     /// all names.
@@ -6,10 +6,10 @@ public struct SetOptions: Sendable {
     /// Patterns of the names that are not wanted, in the same form. A list of digests among the files of a release or
     /// of a folder proves nothing if a pattern matches its name.
     public var except: [String] = []
-    /// Whether every file is read, also those whose size, time and identity are as a sync left them. Default: `false`.
+    /// Whether every file is read, even if its size, time and identity are as a sync left them. Default: `false`.
     public var verifies = false
-    /// Whether files are removed that an earlier sync brought and the set no longer has. A file that no sync brought,
-    /// or that was changed since, stays. Default: `false`.
+    /// Whether to remove files that an earlier sync brought and that the set no longer has. A file that no sync
+    /// brought, or that was changed since, stays. Default: `false`.
     public var deletes = false
     /// Header fields for the origin of the list or of the hub: sent with its documents and with the files there.
     /// Default: none.

@@ -1,6 +1,6 @@
 internal import Foundation
 
-/// Asks the servers of files without a digest whether the files on the disk are their present versions.
+/// Asks the servers whether files without a digest are the present versions.
 struct SetQuestions: Sendable {
     let downloader: Downloader
     let options: SetOptions
@@ -10,7 +10,7 @@ struct SetQuestions: Sendable {
     private static let questionsAtOnce = 16
 
     /// - Parameters:
-    ///   - findings: what the comparison found, one for each file. Only the servers of undecided files are asked.
+    ///   - findings: results of the comparison, one for each file. Only the servers of undecided files are asked.
     ///   - records: the records of earlier syncs, by name.
     /// - Returns: the indices of the files that are present versions.
     func present(

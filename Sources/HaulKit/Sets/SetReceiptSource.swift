@@ -1,12 +1,14 @@
 internal import Foundation
 
-/// A receipt of an earlier sync (``SetReport`` as JSON), for comparing a folder with it. Its files cannot be fetched.
+/// A receipt of an earlier sync (``SetReport`` as JSON), only for comparing a folder with it. The listed files have no
+/// URLs and cannot be fetched.
 package struct SetReceiptSource: SetSource {
     private let path: String
 
     package init(_ path: String) { self.path = path }
 
-    /// Whether a file begins with `{`, as JSON does and no list of digests. `false` for a file that cannot be read.
+    /// Whether a file begins with `{`. A receipt does, because it is a JSON object; a list of digests never does.
+    /// `false` for a file that cannot be read.
     package static func isReceipt(_ path: String) -> Bool {
         guard let file = try? PosixFile.reading(path), let first = try? file.read(at: 0, count: 1) else { return false }
         return first == Array("{".utf8)

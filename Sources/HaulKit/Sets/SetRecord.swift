@@ -20,8 +20,8 @@ struct SetRecord: Codable, Sendable, Hashable {
 }
 
 extension SetRecord {
-    /// Whether a set can have the name. A person who may write into the folder can forge records whose names lead
-    /// elsewhere.
+    /// Whether the name is a path that a set can have. Anyone who may write into the folder can forge a record whose
+    /// name leads out of it.
     var hasNameOfSet: Bool { PlacedSet.isPath(name) }
 
     /// Records a file that was there and right.
@@ -38,11 +38,10 @@ extension SetRecord {
     }
 }
 
-/// The records of a folder.
+/// The content of `.haul/set.jsonl`.
 struct SetRecords: Sendable, Hashable {
     /// The source of the last sync that ended; empty if none has.
     var source = ""
-    /// The records by name.
     var byName: [String: SetRecord] = [:]
 }
 

@@ -1,5 +1,6 @@
-// Removal of files that earlier syncs of a folder brought and that the set no longer has. Only with ``SetOptions/deletes``:
-// before the fetch for files in the way (`Downloader+Sync`), after it for the others (``SetWork/finish()``).
+// Removes files that earlier syncs of a folder brought and that the set no longer has, if ``SetOptions/deletes`` is
+// set. `Downloader+Sync` removes the files that block a path of the set before the fetch; ``SetWork/finish()`` removes
+// the others after it.
 
 extension SetRecords {
     /// Returns the records of files that earlier syncs brought and that the set no longer has, sorted by name.

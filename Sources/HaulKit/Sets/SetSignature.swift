@@ -6,8 +6,8 @@ public enum SetSignature: Sendable, Hashable {
     /// An OpenPGP signature, checked by `gpgv` or `sqv`.
     ///
     /// The URL is an `http`, `https` or `file` URL of the detached signature, binary or armoured; `nil` for a list that
-    /// is signed in itself (`-----BEGIN PGP SIGNED MESSAGE-----`). The key ring is the path of a file with the public
-    /// keys of those who may sign, binary or armoured.
+    /// contains its signature (`-----BEGIN PGP SIGNED MESSAGE-----`). The key ring is the path of a file with the
+    /// public keys of those who may sign, binary or armoured.
     case openPGP(URL?, keyring: String)
     /// A signature of minisign, checked by `minisign`.
     ///

@@ -2,8 +2,8 @@ public import Foundation
 
 /// The publisher of a set: lists the files with their URLs, sizes and digests.
 ///
-/// ``PublishedSet`` has the sources that Haul knows. For another hub, the application defines a type with this one
-/// function.
+/// ``PublishedSet`` has the sources that Haul knows. For another publisher, the application defines its own type, which
+/// needs only ``list(_:)``.
 public protocol SetSource: Sendable {
     /// The URL of the list or of the hub, whose origin gets ``SetOptions/headers``. Default: `nil`, for no origin.
     var location: URL? { get }
@@ -15,7 +15,7 @@ public protocol SetSource: Sendable {
 }
 
 extension SetSource {
-    /// No URL.
+    /// `nil`, so that no origin gets ``SetOptions/headers``.
     public var location: URL? { nil }
 }
 
@@ -24,7 +24,7 @@ public struct SetDocuments: Sendable {
     let downloader: Downloader
     /// The user's header fields for the origin of ``home``.
     var headers: [HeaderField] = []
-    /// The URL that the user named. Documents name all other URLs.
+    /// The URL that the user named. All other URLs come from fetched documents.
     var home: URL?
     var allowsInsecureRedirects = false
     /// Patterns of the names that the sync leaves out. Lists of digests among them are not read.
@@ -33,7 +33,7 @@ public struct SetDocuments: Sendable {
     /// Length of the longest document that is read, in bytes.
     public static let mostBytes = 64 << 20
 
-    /// Fetches a document into memory. Proxies, certificates, `.netrc`, redirects and repeated attempts are those of a
+    /// Fetches a document into memory. Proxies, certificates, `.netrc`, redirects and repeated attempts work as in a
     /// download of the URL. Waits no longer than ``RetryPolicy/retryAfterCap`` because of `Retry-After`.
     ///
     /// - Parameters:
@@ -45,8 +45,8 @@ public struct SetDocuments: Sendable {
         try await read(url, headers: headers) { _ in nil }
     }
 
-    /// - Parameter refusal: returns the error for a response with another status than 200 or 203; `nil` for the error
-    ///   of a download.
+    /// - Parameter refusal: returns the error for a response whose status is neither 200 nor 203; `nil` to handle the
+    ///   response as a download does.
     func read(
         _ url: URL,
         headers: [HeaderField],
@@ -65,9 +65,9 @@ public struct SetDocuments: Sendable {
     }
 }
 
-/// A document in memory.
+/// A document that ``SetDocuments/read(_:headers:)`` has fetched into memory.
 public struct SetDocument: Sendable {
-    /// The bytes of the document.
+    /// The body of the answer, at most ``SetDocuments/mostBytes``.
     public let bytes: [UInt8]
     /// The URL that answered, after redirects. Names in the document are relative to it.
     public let url: URL

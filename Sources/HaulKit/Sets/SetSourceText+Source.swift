@@ -6,7 +6,7 @@ extension SetSourceText {
     /// - Parameters:
     ///   - access: address and access token of the hub.
     ///   - revision: branch, tag or commit; only for a hub reference without a revision. `nil` to use the text's own.
-    ///   - depth: how many levels of folders below an index are entered; `nil` for the source's own limit.
+    ///   - depth: number of folder levels below an index to enter; `nil` for the default of ``IndexSource``.
     ///   - signature: signature of a list of digests; `nil` for none.
     /// - Throws: ``DownloadError`` with code ``DownloadError/Code/invalidURL`` for a list on this machine, because it
     ///   does not contain the URLs of its files, and for a revision that the source does not accept.
@@ -36,8 +36,8 @@ extension SetSourceText {
         }
     }
 
-    /// Returns a name of the set for people, safe as the name of a folder: that of the model, of the project with the
-    /// tag of the release, of the document, or of the folder with the list or the index.
+    /// Returns a name for the set that is safe as the name of a folder: the name of the model, the project and the tag
+    /// of a release, the name of the document, or the name of the folder that has the list or the index.
     ///
     /// - Parameter text: the text from which this value was made.
     package func name(of text: String) -> String { FileName.safe(rawName(of: text)) ?? "set" }

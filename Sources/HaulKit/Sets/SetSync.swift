@@ -1,6 +1,6 @@
 /// A sync that ``Downloader/sync(_:into:options:)`` has begun.
 public final class SetSync: Sendable {
-    /// The downloads of the files that were missing or different: progress and events.
+    /// The group of the downloads, for their progress and events. Only missing and different files have a download.
     public let group: DownloadGroup
     /// Number of files that were there and right.
     public let unchanged: Int

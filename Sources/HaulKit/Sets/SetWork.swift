@@ -5,7 +5,7 @@ internal import Synchronization
 ///
 /// The caller adds the downloads, reports the end of each one, and then calls ``finish()``.
 package final class SetWork: Sendable {
-    /// The downloads that the folder needs.
+    /// The requests for the missing and the different files.
     package let requests: [DownloadRequest]
     /// The group of the downloads.
     package let group: String
@@ -16,7 +16,7 @@ package final class SetWork: Sendable {
     private let deletes: Bool
     /// Returns the record of a completed download; `nil` if the store no longer has it.
     private let finished: @Sendable (DownloadID) async -> DownloadRecord?
-    /// The records that the file had when the sync began.
+    /// The records in `.haul/set.jsonl` when the sync began.
     private let written: SetRecords
     private let state: Mutex<State>
 
@@ -31,7 +31,7 @@ package final class SetWork: Sendable {
     ///   - set: the whole set, with safe names.
     ///   - files: the files to fetch; one for each request.
     ///   - records: `written`, updated for the files that need no download.
-    ///   - written: the records that the file has.
+    ///   - written: the records in `.haul/set.jsonl`.
     init(
         _ set: FileSet,
         _ requests: [DownloadRequest],
@@ -53,9 +53,9 @@ package final class SetWork: Sendable {
 
     /// Number of files that were there and right.
     package var unchanged: Int { state.withLock { $0.report.unchanged } }
-    /// Faults found so far: names that cannot be fetched at all, and failed downloads.
+    /// Faults found so far: refused names, files that cannot be read, replaced or removed, and failed downloads.
     package var faults: [SetReport.Fault] { state.withLock { $0.report.faults } }
-    /// Remarks of the source.
+    /// Remarks of the source about its list, for people.
     package var remarks: [String] { whole.remarks }
     package var source: String { whole.origin }
 
@@ -136,10 +136,11 @@ package final class SetWork: Sendable {
     /// Removes the files that the set no longer has, if `deletes` is set. Writes the records, and lets another sync
     /// take the folder.
     ///
-    /// - Throws: ``DownloadError`` with a disk code if the records cannot be written. The files are complete then.
+    /// - Throws: ``DownloadError`` with a disk code if the records cannot be written. In this case the files are
+    ///   complete.
     package func finish() async throws(DownloadError) -> SetReport {
         defer { folder.close() }
-        // A download whose end was not reported leaves its set incomplete.
+        // A download whose end was not reported is a fault of the set.
         for index in state.withLock({ $0.open }) {
             failed(index, DownloadError(.internalFault, "The end of its download is not known."))
         }

@@ -1,7 +1,7 @@
 internal import Foundation
 
-/// Checks signatures with the programs that the system has for it. The programs parse bytes from outside, so each runs
-/// as a process of its own on files in a folder of its own. None needs the network.
+/// Checks signatures with programs of the system: `gpgv` or `sqv`, and `minisign`. The programs parse bytes from
+/// outside, so each runs as a process of its own on files in a folder of its own. None needs the network.
 enum SignatureCheck {
     /// Checks a detached OpenPGP signature.
     ///
@@ -37,7 +37,7 @@ enum SignatureCheck {
     /// Checks a signature of minisign.
     ///
     /// - Parameter key: path of a public key file, or the key itself.
-    /// - Returns: the name of the key.
+    /// - Returns: `minisign` with the name of the key file or with the key itself.
     static func minisign(_ list: [UInt8], _ signature: [UInt8], key: String) async throws(DownloadError) -> String {
         guard let program = SystemPrograms.path(of: "minisign") else { throw missing("minisign") }
         let isFile = FileManager.default.fileExists(atPath: key)
@@ -51,8 +51,8 @@ enum SignatureCheck {
         }
     }
 
-    /// Runs gpgv and reads its status lines. At least one signature must be good and none bad, because publishers sign
-    /// with a new key beside the old one.
+    /// Runs gpgv and reads its status lines. At least one signature must be good and none bad. Signatures by unknown
+    /// keys are accepted beside a good one, because publishers sign with a new key and the old one.
     private static func gpgv(_ program: String, _ folder: String, _ files: [String]) async throws(DownloadError)
         -> String
     {

@@ -1,7 +1,7 @@
 internal import Foundation
 
-/// The part of a list that its signature covers, and the signer. If no signature is to be checked: the text of a list
-/// that is signed in itself, else the whole list.
+/// The part of a list that its signature covers, and the signer. If no signature is to be checked, the part is the text
+/// of a list that contains its signature, or else the whole list.
 struct SignedList {
     let bytes: [UInt8]
     /// The signer's name or key; `nil` without a signature.
@@ -10,9 +10,9 @@ struct SignedList {
     /// Checks the signature of a list.
     ///
     /// - Parameter place: the URL of the list, perhaps a `file` URL.
-    /// - Throws: ``DownloadError`` with code ``DownloadError/Code/unprovedSet`` for a signature that is wrong or by
-    ///   somebody else, ``DownloadError/Code/programMissing`` without a program to check it, and the codes of a
-    ///   download of the signature.
+    /// - Throws: ``DownloadError`` with code ``DownloadError/Code/unprovedSet`` for a signature that is missing, wrong
+    ///   or by another key, ``DownloadError/Code/programMissing`` without a program to check it, disk codes, and the
+    ///   codes of a download of the signature.
     init(_ bytes: [UInt8], at place: URL, _ signature: SetSignature?, _ documents: SetDocuments)
         async throws(DownloadError)
     {
@@ -60,7 +60,7 @@ struct SignedList {
 }
 
 extension URL {
-    /// The URL with a text behind its path, without its query.
+    /// Returns the URL with `suffix` appended to its path, without query and fragment.
     fileprivate func withSuffix(_ suffix: String) -> URL {
         guard !isFileURL, var parts = URLComponents(url: self, resolvingAgainstBaseURL: true) else {
             return URL(fileURLWithPath: path + suffix)

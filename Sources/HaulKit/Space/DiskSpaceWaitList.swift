@@ -29,7 +29,7 @@ struct DiskSpaceWaitList: Sendable {
     private var counts: [String: Int] = [:]
     /// Number of consecutive times that a download resumed because space was reported, and then found none.
     private var surprises: [DownloadID: Int] = [:]
-    /// Most recent reading of free space, of one folder.
+    /// The most recent reading of free space, with its folder.
     private var seen: (folder: String, available: Int64, at: Instant)?
 
     var isEmpty: Bool { waiters.isEmpty }

@@ -1,4 +1,3 @@
-/// Errors for a full disk or quota.
 enum SpaceError {
     static func full(_ path: String) -> DownloadError {
         DownloadError(DiskError(.full, call: "statvfs", path: path))
@@ -42,8 +41,9 @@ extension DownloadRecord {
 }
 
 extension DownloadTask {
-    /// Bytes that an unfinished download takes while it does not run: its whole length, because that is
-    /// preallocated; 0 before its first byte. `DownloadStore.storedBytes(besides:)` uses the same rule.
+    /// Bytes that an unfinished download takes while it does not run: its whole length, because that is preallocated,
+    /// or its received bytes while the length is unknown; 0 before its first byte.
+    /// `DownloadStore.storedBytes(besides:)` uses the same rule.
     var bytesAtRest: Int64 {
         let received = machine.persisted.count
         return received == 0 ? 0 : max(record.total ?? 0, received)

@@ -1,7 +1,8 @@
 internal import Logging
 
-/// Holds downloads for which there is no space, and queues them again: on the disk of the files and in the quota, as
-/// ``SpaceMonitor`` decides, or on the disk of the store, whose records would fall behind the files.
+/// Holds downloads that lack space, and queues them again when there is space. ``SpaceMonitor`` checks the disks of the
+/// files and the quota. Transfers also stop while the disk of the store is full, because the records would fall behind
+/// the files.
 ///
 /// Confined to the actor of its downloader.
 final class SpaceHolds {
@@ -55,7 +56,7 @@ final class SpaceHolds {
         for (task, event) in news where task.machine.state == .transferring { task.send(event) }
     }
 
-    /// - Returns: `false` when no download waits any more.
+    /// - Returns: `false` when neither a download nor the store waits for space, or the downloader shuts down.
     private func lookForSpace(isolation: isolated (any Actor)? = #isolation) async -> Bool {
         let store = services.store
         guard !space.isEmpty || store.lackOfSpace != nil, !environment.isShuttingDown else {

@@ -4,8 +4,8 @@ internal import Logging
 /// Checks the space on the disks and in the quota, and keeps the downloads that wait for space. Refuses a download that
 /// would take bytes of the reserve or exceed the quota.
 ///
-/// Confined to the actor of its downloader. It reads the disk and the store and decides; the downloader sends the
-/// returned events.
+/// Confined to the actor of its downloader. The monitor only decides; its callers send the returned events to the
+/// tasks.
 final class SpaceMonitor {
     /// A download, and the event for its machine.
     typealias News = (task: DownloadTask, event: DownloadMachine.Event)
@@ -56,7 +56,7 @@ final class SpaceMonitor {
     var heldIDs: some Sequence<DownloadID> { waitList.ids }
     func forget(_ id: DownloadID) { waitList.forget(id) }
     func forget(_ ids: [DownloadID]) { waitList.forget(ids) }
-    /// Discards the counted usage, after rows were changed that were not counted one by one.
+    /// Discards the counted usage after a change of rows that was not counted.
     func invalidateUsage() { usage.invalidate() }
 
     // MARK: Before the body
@@ -122,8 +122,8 @@ final class SpaceMonitor {
 
     // MARK: While the body comes
 
-    /// Whether a check of growing files is due: once a second, if there is a reserve or a quota. If so, counts as that
-    /// check.
+    /// Whether a check of growing files is due: once a second, if there is a reserve or a quota. A call that returns
+    /// `true` counts as the check.
     func isGrowthCheckDue() -> Bool {
         let now = time.now()
         guard rule.reserve > 0 || quota != nil, now - lastGrowthCheck >= Self.interval else { return false }
@@ -231,8 +231,8 @@ final class SpaceMonitor {
         return usage.recountedAt.map { time.now() - $0 >= Self.recountInterval } ?? true
     }
 
-    /// Counts the usage again, without the finished files that another program has removed. The store still lists
-    /// those.
+    /// Counts the usage again, without the finished files that another program has removed. The store still counts
+    /// these files.
     private func recount(without missingBytes: Int64, isolation: isolated (any Actor)? = #isolation)
         async throws(DownloadError)
     {

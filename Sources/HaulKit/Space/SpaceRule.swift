@@ -5,7 +5,7 @@ struct SpaceRule: Sendable, Equatable {
 
     enum Decision: Sendable, Equatable {
         case fits
-        /// There may be space later.
+        /// The disk has too little free space now.
         case isMissing
         /// The file would fit only with bytes of the reserve.
         case isReserved

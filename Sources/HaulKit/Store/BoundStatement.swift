@@ -2,8 +2,8 @@ internal import Foundation
 internal import GRDB
 internal import GRDBSQLite
 
-/// Binds values to an SQLite statement one after another. GRDB's lists of boxed values cost more than SQLite's own work
-/// on a row.
+/// Binds values to an SQLite statement one after another. Replaces GRDB's lists of boxed values, which cost more time
+/// than SQLite's own work on a row.
 struct BoundStatement {
     private let statement: SQLiteStatement
     private var count: Int32 = 0

@@ -1,8 +1,8 @@
 internal import Foundation
 internal import GRDB
 
-/// Encodes values as the text of their column, in the form that GRDB writes and reads. Avoids the slow encoders for the
-/// types that many rows have.
+/// Encodes values as the text of their column, in the form that GRDB writes and reads. Writes the types that many rows
+/// have without an encoder, because encoders are slow.
 struct ColumnTexts {
     private let encoder = Self.makeEncoder()
 

@@ -1,8 +1,8 @@
 internal import Foundation
 internal import Synchronization
 
-/// Syncs the log of a store on its own queue, so that the store's writer goes on writing noted ranges. A disk that is
-/// busy with a large file takes tenths of a second for a sync, and a SIGKILL loses the notes that wait.
+/// Syncs the log of a store on its own queue, so that the store's writer can write noted ranges during a sync. A sync
+/// takes tenths of a second on a disk that is busy with a large file, and a SIGKILL loses the notes that wait.
 ///
 /// Commits that arrive during a sync share the next sync.
 final class CommitSync: Sendable {

@@ -4,8 +4,9 @@ extension DownloadRecord {
     /// The damaged file that a repair replaces; `nil` if the download is not a repair.
     var damagedFile: FileStatus? { isRepair ? request.repairs : nil }
 
-    /// Forgets a partial file that is gone or no longer belongs to the download. Forgets a derived final name too,
-    /// because the next one may differ. Clears `isRepair`, because a new partial file never was the user's.
+    /// Forgets a partial file that is gone or no longer belongs to the download. Forgets the final name too unless the
+    /// request names the file, because the next answer may lead to another name. Clears `isRepair`, because a new
+    /// partial file holds no bytes of the user's own.
     mutating func forgetPart() {
         partPath = nil
         part = nil
@@ -36,18 +37,18 @@ extension DownloadRecord {
         return record
     }
 
-    /// Sets the name of the finished file, which an unfinished download uses later. Moves no bytes.
+    /// Sets the path of the finished file. An unfinished download uses this path when it completes. Moves no bytes.
     mutating func rename(to path: String) {
-        // Keeps `root`, the folder that the file must not leave, for a name below it. A file that was moved elsewhere
-        // is in a folder that the user chose.
+        // Keeps `root`, the folder that the file must not leave, only if the new path is below it. Elsewhere the user
+        // chose the folder.
         let root = self.root(of: path)
         request.destination = .file(path: path)
         request.root = root
         if finalPath != nil { finalPath = path }
     }
 
-    /// Sets the folder of the finished file, which an unfinished download uses later. Moves no bytes. A file whose name
-    /// the server gives is named in the new folder.
+    /// Sets the folder of the finished file. An unfinished download uses this folder when it completes. Moves no bytes.
+    /// If the first answer has yet to name the file, the file gets its name in the new folder.
     mutating func move(toFolder folder: String) {
         func moved(_ path: String) -> String { FilePaths.join(folder, FilePaths.name(of: path)) }
         switch request.destination {
@@ -88,8 +89,8 @@ extension DownloadRecord {
         finishedAt = date
     }
 
-    /// Ends a publication that a crash interrupted. Sets `failure`, or else queues the download to publish its file
-    /// once more.
+    /// Ends a publication that a crash interrupted. Marks the download as failed if there is a `failure`; otherwise
+    /// queues it, so that it publishes its file again.
     mutating func endPublication(_ failure: DownloadError?) {
         if let failure {
             status = .failed
@@ -179,7 +180,7 @@ extension DownloadRecord {
             request.takeURL(of: old)
             request.method = old.method
         }
-        // Keeps values that only `move(to:)` and other calls of the user change.
+        // Keeps destination, key and priority, because adding a request again does not change them.
         (request.destination, request.root) = (old.destination, new.root)
         (request.key, request.priority) = (old.key, old.priority)
         if new.headers.isEmpty, !isReplaced { request.headers = old.headers }
@@ -201,7 +202,7 @@ extension DownloadRecord {
         link = nil
         linkExpiresAt = LinkExpiry.date(in: new.url)
         host = new.url.host?.lowercased()
-        // The known resource was described by the old URL.
+        // The old URL described the known resource. Its bytes now count as those of a mirror.
         if resource?.mirror == nil { resource?.mirror = old.url }
         return true
     }

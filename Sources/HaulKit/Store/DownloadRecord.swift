@@ -16,7 +16,7 @@ struct DownloadRecord: Sendable, Equatable {
     /// A URL that the application named in place of the URL of the request.
     struct Link: Sendable, Equatable {
         var url: URL
-        /// Header fields for the origin of `url`, if the application named any.
+        /// Header fields for the origin of `url`; `nil` if the application named none.
         var headers: [HeaderField]?
     }
 
@@ -50,7 +50,7 @@ struct DownloadRecord: Sendable, Equatable {
     var hold: HoldReason?
     /// Proof that the finished file is complete.
     var proof: CompletedDownload.Proof?
-    /// When the URL expires, if known.
+    /// Time at which the URL expires; `nil` if unknown.
     var linkExpiresAt: Date?
     var createdAt: Date
     var startedAt: Date?
@@ -76,7 +76,7 @@ struct DownloadRecord: Sendable, Equatable {
         self.position = position
     }
 
-    /// Creates the record of a row.
+    /// Creates a record from the columns that every row has.
     init(id: String, _ request: DownloadRequest, status: Status, createdAt: Date) {
         self.id = id
         self.request = request
@@ -87,7 +87,7 @@ struct DownloadRecord: Sendable, Equatable {
     /// Process number of the owner, for people to read.
     var ownerPID: Int32? { ownerNumber.map(StoreOwner.process) }
 
-    /// The file that the request named.
+    /// Path of the file that the request named; `nil` if the request named a folder.
     var file: String? { if case .file(let path) = request.destination { path } else { nil } }
 
     /// The folder that the request named; `nil` if the request named a file.

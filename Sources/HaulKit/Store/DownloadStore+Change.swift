@@ -29,7 +29,7 @@ extension DownloadStore {
         return try Int.fetchOne(database, sql: sql, arguments: condition.bound) != nil
     }
 
-    /// Deletes many downloads.
+    /// Deletes the rows of the matching downloads, and returns their number.
     @discardableResult
     func remove(_ condition: StoreCondition) async throws(DownloadError) -> Int {
         try await writing { database in
@@ -55,8 +55,8 @@ extension DownloadStore {
         try await change("status = 'queued', hold = NULL, error = NULL, finishedAt = NULL", condition)
     }
 
-    /// Queues again those of `ids` that wait for disk space. Includes queued rows, because on a full disk the store may
-    /// have missed the hold.
+    /// Ends the holds of the downloads `ids` and queues them again. Includes rows that are queued, because on a full
+    /// disk the store may have missed the hold.
     func endHolds(of ids: [DownloadID]) async throws(DownloadError) {
         try await change("status = 'queued', hold = NULL, error = NULL", .ids(ids).onlyQueuedOrHeld())
     }
@@ -81,7 +81,7 @@ extension DownloadStore {
         async throws(DownloadError) -> Value
     {
         try await onWriter { store in
-            // A noted record that is written later would undo this change.
+            // Writes the notes first, because a note that is written later would undo this change.
             if let failure = store.writeGathered() { throw failure }
             try store.file.health.checkIsThere()
             return try store.file.queue.writeWithoutTransaction { database in
@@ -102,7 +102,8 @@ extension DownloadStore {
 
 /// Queries and deletes rows with their groups.
 extension DownloadStore {
-    /// Number of selected downloads in a group. `open` counts those that wait, run, or will resume by themselves.
+    /// Number of selected downloads in a group. `open` is the number of selected downloads that wait, run, or will
+    /// resume by themselves.
     struct GroupShare: Sendable, Equatable {
         let group: String
         let count: Int

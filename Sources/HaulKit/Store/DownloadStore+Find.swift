@@ -86,8 +86,8 @@ extension DownloadStore {
         return []
     }
 
-    /// Returns the rowids of completed downloads of the same URL whose file is where the request wants it, although one
-    /// names the file and the other one its folder.
+    /// Returns the rowids of completed downloads of the same URL whose file is at the path that the request leads to.
+    /// This finds a download that named the folder for a request that names the file, and the reverse.
     private static func completed(_ request: DownloadRequest, _ database: Database) throws -> [Int64] {
         let path =
             switch request.destination {
@@ -207,7 +207,8 @@ extension DownloadStore {
     func unfinishedRenames() async throws(DownloadError) -> [DownloadRecord] {
         try await onWriter { store in
             try store.readingRows { database, odd in
-                // The plus makes SQLite use the index on `partPath`, which has few rows, not the one on `status`.
+                // The plus makes SQLite use the index on `partPath`, which has few rows, instead of the index on
+                // `status`.
                 let sql = "SELECT \(OddRows.columns) FROM download WHERE partPath > '' AND +status = 'completed'"
                 return try Row.fetchAll(database.cachedStatement(sql: sql)).compactMap { odd.record($0) }
             }

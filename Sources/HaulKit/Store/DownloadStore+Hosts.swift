@@ -12,15 +12,15 @@ extension HostFact {
 
     /// A row of one of the tables.
     fileprivate struct Record: Decodable, FetchableRecord {
-        /// Such as `https://files.example:443`.
+        /// Text of an ``Origin``, such as `https://files.example:443`.
         var origin: String
         var connections: Int
     }
 }
 
 extension DownloadStore {
-    /// Stores how many connections a host allowed, or how many were worthwhile. Deletes facts of any host that are
-    /// older than `lifetime`.
+    /// Stores how many connections a host allowed, or how many were worthwhile. Deletes facts of the same kind that are
+    /// older than their `lifetime`, of all hosts.
     func record(_ fact: HostFact, _ count: Int, of host: Origin, at date: Date) async throws(DownloadError) {
         try await onWriter { store in
             try store.file.queue.write { database in

@@ -3,7 +3,7 @@ internal import GRDB
 
 /// Lists and counts many downloads at once, without loading each into memory.
 extension DownloadStore {
-    /// A row as lists show it.
+    /// Record and received bytes of a row, for lists.
     struct Listed: Sendable {
         let id: DownloadID
         let record: DownloadRecord
@@ -15,7 +15,7 @@ extension DownloadStore {
     }
 
     /// Returns the readable rows, and the count of all rows including unreadable ones. A caller that reads page by page
-    /// continues behind all of them.
+    /// needs this count for the offset of the next page.
     func page(_ condition: StoreCondition) async throws(DownloadError) -> (rows: [Listed], count: Int) {
         try await onWriter { store in
             store.writeGathered()

@@ -28,7 +28,7 @@ extension DownloadStore {
         return PlaceRow(id: id, priority: try row.required(1), position: try row.required(2))
     }
 
-    /// Returns the highest position, ignoring those from 2^61 on.
+    /// Returns the highest position below 2^61; 0 if there is none.
     func lastPosition() async throws(DownloadError) -> Int64 {
         try await reading { database in
             // Ignores a position that somebody set so high that no free position follows.
@@ -129,7 +129,8 @@ extension DownloadStore {
 
     /// Counts the waiting downloads that match a condition.
     ///
-    /// - Returns: `nil` unless the count is above `least` and above an eighth of all downloads.
+    /// - Returns: `nil` unless the count is above `least` and above an eighth of all downloads. For a smaller count,
+    ///   reading in the order of the queue would visit too many rows that do not wait.
     func waitingCount(_ condition: StoreCondition, above least: Int) async throws(DownloadError) -> Int? {
         let waiting = Self.waiting(condition)
         return try await reading { database in

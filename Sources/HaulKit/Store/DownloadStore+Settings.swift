@@ -1,6 +1,6 @@
 internal import GRDB
 
-/// A setting as the store has it.
+/// A row of `setting`.
 struct StoredSetting: Sendable, Equatable {
     let name: String
     /// JSON; `nil` if the stored value is not text.
@@ -24,7 +24,7 @@ extension DownloadStore {
         }
     }
 
-    /// Remembers settings durably.
+    /// Inserts or replaces settings in one durable transaction.
     func remember(_ settings: [StoredSetting]) async throws(DownloadError) {
         try await writing { database in
             for setting in settings {

@@ -39,8 +39,8 @@ extension DownloadStore {
         }
     }
 
-    /// Returns downloads of a group that wait, run, or will resume by themselves: at most `limit` queued and `limit`
-    /// held ones.
+    /// Returns downloads of a group that wait, run, or will resume by themselves: at most `limit` queued ones and, if
+    /// they are fewer, up to `limit` held ones too.
     func open(group: String, limit: Int) async throws(DownloadError) -> [DownloadID] {
         var open = StoreCondition()
         open.add("groupName = ?", group)
@@ -72,7 +72,7 @@ extension DownloadSummary {
     }
 }
 
-/// Sums over many downloads.
+/// Computes how many files and bytes the downloads have on the disk.
 extension DownloadStore {
     /// Files and bytes that downloads take on the disk.
     struct Sums: Sendable, Equatable {

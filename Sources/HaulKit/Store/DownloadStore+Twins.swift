@@ -10,15 +10,16 @@ extension DownloadStore {
         case ours
         /// Another record of the same request says that its file is complete, or is about to get its name.
         case complete(DownloadRecord)
-        /// Another process runs it.
+        /// Another process runs the download of this record of the same request.
         case running(DownloadRecord)
     }
 
     /// Whether another process uses the store, or has used it since this one opened it.
     var hasMetOthers: Bool { file.isShared && owner.hasMetOthers }
 
-    /// Claims a download that is about to start, unless another process runs or has completed one of the same request.
-    /// Check and claim are one transaction, so that only one of two processes that start at once gets the download.
+    /// Claims a download that is about to start, unless another process runs or has completed a download of the same
+    /// request. Check and claim are one transaction, so that only one of two processes that start at once gets the
+    /// download.
     ///
     /// - Parameter ignored: ids of records whose files turned out to be useless.
     func begin(_ record: DownloadRecord, ignoring ignored: Set<String>, at date: Date) async throws(DownloadError)
@@ -32,7 +33,8 @@ extension DownloadStore {
                     if twin.startedAt != nil, store.isAnothers(twin) { return .running(twin) }
                 }
                 store.rows.withLock { $0.forget(record.id) }
-                // Leaves a record as it is if another process has taken it up meanwhile.
+                // Leaves the row as it is if another process has taken up this record meanwhile. The caller's later
+                // ``claim(_:)`` fails.
                 let row = try Row.fetchOne(
                     database.cachedStatement(sql: "SELECT ownerNumber FROM download WHERE id = ?"),
                     arguments: [record.id]
@@ -93,8 +95,9 @@ extension DownloadStore {
 }
 
 extension DownloadRecord {
-    /// Whether another process's record of the same URL and destination is the same download. Always separate downloads
-    /// are a repair, a film that replaces one with gaps, and a request with a key, an adopted file or `addAnyway`.
+    /// Whether another process's record of the same URL and destination is the same download. `false` for downloads
+    /// that are always separate: a repair, a film that replaces one with gaps, and a request with a key, an adopted
+    /// file or `addAnyway`.
     var mayHaveTwin: Bool {
         request.key == nil && request.adopts == nil && request.onDuplicate != .addAnyway && !isRepair
             && request.replaces == nil

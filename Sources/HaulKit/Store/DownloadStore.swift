@@ -3,7 +3,8 @@ internal import Foundation
 internal import GRDB
 internal import Synchronization
 
-/// Stores downloads in an SQLite database, so that they survive the process. Writes outside the actor.
+/// Stores downloads in an SQLite database, so that they survive the process. All access runs on the writer, a serial
+/// queue outside the actor.
 ///
 /// `note` gathers a change and returns at once. Changes gathered during a transaction go into the next one. `commit`
 /// returns when the row is in the database, and with `durably` when the disk has the row (see ``CommitSync``). In
@@ -95,9 +96,8 @@ final class DownloadStore: Sendable {
     /// Writes a record now, with its ranges if there are any. Supersedes a record that was noted before. Supersedes
     /// noted ranges only if `persisted` is not `nil`.
     ///
-    /// Commits that arrive during a transaction share the next transaction and its sync, so that many downloads cost
-    /// the disk no more than one. Each call returns when its own row is written, and with `durably` when the disk has
-    /// the row.
+    /// Commits that arrive during a transaction share the next transaction and its sync, so that many commits at once
+    /// need only one sync. Each call returns when its own row is written, and with `durably` when the disk has the row.
     func commit(_ record: DownloadRecord, _ persisted: PersistedRanges?, durably: Bool = false)
         async throws(DownloadError)
     {
@@ -111,8 +111,8 @@ final class DownloadStore: Sendable {
         let failure = await withCheckedContinuation { continuation in
             gather { gathered in
                 for (record, persisted) in changes {
-                    // New ranges replace the ranges noted earlier, because the record may withdraw those. Ranges noted
-                    // from here on are written after the record.
+                    // New ranges replace the ranges noted earlier, because the record may withdraw earlier ranges.
+                    // Ranges noted from here on are written after the record.
                     gathered.change(record.id) {
                         $0 = GatheredChanges.Change(
                             record: record,
@@ -140,7 +140,8 @@ final class DownloadStore: Sendable {
         if isFirst { writer.async { self.writeGathered() } }
     }
 
-    /// - Returns: the error if the disk has no space for the noted changes, which stay noted.
+    /// - Returns: the error if the disk is full. The noted changes then stay noted. `nil` otherwise; callers that wait
+    ///   for a commit get every error.
     @discardableResult
     func writeGathered() -> DownloadError? {
         let batch = gathered.withLock { gathered in
@@ -227,7 +228,7 @@ final class DownloadStore: Sendable {
         }
     }
 
-    /// Returns when everything noted so far is in the database.
+    /// Returns after an attempt to write everything noted so far into the database.
     func flush() async {
         await withCheckedContinuation { continuation in
             writer.async {
@@ -246,7 +247,6 @@ final class DownloadStore: Sendable {
         owner.leave()
     }
 
-    /// This user of the store.
     var owner: StoreOwner { file.owner }
 
     /// Writes noted changes, closes the database and lets another downloader own the name.
@@ -272,7 +272,7 @@ final class DownloadStore: Sendable {
 
     // MARK: Failures
 
-    /// Reason why the store does not record what it is told: damage, no file, no space. `nil` while it does.
+    /// Reason why the store does not record changes: damage, no file or no space. `nil` while it does.
     var failure: DownloadError? { file.health.failure }
 
     /// - Throws: ``failure``, because the store would forget an added download.
@@ -286,10 +286,10 @@ final class DownloadStore: Sendable {
     /// Sets the function to call each time that the disk of the store becomes full.
     func whenFull(_ call: @escaping @Sendable () -> Void) { file.health.whenFull(call) }
 
-    /// Writes what is noted, and a page that stays as it is.
+    /// Writes the notes, and one page with its present content, to find out whether the store can be written. Call this
+    /// method before deleting files whose rows are deleted too.
     ///
-    /// - Throws: if the store cannot be written, for example because its disk is full. Call this method before deleting
-    ///   files whose rows go with them.
+    /// - Throws: if the store cannot be written, for example because its disk is full.
     func checkCanBeWritten() async throws(DownloadError) {
         try await onWriter { store in
             if let failure = store.writeGathered() { throw failure }

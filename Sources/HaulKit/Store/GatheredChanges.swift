@@ -5,7 +5,7 @@ struct GatheredChanges {
     struct Change {
         var record: DownloadRecord?
         var persisted: PersistedRanges?
-        /// Whether a caller waits for the change and learns that it was not written.
+        /// Whether a caller waits for the change. If the transaction fails, the caller gets the error.
         var isAwaited = false
 
         var isEmpty: Bool { record == nil && persisted == nil }
@@ -30,8 +30,8 @@ struct GatheredChanges {
 
     mutating func forget(_ id: String) { if changes[id] != nil { changes[id] = Change() } }
 
-    /// Takes back the noted changes of a transaction that could not be written. Changes noted since then supersede them.
-    /// Drops changes whose callers learn of the failure.
+    /// Takes back the noted changes of a transaction that could not be written. Later notes for the same download
+    /// supersede them. Drops the changes of callers that get the error.
     mutating func takeBack(_ earlier: GatheredChanges) {
         let later = inOrder
         (changes, order) = ([:], [])

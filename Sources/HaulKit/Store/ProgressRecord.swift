@@ -22,7 +22,7 @@ struct ProgressRecord: Sendable, Equatable, Codable, FetchableRecord, Persistabl
         received = persisted.count
     }
 
-    /// Writes the row with a hand-written statement, because it is the row that is written most. Writes nothing if the
+    /// Writes the row with a hand-written statement, because no other row is written as often. Writes nothing if the
     /// download was removed meanwhile.
     func write(_ database: Database) throws {
         var statement = try BoundStatement(Self.upsertOfExisting, database)

@@ -4,7 +4,7 @@ internal import GRDB
 /// Reads many rows of waiting downloads by column number, because GRDB looks up each column name in each row. Reads the
 /// values that rows share only once. Reads the row of a begun download by column names, because it has more columns.
 ///
-/// Use for one reading; do not keep.
+/// Use a value for one query only.
 struct RowReader {
     /// Query with the columns in the order in which ``saved(_:_:_:)`` reads them. Progress follows the download's own
     /// columns and is NULL if there is none.

@@ -103,7 +103,7 @@ enum Schema {
         return try !migrator.appliedIdentifiers(database).isSubset(of: known)
     }
 
-    /// Creates the tables of an empty database, or brings those of an earlier version up to date.
+    /// Creates the tables of an empty database, or brings the tables of an earlier version up to date.
     ///
     /// - Parameter migrate: runs the migrator. Not called for an empty database.
     static func prepare(_ queue: DatabaseQueue, _ migrate: (DatabaseMigrator) throws -> Void) throws {

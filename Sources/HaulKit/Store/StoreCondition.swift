@@ -7,7 +7,8 @@ struct StoreCondition: Sendable {
     var arguments: [String] = []
     var order = ""
     var page = ""
-    /// Whether the condition lists ids. A query for a part of the rows reads the whole list again.
+    /// Whether the condition lists ids. Its rows are not read in parts, because each query would read the whole list
+    /// again.
     private(set) var namesRows = false
 
     static let all = StoreCondition()
@@ -80,8 +81,8 @@ struct StoreCondition: Sendable {
         THEN json_extract(request, '$.suggestedName') END
         """
 
-    /// The URL without user info, query and fragment. By searches in these, a client that may list downloads could find
-    /// out the masked parts letter by letter.
+    /// The URL without user info, query and fragment. A search must not cover these parts, because a client that may
+    /// list downloads could guess them letter by letter.
     private static let shownURL = {
         let front = "substr(url, 1, instr(url || '?', '?') - 1)"
         let plain = "substr(\(front), 1, instr(\(front) || '#', '#') - 1)"
@@ -151,7 +152,7 @@ struct StoreCondition: Sendable {
         }
     }
 
-    /// Returns `text` as a JSON string. `JSONEncoder` has no shorter call for it.
+    /// Returns `text` as a JSON string.
     private static func quoted(_ text: String) -> String {
         // Every string can be encoded.
         String(decoding: (try? JSONEncoder().encode(text)) ?? Data("\"\"".utf8), as: UTF8.self)

@@ -7,7 +7,8 @@ enum StoreError {
     static func converted(_ error: DiskError, _ sentence: String) -> DownloadError {
         if error.kind == .tooManyOpenFiles { return DownloadError(error) }
         let code = DownloadError(error).code
-        // `fileExists` means that a file is in the place of the folder.
+        // Here, `fileExists` means that a file is in the place of the state folder. For callers it would mean the file
+        // of a download.
         return DownloadError(code == .fileExists ? .diskFailed : code, "\(sentence) \(error.sentence)")
     }
 

@@ -144,7 +144,7 @@ struct StoreFile {
         }
     }
 
-    /// Closes the database and leaves the mark. A database that the caller passed in stays open.
+    /// Closes the database and writes the mark of an intact store. A database that the caller passed in stays open.
     func close() throws {
         guard lock != nil else { return }
         try queue.close()

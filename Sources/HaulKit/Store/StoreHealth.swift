@@ -2,8 +2,8 @@ internal import Foundation
 internal import GRDB
 internal import Synchronization
 
-/// Watches whether an open store records what it is told: its file still has its name, no damaged page was found, and
-/// its disk has space.
+/// Watches whether an open store can record changes: its file still has its name, no damaged page was found, and its
+/// disk has space.
 final class StoreHealth: Sendable {
     let path: String
     /// The file that was opened; `nil` where the database is in memory.
@@ -20,8 +20,8 @@ final class StoreHealth: Sendable {
         var onFull: (@Sendable () -> Void)?
     }
 
-    /// Free bytes at which a store goes on that found no space. They last for thousands of rows, so that a nearly full
-    /// disk does not stop and continue the downloads in turn.
+    /// Free bytes that a full disk must have again before the store counts as writable. They last for thousands of
+    /// rows, so that downloads do not stop and continue in turn on a nearly full disk.
     private static let leastFreeSpace: Int64 = 1 << 20
 
     /// Creates the health of a store in memory.
@@ -83,7 +83,7 @@ final class StoreHealth: Sendable {
         throw error
     }
 
-    /// Converts an error for the caller. Remembers an error that means damage.
+    /// Converts an error for the caller. Remembers damage and a lack of space.
     func error(_ error: any Error) -> DownloadError {
         let told = StoreError.converted(error, at: path)
         if told.code == .diskFull { noteLackOfSpace(told) }
@@ -143,7 +143,8 @@ final class StoreHealth: Sendable {
         return StoreMark(text: String(decoding: bytes, as: UTF8.self))
     }
 
-    /// Leaves a mark: the store's file is intact as it is now.
+    /// Writes the mark, which says that the store's file is intact as it is now. Does nothing if the store is
+    /// unreliable.
     func leaveMark() {
         guard opened != nil, failure == nil else { return }
         do {

@@ -116,7 +116,8 @@ struct StoreOpening {
                 "The store \(path) was written by a newer version of Haul. Update Haul, or name another state folder."
             )
         }
-        // A new store needs no migration, because no user of an earlier version has it open.
+        // A new store does not call `migrate`, which needs the exclusive lock: nobody has tables of an earlier version
+        // open.
         try Schema.prepare(queue) { try migrate($0, queue) }
         return queue
     }

@@ -11,7 +11,7 @@ final class StoreOwner: Sendable {
     let number: Int64
     /// `nil` if no other process sees the store, or if the file system has no such locks.
     private let file: PosixFile?
-    /// Answers for other users that are simulated.
+    /// Answer in place of the file if the other users are simulated; else `nil`.
     private let knowsAlive: (@Sendable (Int64) -> Bool)?
     private let knowsOthers: (@Sendable () -> Bool)?
     /// Whether another user existed when this one opened the store. Records that this user has read may then be

@@ -3,8 +3,7 @@ internal import Logging
 
 /// Asks again for segments that a finished film lacks, when the film is requested again.
 extension Downloader {
-    /// Returns the request. Sets its `replaces` to the finished film if the server has a segment by now that the film
-    /// lacks.
+    /// Returns the request. If the server now has a segment that the finished film lacks, sets `replaces` to that film.
     ///
     /// A film without gaps needs no request. A film with gaps needs its playlists, and the heads of the answers for a
     /// few missing segments.
@@ -38,7 +37,7 @@ extension Downloader {
         return requests
     }
 
-    /// Returns the film of a record if the server has one of its missing segments by now; `nil` otherwise, and if the
+    /// Returns the film of a record if the server now has one of the missing segments; `nil` otherwise, and if the
     /// server does not answer soon.
     private func film(of record: DownloadRecord, renewedBy request: DownloadRequest) async -> ReplacedFilm? {
         guard let gaps = record.resource?.missing, let path = record.finalPath, let file = record.finished,
@@ -59,7 +58,8 @@ extension Downloader {
         return isBack ? ReplacedFilm(path: path, file: file, missing: gaps.count) : nil
     }
 
-    /// Longest wait for these requests. An addition waits for them, so a silent server must not delay it for long.
+    /// Longest wait for the answers about missing segments. The caller adds the request only after this wait, so a
+    /// silent server must not delay it for long.
     private static let patienceForGaps = Duration.seconds(20)
 
     private func hasOne(of gaps: FilmGaps, _ request: DownloadRequest, _ record: DownloadRecord) async -> Bool {

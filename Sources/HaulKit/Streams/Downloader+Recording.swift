@@ -35,7 +35,7 @@ extension DownloadTask {
 
 extension Download {
     /// Ends the recording of a live stream: the film is put together from the segments that are there, and the download
-    /// completes. Another download does not change.
+    /// completes. Does nothing for a download that records no live stream.
     ///
     /// Returns at once; ``result(onCancel:)`` waits for the film.
     ///

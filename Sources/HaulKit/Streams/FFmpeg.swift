@@ -16,8 +16,8 @@ enum FFmpeg {
     /// Writes the film.
     ///
     /// The program outlives a killed Haul, because posix_spawn cannot tie it to its parent. Each run therefore creates
-    /// a new file and passes its descriptor in this process as the path. A program of an earlier run has another file
-    /// open and finds none under its path.
+    /// a new file and passes the path of its descriptor, `/proc/PID/fd/N`. A program that an earlier run left behind
+    /// cannot write to the new file: it has another file open, and its path no longer exists.
     ///
     /// - Parameter path: where the film is written; a file there is removed.
     /// - Returns: `nil` if `flag` was set.
@@ -176,8 +176,8 @@ enum FFmpeg {
             case .subtitles: maps += ["-map", "\(index):s"]
             }
         }
-        // Keeps the times of the lists, which are those of the film. A picture that is shown at 0 may be decoded before
-        // 0.
+        // Keeps the times of the lists, which are the times in the film. A picture that is shown at 0 may be decoded
+        // before 0.
         arguments += maps + ["-c", "copy", "-copyts"]
         for (kind, role) in [("a", StreamFilm.Track.Role.audio), ("s", .subtitles)] {
             for (number, track) in assembly.tracks.filter({ $0.description.role == role }).enumerated() {

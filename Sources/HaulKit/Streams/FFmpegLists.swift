@@ -36,7 +36,8 @@ final class FFmpegLists: Sendable {
                 let ranges = part.ranges.map { Self.range($0, of: path) + "\n" }
                 return "concatf:" + (try lists.add(ranges.joined()))
             }
-            // ffmpeg lets each part begin where the one before it ended, the first at 0.
+            // ffmpeg lets the first part begin at 0 and each other part where the part before it ended. The durations
+            // and `-itsoffset` move the parts to their times in the film.
             var entries = "ffconcat version 1.0\n"
             for (number, part) in parts.enumerated() {
                 entries += "file '\(part)'\n"
@@ -59,7 +60,7 @@ final class FFmpegLists: Sendable {
     /// the pictures.
     private static let probing = ["-analyzeduration", "60000000", "-probesize", "50000000"]
 
-    /// Lists one behind another in a file.
+    /// Appends lists to one file.
     private struct Lists {
         let text: MemoryText
         private var end: Int64 = 0

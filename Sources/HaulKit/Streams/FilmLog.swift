@@ -1,4 +1,4 @@
-/// The log of a film during one attempt: the records of earlier attempts, and those that this one appends.
+/// The log of a film during one attempt: the records of earlier attempts, and the records that this attempt appends.
 ///
 /// Confined to the actor of the attempt.
 final class FilmLog {

@@ -8,10 +8,10 @@ struct FilmTrack {
     /// Delay before the playlist is read again; `nil` if it is not read again.
     private(set) var reloadAfter: Duration?
 
-    /// A complete track.
+    /// Creates a track whose playlist has ended.
     init(_ source: StreamSource.Track) { self.source = source }
 
-    /// A live track, whose sections are numbered behind those that an earlier attempt left.
+    /// Creates a live track. Its sections get the numbers after those of an earlier attempt.
     init(_ source: StreamSource.Track, _ plan: LivePlan, behind earlier: StreamLog.Track?) {
         (self.source, self.plan) = (source, plan)
         nextSection = (earlier?.sections.keys.max() ?? -1) + 1

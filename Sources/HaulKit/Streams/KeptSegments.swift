@@ -16,7 +16,7 @@ struct KeptSegments {
     private var kept: [HTTPURL: [Kept]] = [:]
     /// The segments that are fetched again.
     private(set) var renewed: Set<Place> = []
-    /// The tracks of these segments. Their initialization sections are fetched again too.
+    /// The tracks of the renewed segments. Their initialization sections are fetched again too.
     private(set) var renewedTracks: Set<Int> = []
 
     /// Notes a segment that the log has.
@@ -29,8 +29,8 @@ struct KeptSegments {
         }
     }
 
-    /// Takes the kept segments of the key or the file at `url`, and returns those whose mark differs from `mark`.
-    /// Returns each segment once. Does nothing if `mark` is 0.
+    /// Takes the kept segments of the key or the file at `url`, and returns the segments whose mark differs from
+    /// `mark`, each once. Does nothing if `mark` is 0.
     mutating func renew(at url: HTTPURL, unless mark: UInt64) -> [(item: SegmentQueue.Item, end: StreamSegmentEnd)] {
         guard mark != 0, let there = kept.removeValue(forKey: url) else { return [] }
         return there.filter { $0.mark != mark }.compactMap { one in

@@ -1,13 +1,15 @@
 internal import Foundation
 
-/// Segments that an attempt could not get, and gaps of the playlists. Judges whether more failures are to be expected.
+/// Collects the segments that an attempt could not get and the gaps of the playlists, and decides whether the attempt
+/// goes on.
 struct MissingSegments {
     private(set) var failures: [(item: SegmentQueue.Item, failure: SegmentFailure)] = []
     private(set) var gaps: [(track: Int, gap: StreamGap)] = []
     /// Failure that ends the attempt before the other segments.
     private(set) var fatal: SegmentFailure?
     private var hasReceived = false
-    /// Failures since a segment was received.
+    /// Number of failures since the last received segment that point to the whole film: expired signatures and errors
+    /// that may pass.
     private var failuresInRow = 0
 
     /// Most attempts at one segment during one attempt at the film.
@@ -24,7 +26,7 @@ struct MissingSegments {
         failuresInRow = 0
     }
 
-    /// Ends the attempt with `failure`, unless it has ended with another one.
+    /// Ends the attempt with `failure`, unless another failure has ended it.
     mutating func end(_ failure: SegmentFailure) { fatal = fatal ?? failure }
 
     /// Notes a segment that the end of a recording left out.
@@ -53,9 +55,9 @@ struct MissingSegments {
         return nil
     }
 
-    /// Returns how many failures in a row end the attempt. The other segments would fail too, because a signature has
-    /// expired, or because the server is not there. A film with gaps allows more refusals, because some servers refuse
-    /// segments that they lack.
+    /// Returns how many failures in a row end the attempt. They show that the other segments would fail too, because a
+    /// signature has expired or the server cannot be reached. A film with gaps allows more refusals, because some
+    /// servers refuse segments that they lack.
     private func mostInRow(_ failure: SegmentFailure, allowsGaps: Bool) -> Int {
         if failure.mayBeExpired { return allowsGaps ? 32 : 3 }
         return failure.decision.isWorthRetrying ? 32 : .max
@@ -80,7 +82,7 @@ struct MissingSegments {
         failure.decision.isWorthRetrying || failure.mayBeExpired && hasReceived
     }
 
-    /// Whether another attempt may bring what is missing.
+    /// Whether another attempt may bring the missing segments.
     var isWorthRetrying: Bool {
         fatal.map { $0.decision.isWorthRetrying || $0.mayBeExpired }
             ?? failures.contains { mayComeNextTime($0.failure) }

@@ -1,7 +1,7 @@
 internal import Foundation
 internal import Synchronization
 
-/// The versions of the files that an attempt fetches ranges of. Ranges of two versions make no film.
+/// The versions of the files that an attempt fetches ranges of. Ranges of two versions of a file do not fit together.
 ///
 /// Any thread may call it.
 final class RangedFiles: Sendable {
@@ -70,7 +70,8 @@ final class RangedFiles: Sendable {
         return head.status == 206 ? nil : head.contentLength
     }
 
-    /// Returns ``StreamSegmentEnd/file`` of an answer.
+    /// Returns the digest of an answer's version for ``StreamSegmentEnd/file``; 0 if the answer names neither tag nor
+    /// length.
     static func digest(of head: ResponseHead) -> UInt64 {
         let version = tag(of: head) ?? total(of: head).map { "\($0)" }
         return version.map { StreamSegmentEnd.digest($0.utf8) } ?? 0

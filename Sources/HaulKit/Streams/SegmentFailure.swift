@@ -13,7 +13,7 @@ struct SegmentFailure: Error {
         head = nil
     }
 
-    /// - Parameter detail: what is wrong with an answer that has another body than the wanted one.
+    /// - Parameter detail: a clause about the fault of an answer whose body is not the wanted one.
     init(malformed detail: String, _ head: ResponseHead) {
         self.init(TransportError(.malformedResponse, detail), host: head.url.host ?? "")
     }

@@ -12,18 +12,19 @@ final class SegmentFetch: ResponseReceiver {
     /// Decryption of one segment: AES-128 in CBC mode with PKCS#7 padding.
     struct Cipher: Sendable {
         let key: SymmetricKey
-        /// The vector of the next block: first that of the segment, then the last encrypted block that was decrypted.
+        /// The vector of the next block: at first the vector of the segment, then the last encrypted block that was
+        /// decrypted.
         var vector: [UInt8]
     }
 
-    /// Passes bytes on. The future is the back-pressure.
+    /// Passes bytes on. Its future completes when the receiver takes more bytes.
     typealias Pass = @Sendable (WriteBatch) -> EventLoopFuture<Void>
 
     private struct State {
         var failure: SegmentFailure?
-        /// Bytes of the body before the wanted ones, which are skipped.
+        /// Number of bytes to skip before the wanted bytes of the body.
         var skipped: Int64 = 0
-        /// Wanted bytes of the body that are still to come; `nil` if the end of the body is the end of the segment.
+        /// Number of wanted bytes that are still to come; `nil` if the segment ends where the body ends.
         var missing: Int64?
         /// Whether the range is cut out of a whole file, so that the body may go on behind the wanted bytes.
         var isCutOut = false
@@ -32,9 +33,9 @@ final class SegmentFetch: ResponseReceiver {
         var encrypted = ByteBuffer()
         /// Bytes that have not been passed on.
         var gathered = WriteBatch(offset: 0)
-        /// Back-pressure of the piece that was passed on last.
+        /// Future of the piece that was passed on last.
         var pressure: EventLoopFuture<Void>?
-        /// Wanted bytes of the body so far.
+        /// Number of wanted bytes received so far.
         var received: Int64 = 0
         /// Host that the request goes to.
         var host = "the server"
@@ -52,9 +53,10 @@ final class SegmentFetch: ResponseReceiver {
     private let exchange = AwaitedExchange<Result<Int64, SegmentFailure>>()
     private let state: Mutex<State>
 
-    /// Length that pieces have at least, but for the last one. The first one is shorter, so that a player gets it early.
+    /// Returns the least length of a piece in bytes; the last piece may be shorter. The first piece is smaller than the
+    /// others, so that a player gets it early.
     private static func pieceLength(at offset: Int64) -> Int { offset == 0 ? 256 << 10 : 512 << 10 }
-    /// Length of the encrypted bytes that are decrypted together at least.
+    /// Least number of encrypted bytes that are decrypted at once, except at the end of the segment.
     private static let cipherLength = 64 << 10
     /// Most bytes that are skipped in an answer without the range that was asked for.
     private static let mostSkipped: Int64 = 16 << 20

@@ -10,7 +10,7 @@ extension StreamRun {
     private static let mostOfMain = 4
     private static let mostOfOthers = 2
 
-    /// Whether a source has the film of a log: it lists the same segments, and those that were compared have the same
+    /// Whether a source has the film of a log: it lists the same segments, and the compared segments have the same
     /// bytes.
     ///
     /// A segment that the source does not send is not compared. At least one shared segment of each track has to be
@@ -33,7 +33,7 @@ extension StreamRun {
         return log.tracks.values.contains { $0.segments.values.contains { !$0.isGap } }
     }
 
-    /// Returns up to `count` of the segments, from all over the film.
+    /// Returns up to `count` of the segments, spread evenly over the film.
     ///
     /// - Parameter count: at least 2.
     static func spread(_ segments: [MediaSegment], _ count: Int) -> [MediaSegment] {

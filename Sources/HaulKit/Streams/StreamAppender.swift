@@ -34,7 +34,7 @@ final class StreamAppender: Sendable {
 
     /// Appends a record.
     ///
-    /// - Returns: the back-pressure, as of ``ResponseReceiver/bodyReceived(_:on:)``.
+    /// - Returns: the back-pressure that ``ResponseReceiver/bodyReceived(_:on:)`` returns.
     func append(_ record: StreamRecord, _ payload: [ByteBuffer]) -> EventLoopFuture<Void> {
         append([ByteBuffer(bytes: record.head)] + payload)
     }
@@ -94,7 +94,8 @@ final class StreamAppender: Sendable {
         }
     }
 
-    /// Sends the head if it has not been sent, and ends the response.
+    /// Ends the response. Sends the head before that if it has not been sent, unless the response fails without a
+    /// refusal.
     ///
     /// - Parameter head: a refusal that replaces the head of the log if nothing was sent yet; `nil` for none.
     func end(_ failure: TransportError?, refusal head: ResponseHead? = nil) {

@@ -8,7 +8,7 @@ struct StreamAssembly: Sendable {
         let discontinuity: Int64
         /// Range of the initialization section in the log.
         let section: Range<Int64>?
-        /// Whether only the program tables show that the part begins.
+        /// Whether the part begins where the program tables change, without a seam in the playlist.
         let isUnannounced: Bool
         /// The streams that the program tables of the part name; empty if they are unknown.
         var streams: [SegmentPrograms.Stream] = []
@@ -35,14 +35,14 @@ struct StreamAssembly: Sendable {
     let length: Int64
     /// Number of pictures, counted from the first one that a player can begin with; `nil` if unknown.
     let pictures: Int?
-    /// Gaps of the film as ``GapLines`` has them.
+    /// Lines about the gaps of the film, from ``GapLines``.
     let gaps: [String]
     /// Whether a length or a last chunk proves that every segment is whole.
     let isFramed: Bool
 
     /// - Parameters:
     ///   - part: the file of the log.
-    ///   - wanted: the container of the present request. The log states that of its first request.
+    ///   - wanted: the container of the present request. The log states the container of its first request.
     /// - Returns: `nil` for a log without a film, and for one that does not account for each segment of the film.
     /// - Throws: ``DownloadError``: ``DownloadError/Code/incompleteStream`` for a log without a segment,
     ///   ``DownloadError/Code/invalidStream`` for a container that cannot have the tracks.

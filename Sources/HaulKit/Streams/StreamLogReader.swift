@@ -11,7 +11,7 @@ struct StreamLogReader {
     /// How a cut-off record is completed.
     struct Completion: Sendable, Equatable {
         var head: [UInt8] = []
-        /// Zeros behind the head.
+        /// Number of zero bytes behind the head.
         var zeros: Int64 = 0
     }
 
@@ -34,7 +34,8 @@ struct StreamLogReader {
     static func read(_ length: Int64, with read: Read) throws(DiskError) -> Result? {
         var log = StreamLog()
         var (window, start) = ([UInt8](), Int64(0))
-        // Behind a record that is longer than a window comes another such record, as a rule.
+        // Number of bytes to read ahead. After a record that is longer than a window, only the next head is read,
+        // because another such record usually follows.
         var reach = Int64(Self.window)
         func bytes(at offset: Int64, _ count: Int) throws(DiskError) -> ArraySlice<UInt8> {
             if offset < start || offset + Int64(count) > start + Int64(window.count) {

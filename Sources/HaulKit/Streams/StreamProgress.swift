@@ -1,27 +1,27 @@
 internal import Synchronization
 
-/// Progress of a film. Its reader counts; the snapshots of its download show the counts.
+/// Progress of a film. ``StreamRun`` counts the segments; the snapshots of the download show the counts.
 final class StreamProgress: Sendable {
     struct Counts: Sendable, Hashable {
         var segments = 0
         var receivedSegments = 0
-        /// Duration in seconds of all segments, and of those that are there.
+        /// Duration in seconds of all segments, and of the received segments.
         var seconds = 0.0
         var receivedSeconds = 0.0
-        /// Bytes of the segments that are there.
+        /// Number of bytes of the received segments.
         var receivedBytes: Int64 = 0
         /// Whether more segments may be listed.
         var isLive = false
 
-        /// Length in bytes that no segment exceeds: 1 GiB or 64 times the average of those that are there, whichever is
-        /// more.
+        /// Length in bytes that no segment exceeds: 1 GiB or 64 times the average of the received segments, whichever
+        /// is more.
         var mostSegmentBytes: Int64 {
             guard receivedSegments > 0 else { return 1 << 30 }
             return max(1 << 30, min(receivedBytes / Int64(receivedSegments), 1 << 50) * 64)
         }
 
-        /// Estimate of the film's length in bytes from the part that is there; `nil` without a part, and for a live
-        /// film.
+        /// Estimate of the film's length in bytes, from the received segments; `nil` before the first one, and for a
+        /// live film.
         var estimatedBytes: Int64? {
             guard receivedSeconds > 0, seconds >= receivedSeconds, !isLive else { return nil }
             let bytes = Double(receivedBytes) / receivedSeconds * seconds
@@ -67,7 +67,7 @@ final class StreamProgress: Sendable {
 
     // MARK: The end of a recording
 
-    /// Whether a live recording is to end with what is there.
+    /// Whether a live recording is to end with the received segments.
     var isFinishing: Bool { state.withLock(\.isFinishing) }
 
     func finish() { state.withLock { $0.isFinishing = true } }

@@ -23,9 +23,9 @@ struct StreamRequests: Sendable {
 
     /// Returns the request for a part.
     ///
-    /// The user info of the URL that the user named counts for its whole origin. Another origin gets neither cookies of
-    /// this one nor credentials. Of the user's header fields it gets only `User-Agent` and, by ``RefererPolicy``,
-    /// `Referer`, because servers of segments ask for these.
+    /// The user info of the URL that the user named applies to its whole origin. A part on another origin gets neither
+    /// the cookies of that origin nor credentials. Of the user's header fields, it gets only `User-Agent` and, by
+    /// ``RefererPolicy``, `Referer`, because servers of segments ask for these.
     func request(_ url: HTTPURL, _ range: ByteRange? = nil) -> TransportRequest {
         var request = first
         (request.url, request.target) = (url.url, url.spelling)

@@ -1,8 +1,9 @@
 internal import Foundation
 
-/// The beginning of an attempt: compares the film with the log that is there, and queues what the log lacks.
+/// The beginning of an attempt: compares the film with the log of earlier attempts, and queues the segments that the
+/// log lacks.
 extension StreamRun {
-    /// Compares the film with the log that is there. Returns the log that this attempt continues or begins.
+    /// Compares the film with the log of earlier attempts. Returns the log that this attempt continues or begins.
     func begin(_ request: TransportRequest, _ source: StreamSource) async throws(SegmentFailure) -> FilmLog {
         guard source.tracks.count <= Self.mostTracks else {
             let error = StreamError.unsupported(
@@ -45,7 +46,7 @@ extension StreamRun {
         return (found, known)
     }
 
-    /// Queues the segments that the log lacks, and counts those that it has.
+    /// Queues the segments that the log lacks, and counts the segments that the log has.
     func list(_ source: StreamSource, _ log: FilmLog) throws(SegmentFailure) {
         var counts = StreamProgress.Counts(isLive: source.isLive)
         for (index, track) in source.tracks.enumerated() { try add(track, index, log, &counts) }
@@ -88,7 +89,7 @@ extension StreamRun {
         )
         let escaped = name.addingPercentEncoding(withAllowedCharacters: .alphanumerics) ?? name
         var fields = [("ETag", film.entityTag), ("Content-Disposition", "attachment; filename*=UTF-8''\(escaped)")]
-        // This reader reports the end of the body, as the last chunk of a chunked body does.
+        // The body counts as framed, because this reader reports its end, as the last chunk of a chunked body does.
         fields.append(("Transfer-Encoding", "chunked"))
         if continuing { fields.append(("Content-Range", "bytes \(request.firstByte)-\(Int64.max - 1)/*")) }
         var head = answer
@@ -134,7 +135,8 @@ extension StreamRun {
                 if index == 0 { counts.seconds += segment.duration }
                 let item = SegmentQueue.Item(track: index, segment: segment, start: seconds)
                 if let there = earlier?.segments[segment.number], !there.isGap {
-                    // Skips another source: its tags differ for the same file, and its bytes were compared.
+                    // Does not keep the marks of another source: its tags differ even for the same file, and its bytes
+                    // were compared.
                     if terms.source == .same { kept.add(item, there.end) }
                     counts.receivedSegments += 1
                     counts.receivedBytes += there.end.length
@@ -148,7 +150,7 @@ extension StreamRun {
         tracks.append(track)
     }
 
-    /// Returns the plan of a live track. It continues after the segments that an earlier run recorded.
+    /// Returns the plan of a live track. The plan continues after the segments that an earlier run recorded.
     private func plan(_ source: StreamSource.Track, _ known: StreamLog.Track?, _ index: Int) throws(SegmentFailure)
         -> LivePlan
     {

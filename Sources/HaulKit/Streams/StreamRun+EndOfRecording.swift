@@ -3,16 +3,16 @@ extension StreamRun {
     /// Whether a recording that cannot go on may end as complete: gaps are allowed, the user has ended it, or its limit
     /// is reached.
     ///
-    /// - Parameter earlier: what earlier attempts recorded.
+    /// - Parameter earlier: the records that earlier attempts left of a track; `nil` if they left none.
     func mayEnd(with earlier: StreamLog.Track?) -> Bool {
         if terms.options.allowsGaps || terms.progress.isFinishing { return true }
         guard let limit = terms.options.liveSeconds, let earlier else { return false }
         return earlier.segments.values.reduce(0) { $0 + $1.end.seconds } >= limit
     }
 
-    /// Ends the recording, all of its tracks, with what is there.
+    /// Ends the recording on all tracks with the segments that are there.
     ///
-    /// - Parameter reason: a sentence.
+    /// - Parameter reason: a sentence for the log.
     func endRecording(_ reason: String) {
         terms.notice("the recording ends with what is there: \(reason)")
         terms.progress.finish()
@@ -46,7 +46,7 @@ extension StreamRun {
     private static let lastSegments = Duration.seconds(10)
 
     /// Waits until the recording is to end, and then until no segment has arrived for ``lastSegments``. Then gives up
-    /// the rest. The caller cancels this wait when nothing is left.
+    /// the segments that are still missing. The caller cancels this wait when nothing is left.
     func outlastEnd() async {
         while !Task.isCancelled, !isToEnd { await terms.pause(Self.look) }
         var (received, since) = (terms.progress.counts.receivedSegments, terms.time.now())
@@ -61,7 +61,7 @@ extension StreamRun {
         cancelShared()
     }
 
-    /// Loses the segments that have not arrived at the end of the recording.
+    /// Notes the segments that had not arrived at the end of the recording as missing.
     func loseRest() {
         guard isCutShort else { return }
         while let item = queue.next() {

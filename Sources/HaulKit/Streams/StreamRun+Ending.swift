@@ -35,8 +35,9 @@ extension StreamRun {
             }
             return appender.end(nil)
         }
-        // A refusal of the first segment counts as one of the film: the machine waits, renews a link, or gives up. The
-        // error of a film that is partly there names its missing segments, unless the playlist may get another link.
+        // If the log has no segment, the refusal of a segment counts as a refusal of the film: the machine waits,
+        // renews a link, or gives up. Otherwise the error names the missing segments, unless another link to the
+        // playlist may help.
         let isOfFilm = !log.hasSegments || terms.mayRenewLink && failure.mayWantLink
         if !appender.hasBegun, isOfFilm, let head = failure.refusal { return appender.end(nil, refusal: head) }
         let error =

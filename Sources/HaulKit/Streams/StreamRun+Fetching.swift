@@ -6,7 +6,7 @@ internal import NIOCore
 extension StreamRun {
     func fetch(_ item: SegmentQueue.Item) async -> Result<StreamSegmentEnd, SegmentFailure> {
         guard let log else { return .failure(SegmentFailure(TransportError(.connectionLost), host: "")) }
-        // Waits before it requests a segment again that has just failed.
+        // Waits before the next request for a segment that has just failed.
         if item.attempts > 0 {
             await terms.pause(max(item.retryAfter ?? .zero, .milliseconds(250 << item.attempts)))
             if Task.isCancelled { return .failure(Self.cancelled) }
@@ -63,8 +63,8 @@ extension StreamRun {
             (end.key, end.file, end.isFramed) = (filmKey?.digest ?? 0, fetch.file, fetch.isFramed)
             end.programs = fetch.programs
             if range != nil { renewKept(at: segment.url, unless: end.file) }
-            // Compares the key only after it has decrypted a segment. A wrong one, for example a page of 16 octets,
-            // says nothing about earlier segments.
+            // Compares the key only after a segment was decrypted with it. A wrong key, for example a page of 16
+            // octets, says nothing about earlier segments.
             if let url = segment.key?.url { renewKept(at: url, unless: end.key) }
             let record = StreamRecord.whole(.end, track: track, number: segment.number, attempt: attempt, end.bytes)
             // Waits until the segment is written before the lane takes the next one, so that a killed process loses at
@@ -79,7 +79,7 @@ extension StreamRun {
         guard keys.contains(url) || !Task.isCancelled else { return .failure(Self.cancelled) }
         let request = keys.request(url) { Task { [requests] in await Self.fetchKey(url, requests) } }
         let result = await request.value
-        // The next segment asks again for a key that another request may bring.
+        // Forgets a failed request that may succeed later, so that the next segment asks for the key again.
         switch result {
         case .failure(let failure): if mayComeLater(failure) { keys.forget(url, request) }
         case .success(let found): knownKeys[url] = found

@@ -75,7 +75,7 @@ struct StreamSource: Sendable {
         return playlist
     }
 
-    /// Reads the body of an answer.
+    /// Parses the body of an answer as a playlist. Refuses a playlist that may be cut off.
     static func parse(_ bytes: [UInt8], of head: ResponseHead, _ imports: [String: String]) throws(SegmentFailure)
         -> StreamPlaylist
     {
@@ -110,7 +110,7 @@ struct StreamSource: Sendable {
     /// Seconds of the longest track.
     var seconds: Double { tracks.map(\.playlist.seconds).max() ?? 0 }
 
-    /// Name of the film's version for the validator ladder: equal only for the same segments.
+    /// Name of the film's version, which becomes part of the film's ETag. Equal only for the same segments.
     func version() throws(SegmentFailure) -> String {
         if isLive { return "live" }
         do throws(StreamError) {

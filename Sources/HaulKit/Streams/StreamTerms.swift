@@ -1,11 +1,11 @@
-/// The settings and services with which a request makes a film of a playlist.
+/// The settings and services for making a film from the playlist that a request brings.
 struct StreamTerms: Sendable {
     let options: DownloadRequest.Stream
     /// The name that the user gave the film; `nil` if there is none.
     let suggestedName: String?
-    /// The log that is there; `nil` if there is none.
+    /// The partial file with the log of earlier attempts; `nil` if there is none.
     let log: PartFile?
-    /// Source of the request, relative to that of the log.
+    /// Whether the request goes to the source that the log came from, to a new URL, or to a mirror.
     let source: LogSource
     let progress: StreamProgress
     let slots: StreamSlots

@@ -29,7 +29,8 @@ package struct BlockingExecutor: Sendable {
         )
     }()
 
-    /// Runs calls that wait for other processes or other calls. Uses threads of Dispatch, which has more of them.
+    /// Runs calls that wait for other processes or other calls. Uses threads of Dispatch, which starts more threads
+    /// than a ``ThreadPool``.
     package static let waiting = BlockingExecutor(
         async: { qos, call in DispatchQueue.global(qos: qos).async(execute: call) },
         makeQueue: system.makeQueue
@@ -72,7 +73,7 @@ func runBlocking<Value: Sendable, Failure: Error>(
     try await BlockingExecutor.system.run(call)
 }
 
-/// Tells a blocking step on another thread that its result is not needed any more.
+/// A flag that any thread can set, to make work on another thread stop.
 final class CancelFlag: Sendable {
     private let flag = Atomic<Bool>(false)
     var isSet: Bool { flag.load(ordering: .relaxed) }

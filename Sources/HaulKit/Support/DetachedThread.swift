@@ -5,7 +5,7 @@ internal import CHaulSystem
 /// `Thread.detachNewThread` reports no failure. If the user may have no more threads (`ulimit -u`) or no memory is left
 /// for a stack, the caller would wait for the work of that thread for ever.
 package enum DetachedThread {
-    /// Starts a thread for `body`. Always ``start(_:)``, except in tests.
+    /// A function that starts a thread for `body`: ``start(_:)``, or a substitute in tests.
     ///
     /// - Returns: 0, or the errno if no thread could be started. In that case `body` is not called.
     package typealias Starter = @Sendable (_ body: @escaping @Sendable () -> Void) -> Int32

@@ -1,4 +1,3 @@
-/// Changes settings while downloads run.
 extension Engine {
     /// Applies `new` to all parts of the engine and to all tasks in memory.
     func apply(_ new: Downloader.Configuration) {

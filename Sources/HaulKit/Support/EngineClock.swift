@@ -8,7 +8,8 @@ package struct EngineClock: Sendable {
     let tick: @Sendable (Duration) async throws -> Void
     let date: @Sendable () -> Date
 
-    /// 100 years. The runtime traps on a sleep that ends more than `Int64.max` seconds after the start of the clock.
+    /// Longest sleep, 100 years. The runtime traps on a sleep that ends more than `Int64.max` seconds after the start
+    /// of the clock.
     private static let longestSleep = Duration.seconds(100 * 365 * 86_400)
 
     package init<C: Clock>(_ clock: C, date: @escaping @Sendable () -> Date = { Date() }) where C.Duration == Duration {

@@ -1,6 +1,7 @@
 internal import Foundation
 
-// The mirrors of types that hold credentials or a downloader. Those of values are in HaulCore's `Masked.swift`.
+// The mirrors of types that hold credentials or a downloader. The mirrors of HaulCore's types are in its
+// `Masked.swift`.
 
 extension ProxySettings.Proxy: Masked {
     /// Kind, host and port; credentials are `***`.

@@ -31,7 +31,6 @@ final class ThreadPool: Sendable {
         self.starter = starter
     }
 
-    /// Present number of threads.
     var threads: Int { state.withLock(\.threads) }
 
     /// Runs a call after all earlier calls have begun.
@@ -92,7 +91,8 @@ final class ThreadPool: Sendable {
 }
 
 extension SerialQueue {
-    /// Makes a queue whose calls run one after another on the threads of a pool. Other queues run between two calls.
+    /// Makes a queue whose calls run one after another on the threads of a pool. Calls of other queues may run between
+    /// two of these calls.
     init(on pool: ThreadPool) {
         let line = Line(pool)
         self.init { line.async($0) }

@@ -1,4 +1,3 @@
-/// The path of a download's file.
 extension DownloadRecord {
     /// Returns the folder that `path` must not leave through a symbolic link; `nil` if the user chose every component
     /// of `path`.
@@ -6,7 +5,7 @@ extension DownloadRecord {
         request.root.flatMap { FolderWalk.parts(of: path, beneath: $0) == nil ? nil : $0 }
     }
 
-    /// Returns the path of the file, after the first answer.
+    /// Returns the path of the file, from the request and the first answer.
     func path(_ preparation: DownloadMachine.Preparation) -> String {
         switch request.destination {
         case .file(let path): path

@@ -44,8 +44,8 @@ extension DownloadRecord {
         if isAssembling { self.resource?.stream = .assembling }
     }
 
-    /// Whether the partial file is another one than that of `earlier`, even at the same path: the log of a film may
-    /// still be at the path of the film, while the claimed ranges are those of the film.
+    /// Whether the partial file is not the partial file of `earlier`. Two files may have the same path: the log of a
+    /// film may still be at the path of the film, while the claimed ranges belong to the film.
     func hasOtherPart(than earlier: DownloadRecord) -> Bool {
         guard partPath == earlier.partPath, let part, let before = earlier.part else {
             return partPath != earlier.partPath

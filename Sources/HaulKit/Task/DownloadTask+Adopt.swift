@@ -9,8 +9,8 @@ extension DownloadTask {
     /// exists.
     ///
     /// The record is durable before the rename, so a crash in between leaves the file unchanged, and the next run
-    /// adopts it again. After the rename the record describes the file as that of a repair. No byte is written to the
-    /// file before its bytes have been compared.
+    /// adopts it again. The record marks the file as the user's own (`isRepair`). No byte is written to the file before
+    /// its bytes have been compared.
     func adopt(isolation: isolated (any Actor)? = #isolation) async throws(DownloadError) {
         guard let kind = record.request.adopts, let path = nameToAdopt else { return }
         let (disk, placement, ownPart) = (services.disk, services.placement, record.partPath)
@@ -139,7 +139,7 @@ extension DownloadRecord {
         isRepair = true
     }
 
-    /// Whether the bytes of the partial file must be kept. It was the user's file, and the user has not allowed its
-    /// replacement.
+    /// Whether the bytes of the partial file must be kept, because they are the user's own and the user has not allowed
+    /// their replacement.
     var keepsBytes: Bool { isRepair && !(request.adopts != nil && request.onConflict == .overwrite) }
 }

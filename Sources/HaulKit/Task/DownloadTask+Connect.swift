@@ -86,7 +86,8 @@ extension DownloadTask {
 
     // MARK: Bodies
 
-    /// Starts the body of a connection. Its first `compare` bytes must equal those on the disk.
+    /// Starts the body of a connection. The first `compare` bytes of the body must equal the bytes on the disk before
+    /// `offset`.
     func startBody(
         _ id: ConnectionID,
         _ offset: Int64,

@@ -40,7 +40,7 @@ extension DownloadTask {
         }
     }
 
-    /// Refuses a film that lacks more than the one that it is to replace.
+    /// Refuses a film that lacks more segments than the film that it is to replace.
     private func check(_ gaps: FilmGaps?) throws(DownloadError) {
         guard let replaced = record.request.replaces, let missing = gaps?.count, missing > replaced.missing else {
             return
@@ -138,8 +138,8 @@ extension DownloadTask {
         let isOverwritten = record.resource?.stream != .film
         record.resource = resource
         if isOverwritten {
-            // A pause has brought the record in line with the machine, which takes the film no more. The next run finds
-            // the film by the record.
+            // A pause has set the record back to the resource of the machine, which no longer takes the film. Commits
+            // the film again, so that the next run finds it by the record.
             try await services.store.commit(record, persisted, durably: true)
         }
         part.file.unlock()

@@ -1,6 +1,6 @@
 internal import Logging
 
-/// The paths of a film: beside its log while the film is being put together, and then that of the log.
+/// The paths of a film: a path beside its log while the film is being put together, and then the path of the log.
 extension DownloadTask {
     private var services: EngineServices { environment.services }
 
@@ -34,7 +34,8 @@ extension DownloadTask {
         try await services.store.commit(record, machine.persisted, durably: true)
     }
 
-    /// Removes a film that an ended run has not finished. If this run starts over or ends, no download would own it.
+    /// Removes a film that an ended run has not finished. After this run has started over or ended, no record would
+    /// claim the path of the film.
     ///
     /// - Parameter stored: the newest record of this download.
     func discardFilm(of stored: DownloadRecord?, isolation: isolated (any Actor)? = #isolation)
@@ -62,8 +63,8 @@ extension DownloadTask {
 
     // MARK: In the place of the log
 
-    /// Puts a film that a record names in the place of its log, unless it is there. Removes the film if another file is
-    /// in that place.
+    /// Moves the film that a record names to the path of its log, unless the film is there already. Removes the film if
+    /// another file is at that path.
     func finishSwap(of record: DownloadRecord, isolation: isolated (any Actor)? = #isolation)
         async throws(DownloadError)
     {

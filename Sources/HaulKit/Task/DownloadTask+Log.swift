@@ -5,7 +5,7 @@ extension DownloadTask {
     /// Logs that the download has got a slot.
     func logStart() { log(.info, "started \(machine.settings.url.masked)") }
 
-    /// Logs what a film lacks that may have gaps.
+    /// Logs each gap of a film at `notice`.
     func logGaps(_ gaps: [String]) {
         for gap in gaps { log(.notice, "gap in the film: \(gap)") }
     }
@@ -25,7 +25,6 @@ extension DownloadTask {
         environment.services.logger.log(level: level, "\(text())", metadata: logMetadata)
     }
 
-    /// Metadata of the log lines about the download.
     private var logMetadata: Logger.Metadata { Self.logMetadata(id, record.request.group) }
 
     /// Returns the metadata of a line about a download, for lines that are made outside of its task.

@@ -1,6 +1,7 @@
 internal import Foundation
 
-/// The partial file of a download: creates it under an available name, opens that of an earlier run, and keeps it open.
+/// The partial file of a download: creates the file under an available name or opens the file of an earlier run, and
+/// keeps it open.
 extension DownloadTask {
     private var services: EngineServices { environment.services }
 
@@ -36,8 +37,8 @@ extension DownloadTask {
         async throws(DownloadError) -> UnlessTwin<(any DiskFile, finalPath: String)>
     {
         try await services.checkFolder(of: path, record)
-        // Checks before it creates a file, because the file would stay if the process is killed before it writes the
-        // record.
+        // Looks for a twin before creating a file, because the file would stay if the process were killed before the
+        // record is written.
         if services.store.hasMetOthers, let ending = try await endingWithTwin() { return .notNeeded(ending) }
         var hasAsked = false
         for name in services.placement.names(for: path, policy: policy) {
@@ -64,8 +65,8 @@ extension DownloadTask {
         throw FilePlacement.noFreeName(path)
     }
 
-    /// Creates the partial file for `name`. Replaces an existing one that is empty, belongs to the same download, or is
-    /// unknown while `policy` allows overwriting. Returns `nil` to try another name.
+    /// Creates the partial file for `name`. Replaces an existing partial file that is empty, belongs to the same
+    /// download, or is unknown while `policy` allows overwriting. Returns `nil` to try another name.
     private func takePart(
         of name: String,
         _ policy: DownloadRequest.ConflictPolicy,
@@ -75,8 +76,8 @@ extension DownloadTask {
     {
         let (placement, part) = (services.placement, FilePaths.part(of: name))
         let isOfSet = record.request.key.map(Downloader.isKeyOfSet) == true
-        // The owner of a locked file is unknown until the process that created the file has recorded it. An owner may
-        // also be about to release the file.
+        // A locked file is tried several times: its owner is unknown until the process that created the file has
+        // recorded it, and an owner may be about to release the file.
         var isOthers = false
         let began = services.time.now()
         var tries = 0
@@ -135,8 +136,8 @@ extension DownloadTask {
         throw FilePlacement.inUse(part, owner: nil)
     }
 
-    /// Removes the unfinished film of an ended process that had the same download, and whose log is gone. Nobody else
-    /// would remove it, and it would be in the way of this film.
+    /// Removes the unfinished film that an ended process left for the same download, after its log was lost. Nobody
+    /// else would remove that film, and this film needs its path.
     private func discardFilmOfTwin(at part: String, isolation: isolated (any Actor)? = #isolation)
         async throws(DownloadError)
     {

@@ -83,8 +83,8 @@ extension DownloadTask {
         }
     }
 
-    /// Returns the path of the film with gaps that the film of this run replaces; `nil` if there is none any more, if a
-    /// partial file is beside it, or if the new film has another extension.
+    /// Returns the path of the film with gaps that the film of this run replaces; `nil` if no film is replaced, if the
+    /// earlier film was changed or is gone, if a partial file is beside it, or if the new film has another extension.
     ///
     /// - Parameter path: the path of the film if it replaces none.
     private func replacedPath(insteadOf path: String, isolation: isolated (any Actor)? = #isolation)

@@ -1,7 +1,8 @@
 internal import Foundation
 internal import Logging
 
-/// Progress of the bytes: notes the ranges ten times a second and syncs the file every few seconds.
+/// Progress of the bytes: notes the ranges twice in each progress interval, and syncs the file once in each sync
+/// interval.
 extension DownloadTask {
     private var time: EngineClock { environment.services.time }
 

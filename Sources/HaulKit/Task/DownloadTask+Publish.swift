@@ -62,8 +62,8 @@ extension DownloadTask {
         return isTooFar ? (seconds < 0 ? .min : .max) : time
     }
 
-    /// Returns the policy of the request. A repaired file replaces only the damaged file in the state in which the
-    /// repair found it, and a film without gaps only the one with gaps.
+    /// Returns the conflict policy for `path`. A repair, or a film that replaces one with gaps, overwrites the earlier
+    /// file only while that file is unchanged. Every other download has the policy of its request.
     private func policy(at path: String, isolation: isolated (any Actor)? = #isolation) async throws(DownloadError)
         -> DownloadRequest.ConflictPolicy
     {

@@ -15,7 +15,8 @@ extension DownloadTask {
             if let ending = try await taken() { return ending }
             let (file, stored) = try await reopenLatest()
             try await discardFilm(of: stored?.record)
-            // While this process waited for the partial file, another one may have been killed right after the rename.
+            // While this process waited for the partial file, another process may have been killed right after the
+            // rename.
             if file == nil, stored?.record.status == .publishing, let ending = try await published() { return ending }
             if let record = stored?.record, record.status == .completed, let path = record.finalPath,
                 record.isComplete(for: self.record.request), !record.isReplaced(by: self.record.request),
@@ -59,7 +60,8 @@ extension DownloadTask {
     }
 
     /// Locks the partial file that the store names, and returns the stored download. Since this process read the
-    /// record, another one may have run the download, and may have left the same partial file, another one or none.
+    /// record, another process may have run the download, and may have left the same partial file, another file or
+    /// none.
     private func reopenLatest(isolation: isolated (any Actor)? = #isolation) async throws(DownloadError) -> (
         file: (any DiskFile)?, stored: DownloadStore.Saved?
     ) {
@@ -139,7 +141,7 @@ extension DownloadTask {
         guard isShared || stored.record.part == record.part, stored.record.partPath != nil,
             let size = stored.record.claimedFile?.size
         else { return nil }
-        // The whole file is synced before it gets its final name.
+        // Requires that the whole file is synced, because a file is synced before it gets its final name.
         let synced = stored.progress?.persisted(bootID: services.disk.bootID).synced
         guard isShared && stored.record.status == .publishing || synced?.containsAll(of: 0..<size) == true else {
             return nil
@@ -157,8 +159,8 @@ extension DownloadTask {
         return .skipped(path: path)
     }
 
-    /// Ends the download, or throws, if a file with its name exists and the policy is `fail` or `skip`. Returns `nil`
-    /// otherwise.
+    /// Checks whether a file with the requested name exists. If so, throws if the policy is `fail`, and returns the
+    /// ending of the download if the policy is `skip`. Returns `nil` otherwise.
     private func taken(isolation: isolated (any Actor)? = #isolation) async throws(DownloadError) -> DownloadMachine
         .Event?
     {

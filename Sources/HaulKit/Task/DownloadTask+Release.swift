@@ -92,8 +92,8 @@ extension DownloadTask {
 
     /// Ends the use of the file and gives up the ownership of the record.
     ///
-    /// - Returns: whether the record has changed. A caller before ``report()`` must not note the record, because
-    ///   ``report()`` is about to change its status. The old status would show a finished file as about to be
+    /// - Returns: whether the record has changed. A caller that runs before ``report()`` must not note the record,
+    ///   because ``report()`` is about to change the status. The old status would show a finished file as about to be
     ///   published.
     @discardableResult
     func fileIsReleased() -> Bool {

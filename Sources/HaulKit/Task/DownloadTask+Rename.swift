@@ -18,7 +18,7 @@ extension DownloadTask {
         _ relocation: Relocation,
         isolation: isolated (any Actor)? = #isolation
     ) async throws(DownloadError) {
-        // A batch that publishes the file already has its name.
+        // Waits for the batch that publishes the file, because the batch has already chosen the name.
         await leftBatch()
         // The change runs as a step, so that no other step uses the file or the record at the same time.
         let result: Result<Void, DownloadError> = await withCheckedContinuation { continuation in

@@ -1,7 +1,7 @@
 internal import Foundation
 internal import Logging
 
-/// Records a change of state and tells the listeners.
+/// Records a change of state and notifies the listeners.
 extension DownloadTask {
     private var services: EngineServices { environment.services }
 
@@ -31,17 +31,16 @@ extension DownloadTask {
         let now = services.time.now()
         let snapshot = present(at: now)
         let outcome = outcome
-        // Hooks come before listeners. A listener that hears of the end and waits for the hooks must find them
-        // notified.
+        // Notifies hooks before listeners, because a listener may wait for the hooks as soon as the end is announced.
         tellHooks(state, snapshot)
-        // Listeners come after the pending steps. A listener that hears of the end must find the file closed and the
-        // record written.
+        // Notifies listeners after the pending steps, because the file must be closed and the record written when the
+        // end is announced.
         if steps.isEmpty {
             announce(snapshot, outcome)
         } else {
             step { task, _ in
                 var snapshot = snapshot
-                // Those steps may have brought the last bytes to the disk.
+                // The steps before this one may have brought the last bytes to the disk.
                 if task.machine.state == state, task.size == nil {
                     snapshot.receivedBytes = task.machine.persisted.count
                 }

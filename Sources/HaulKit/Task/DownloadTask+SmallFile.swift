@@ -107,7 +107,7 @@ extension DownloadTask {
 
     // MARK: Batch
 
-    /// Puts the created partial file into the record, before its name is recorded.
+    /// Puts the created partial file into the record, before the batch commits the record.
     func startPublishing(_ made: BufferedFilePlacement.Made) {
         record.status = .publishing
         record.partPath = made.file.path

@@ -55,7 +55,6 @@ extension DownloadTask {
         environment.withReason(snapshot(at: now ?? environment.services.time.now()), record.host)
     }
 
-    /// Item of the download for the queue.
     var queueItem: DownloadQueue.Item {
         .init(id: id, host: record.host ?? "", priority: record.request.priority, position: record.position)
     }

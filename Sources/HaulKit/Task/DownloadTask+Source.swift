@@ -76,7 +76,7 @@ extension DownloadTask {
         sourceAsk = nil
     }
 
-    /// Returns the event for an answer.
+    /// Returns the event for an answer. Puts the link of a usable answer into the record.
     func event(_ id: DownloadMachine.AskID, _ answer: SourceAnswer) -> DownloadMachine.Event {
         switch answer {
         case .success(let source) where services.readers.canRead(source.url): return .sourceFound(id, takeLink(source))

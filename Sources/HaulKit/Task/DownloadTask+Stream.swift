@@ -7,9 +7,10 @@ extension DownloadTask {
 
     /// Returns the terms for a request; `nil` if its answer is only a file.
     ///
-    /// The answer to a first request may be a playlist, also that of a mirror. Later requests read the playlist again
-    /// if the partial file is the log of a stream, and no playlist otherwise. Another source than the one that began a
-    /// log continues it only if whole segments of both have the same bytes.
+    /// The answer to a request for the whole file may be a playlist, even from a mirror. A request that continues a
+    /// download reads the playlist again if the partial file is the log of a stream. Otherwise its answer is no
+    /// playlist. A source that did not begin the log continues it only if it sends whole segments with the same bytes
+    /// as in the log.
     func streamTerms(for request: RangeRequest, _ call: TransportRequest) -> StreamTerms? {
         let options = record.request.stream ?? DownloadRequest.Stream()
         let isLog = machine.resource?.stream?.isLog == true
@@ -58,7 +59,7 @@ extension DownloadTask {
             guard try await StreamLogReader.read(size, of: part) != nil else { return nil }
             return PersistedRanges(written: size, synced: claimed.synced.prefix)
         } catch {
-            // The claimed records are good without the others.
+            // The ranges that the store claims are good without the further records.
             return nil
         }
     }

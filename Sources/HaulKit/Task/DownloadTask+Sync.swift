@@ -40,8 +40,8 @@ extension DownloadTask {
 
     /// Whether the next request is about to be made, or a complete file waits for the disk.
     ///
-    /// While the file is being prepared for an answer, its bytes may be forgotten. A step that ends a run records the
-    /// ranges itself.
+    /// `false` while the file is being prepared for an answer, because its bytes may be forgotten, and at the end of a
+    /// run, because a step then records the ranges.
     private var isBetweenTransfers: Bool {
         switch machine.state {
         case .awaitingURL, .choosing, .comparing, .connecting, .backingOff: true
@@ -53,7 +53,7 @@ extension DownloadTask {
 
     /// Syncs a file during a transfer, and records its claim durably.
     ///
-    /// - Returns: the error if the disk is not reliable.
+    /// - Returns: the error of the disk. An error of the store is only logged.
     func makeDurable(_ part: PartFile, isolation: isolated (any Actor)? = #isolation) async -> DownloadError? {
         do throws(DiskError) {
             try await makeNameDurable(part)

@@ -5,7 +5,6 @@ internal import Foundation
 extension DownloadTask {
     private var services: EngineServices { environment.services }
 
-    /// Longest wait for a twin.
     private static let patienceWithTwin = Duration.seconds(2)
 
     /// Claims the download before its first request. Waits for a twin that may be done in a moment.

@@ -67,10 +67,10 @@ final class DownloadTask {
         return resource.total ?? record.request.size
     }
 
-    /// Size of the file under the final name.
+    /// Size of the file under the final name; `nil` while there is no such file.
     var size: Int64? { earlierFile.status?.size ?? record.finished?.size }
 
-    /// Proof of the file, of this run or of an earlier one.
+    /// Proof that the finished file is complete, from this run or from an earlier one.
     var proof: CompletedDownload.Proof {
         get { record.proof ?? .none }
         set { record.proof = newValue }

@@ -1,19 +1,19 @@
-/// Marks in the stream of received bytes: what the store was told, what the metrics have counted, when the file was
-/// synced, and how fast the bytes arrive.
+/// Marks in the stream of received bytes: the last note in the store, the bytes that the metrics have counted, the time
+/// of the last sync, and the speed.
 struct ProgressMarks {
     /// Whether the folder of a new partial file still has to be synced, to make the file's name durable.
     var needsFolderSync = false
     private var meter = RateMeter()
     private var lastSync = Instant.start
     private var isSyncing = false
-    /// Ranges that the store was last told for the open file; `nil` if it was told none.
+    /// Ranges of the last note for the open file; `nil` before the first note.
     private var noted: PersistedRanges?
     /// Number of bytes that the metrics have counted.
     private var counted: Int64 = 0
 
     // MARK: Store
 
-    /// - Returns: whether the store has not been told these ranges yet.
+    /// - Returns: whether the ranges differ from the last note, so that the caller has to note them.
     mutating func note(_ persisted: PersistedRanges) -> Bool {
         guard persisted != noted else { return false }
         noted = persisted

@@ -5,12 +5,13 @@ struct RecordStanding {
     var isOwned = true
     /// Whether the user's pause could not be recorded. The row then says that the download is queued.
     var isPauseUnrecorded = false
-    /// Whether the row was deleted and the listeners have not been told yet.
+    /// Whether the row was deleted and the listeners have not been notified yet.
     private var isRemovalUntold = false
 
     mutating func rowRemoved() { isRemovalUntold = true }
 
-    /// - Returns: whether the listeners have to be told that the row was deleted. `true` once.
+    /// - Returns: whether the caller has to notify the listeners that the row was deleted. `true` once for each
+    ///   deletion.
     mutating func takeRemoval() -> Bool {
         defer { isRemovalUntold = false }
         return isRemovalUntold

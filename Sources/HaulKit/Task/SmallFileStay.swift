@@ -26,7 +26,7 @@ struct SmallFileStay {
     /// Resumes `continuation` when the download leaves its batch.
     mutating func wait(_ continuation: CheckedContinuation<Void, Never>) { waiting.append(continuation) }
 
-    /// Resumes the callers that wait.
+    /// Ends the stay in the batch, and resumes the callers that wait.
     mutating func leaveBatch() {
         bytesInBatch = nil
         for continuation in waiting { continuation.resume() }

@@ -6,7 +6,7 @@ struct StepQueue {
     private(set) var pending = 0
     /// The newest step. Each step waits for the one before it.
     private(set) var last: Task<Void, Never>?
-    /// Events that arrived while another one was being handled.
+    /// Events that arrived while another event was being handled.
     private var inbox: Deque<DownloadMachine.Event> = []
     private var isHandling = false
     /// Number of calls that wait until their change of the download is done and recorded.

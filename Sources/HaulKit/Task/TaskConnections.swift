@@ -18,17 +18,17 @@ struct TaskConnections {
     /// Returns the removed connection; `nil` if it was removed before.
     mutating func remove(_ id: DownloadMachine.ConnectionID) -> SegmentWorker? { workers.removeValue(forKey: id) }
 
-    /// Returns the cookies of the run, which begin with those of `collection`.
+    /// Returns the cookies of the run. The first call fills them with the cookies of `collection`.
     mutating func cookies(from collection: CookieCollection) -> CookieJar {
         let jar = jar ?? CookieJar(collection)
         self.jar = jar
         return jar
     }
 
-    /// Returns the progress of the film, begun anew by each request.
+    /// Returns new progress for the film. Each request whose answer may be a playlist begins it anew.
     ///
-    /// - Parameter isContinued: whether an earlier attempt has begun the film. If its recording is to end, it ends with
-    ///   the new attempt.
+    /// - Parameter isContinued: whether an earlier attempt has begun the film. If the recording is to end, the new
+    ///   attempt ends it.
     mutating func beginFilm(isContinued: Bool) -> StreamProgress {
         let progress = StreamProgress()
         if isContinued, film?.isFinishing == true { progress.finish() }

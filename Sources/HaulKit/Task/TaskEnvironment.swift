@@ -13,7 +13,7 @@ final class TaskEnvironment {
     let conditions: RunConditionMonitor
     let notifications: Notifications
     let metrics: DownloaderMetrics
-    /// The engine, which acts for the tasks.
+    /// The engine, which grants or performs the requests of the tasks.
     weak var delegate: (any DownloadTaskDelegate)?
     var isShuttingDown = false
     /// Flag that ends the reading of whole files once the shutdown has begun.

@@ -1,6 +1,6 @@
 internal import Foundation
 
-/// Positions at which readers of unfinished files wait. Tells the positions to the machines of the downloads.
+/// Positions at which readers of unfinished files wait. Sends the positions to the machines of the downloads.
 ///
 /// Confined to the actor of its downloader.
 final class WaitingReaders {
@@ -10,7 +10,7 @@ final class WaitingReaders {
     /// - Parameter now: the numbers begin with this time, so that they differ from those of an earlier process.
     init(now: Date) { last = Int(now.timeIntervalSince1970 * 1000) }
 
-    /// Returns the number of a new reader, larger than those before.
+    /// Returns the number of a new reader, larger than all earlier numbers.
     func nextNumber() -> Int {
         last += 1
         return last
@@ -31,8 +31,8 @@ final class WaitingReaders {
         if let task { tell(task) }
     }
 
-    /// Tells the machine where readers wait, newest reader first. A reader whose byte is written does not wait any
-    /// more.
+    /// Sends the machine the positions at which readers wait, newest reader first. A reader whose byte is written no
+    /// longer waits.
     private func tell(_ task: DownloadTask) {
         let written = task.part?.persisted.written ?? ByteSet()
         let waiting = (positions[task.id] ?? [:]).filter { written.end(from: $0.value) == $0.value }

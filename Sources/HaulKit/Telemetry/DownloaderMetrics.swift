@@ -1,7 +1,7 @@
 internal import Metrics
 
-/// The metrics of a downloader. Labels are few and known in advance: the name of the downloader and the kind of the
-/// event. A label never holds a URL, a host or an id.
+/// The metrics of a downloader. Label values are few and known in advance: the name of the downloader, states,
+/// outcomes, error codes and hold reasons. A label never holds a URL, a host or an id.
 struct DownloaderMetrics: Sendable {
     private let started: Counter
     private let completed: Counter

@@ -5,7 +5,8 @@ internal import Synchronization
 /// A partial file during writing: the locked file, its write thread, and its written and synced ranges.
 ///
 /// The write thread runs the writes of all connections one after another and may block. A sync runs beside the writes
-/// and covers only bytes that were written before it began. ``SpaceMonitor`` has preallocated its space.
+/// and covers only bytes that were written before it began. ``SpaceMonitor`` preallocates the space of a file of known
+/// length on the disk.
 final class PartFile: Sendable {
     let file: any DiskFile
     private let executor: BlockingExecutor
@@ -24,7 +25,8 @@ final class PartFile: Sendable {
         var generation = 0
         /// Counts how often the file was started over.
         var version = 0
-        /// Bytes written since the file was opened, and the count at which `onMilestone` is called next.
+        /// Bytes written since the file was opened or started over, and the count at which `onMilestone` is called
+        /// next.
         var written: Int64 = 0
         var milestone: Int64 = 0
         var waiters = WriteWaiters()
@@ -32,8 +34,9 @@ final class PartFile: Sendable {
         var ahead: AheadAllocation?
     }
     private let state: Mutex<State>
-    /// Called after the first write since the file was opened, and after each further `milestoneDistance` bytes. The
-    /// first bytes should be noted before the next tick, and on a fast line many bytes arrive between two ticks.
+    /// Called after the first write since the file was opened or started over, and after each further
+    /// `milestoneDistance` bytes. The first bytes should be noted before the next tick of ``ProgressTicker``, and on a
+    /// fast line many bytes arrive between two ticks.
     private let onMilestone: @Sendable () -> Void
     private static let milestoneDistance: Int64 = 16 << 20
 

@@ -20,13 +20,13 @@ final class RateLimiter: Sendable {
         /// Number of held bytes, from the front, that go on now.
         var bytes: Int
         /// Time until the next call of `admit(_:_:)`; `nil` if no bytes are left. At most ``longestWait``, so that all
-        /// waiting connections follow a change of the rate that soon.
+        /// waiting connections follow a change of the rate within that time.
         var wait: Duration?
     }
 
     static let longestWait = Duration.milliseconds(250)
-    /// Shortest wait that is worth a timer. Before a shorter wait the bytes go on at once, and their debt delays the
-    /// next bytes.
+    /// Shortest wait that is worth a timer. Instead of a shorter wait, the bytes go on at once, and the next bytes wait
+    /// longer.
     static let shortestWait = Duration.milliseconds(5)
     /// Fewest bytes of a turn. Otherwise a turn takes the bytes that the rate allows in 20 ms.
     private static let shortestTurn: Int64 = 128
@@ -40,7 +40,7 @@ final class RateLimiter: Sendable {
 
     /// - Parameters:
     ///   - bytesPerSecond: the limit; `nil`, 0 or a negative number for no limit.
-    ///   - parent: the wider limit. Bytes taken here are taken there too.
+    ///   - parent: the wider limit. It also counts the bytes that this limit admits.
     init(_ bytesPerSecond: Int64? = nil, under parent: RateLimiter? = nil, now: @escaping @Sendable () -> Instant) {
         self.parent = parent
         self.now = now
@@ -85,7 +85,7 @@ final class RateLimiter: Sendable {
         return Admission(bytes: held)
     }
 
-    /// Counts bytes that go on without waiting. Later bytes wait for them.
+    /// Counts bytes that go on without waiting. Later bytes wait longer for that.
     func charge(_ bytes: Int) {
         for limit in chain where limit.isInForce {
             _ = limit.bucket.withLock { $0.take(Int64(bytes), at: limit.now()) }
@@ -118,8 +118,8 @@ final class RateLimiter: Sendable {
         turn.bytes = length
     }
 
-    /// Returns the unpaid bytes of a turn and the wait for them: the maximum over all limits. Returns no debt and no
-    /// wait if the wait is shorter than `shortestWait`.
+    /// Returns how many bytes of a turn the limits do not admit yet, and the wait for them: the maximum over all
+    /// limits. Returns no bytes and no wait if the wait is shorter than `shortestWait`.
     private func dues(of turn: Turn) -> (bytes: Int, wait: Duration?) {
         var (owed, longest) = (0 as Int64, Duration.zero)
         for (limit, place) in zip(chain, turn.places) {

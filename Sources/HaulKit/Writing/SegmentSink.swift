@@ -76,7 +76,7 @@ final class SegmentSink: Sendable {
         }
     }
 
-    /// Batches at the write thread.
+    /// The batches that were handed to the write thread, and the outcome of their writes.
     private struct Writes {
         /// Offset of each batch that is not written.
         var offsets: [Int64] = []
@@ -89,11 +89,12 @@ final class SegmentSink: Sendable {
         var isDiskBehind: Bool { offsets.count >= SegmentSink.mostOutstanding }
     }
 
-    /// Writes of small batches after some time.
+    /// State of the flush: a timer after which a batch is written, however small it is.
     private struct Flush {
         /// Whether a timer is set.
         var isDue = false
-        /// Whether a flush found too many writes under way. The next write that ends makes up for it.
+        /// Whether a flush found too many writes under way. In that case the batch is written when the next of them
+        /// ends.
         var isOwed = false
         /// Whether a batch was handed to the write thread.
         var hasHappened = false
@@ -122,11 +123,11 @@ final class SegmentSink: Sendable {
         var held = Held()
         var writes = Writes()
         var flush = Flush()
-        /// Holds the connection back.
+        /// Promise that holds the connection back; `nil` while the connection may read.
         var waiter: EventLoopPromise<Void>?
         /// Promises that complete when all bytes in front of an offset are written.
         var written: [(offset: Int64, promise: EventLoopPromise<Void>)] = []
-        /// Set when the body has ended.
+        /// Reports the end of all writes. Set when the body has ended.
         var onDrained: (@Sendable (DiskError?) -> Void)?
 
         /// Moves all held bytes into the batch.
@@ -172,7 +173,7 @@ final class SegmentSink: Sendable {
     /// Most batches handed over at once: one being written, one waiting.
     private static let mostOutstanding = 2
     /// Delay of the first flush. The delay is short, so that the store soon records the first bytes as received.
-    /// `laterFlush` is the interval of ``ProgressTicker`` by default.
+    /// `laterFlush` is the interval of ``ProgressTicker`` with the default settings.
     private static let firstFlush = TimeAmount.milliseconds(40)
     private static let laterFlush = TimeAmount.milliseconds(50)
 

@@ -265,7 +265,8 @@ final class SegmentWorker: ResponseReceiver {
         case .requesting:
             report(.ended(.failed(failure ?? TransportError(.malformedResponse, "no answer"), nil)))
         case .flowing(let sink, let part):
-            // The arrived bytes are written however the body ended. Their extent is known only after that.
+            // The arrived bytes are written, however the body ended. The end is reported after that, with the written
+            // ranges.
             sink.finish(keepsLimit: ending == nil) { [self] diskFailure in
                 let isClosed = state.withLock { state in
                     if case .closed = state.stage { return true }
@@ -293,7 +294,7 @@ final class SegmentWorker: ResponseReceiver {
         case .diskFailed, nil: break
         }
         if let failure { return .failed(failure, persisted) }
-        // The body ended within the overlap, so it is not the known version.
+        // A body that ends within the overlap does not belong to the known version.
         return sink.hasComparedAll ? .finished(persisted) : .overlapDiffers
     }
 }

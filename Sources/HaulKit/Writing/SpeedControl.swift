@@ -12,7 +12,8 @@ final class SpeedControl {
         limiter = RateLimiter(bytesPerSecond, now: time.now)
     }
 
-    /// Sets the limiter to the lower one of `ownLimit` and `bytesPerSecond`.
+    /// Sets the limiter to the lower one of `ownLimit` and `bytesPerSecond`, the limit of the timetable. `nil` and 0
+    /// mean no limit.
     func limit(_ bytesPerSecond: Int64?) {
         limiter.bytesPerSecond = [ownLimit, bytesPerSecond].compactMap(\.self).filter { $0 > 0 }.min()
     }

@@ -6,15 +6,15 @@ struct WriteBatch {
     var offset: Int64
     var buffers: [ByteBuffer] = []
     var bytes = 0
-    /// Whether the last buffer holds small reads. Larger ones are never copied to make room for a small one.
+    /// Whether the last buffer holds small or sparse reads. Only to such a buffer are further ones copied.
     private var isLastJoined = false
 
     init(offset: Int64) { self.offset = offset }
 
     /// Approximate size of the buffers that small reads are copied into.
     private static let joinedSize = 65536
-    /// Batches end at a multiple of this size while bytes arrive fast, because `PosixFile` writes whole blocks without
-    /// another copy.
+    /// Size of a block in bytes. While bytes arrive fast, batches end at a block boundary of the file, because
+    /// `DirectWriter` writes only whole blocks.
     private static let blockSize: Int64 = 4096
 
     /// Appends bytes. Copies small reads together, so that a server that sends ten bytes at a time does not cause one

@@ -1,6 +1,6 @@
 /// The readers of a partial file that wait until a byte is written.
 struct WriteWaiters {
-    /// Readers to be woken outside of the lock.
+    /// Readers that the caller wakes after it has released the lock.
     struct Woken: Sendable {
         fileprivate var continuations: [CheckedContinuation<Void, Never>] = []
 

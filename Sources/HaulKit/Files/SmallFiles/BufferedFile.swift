@@ -1,8 +1,8 @@
 internal import NIOCore
 internal import Synchronization
 
-/// Small file whose bytes gather in memory. The file is created on the disk together with others when it is complete,
-/// or earlier if a caller wants it there.
+/// Small file whose bytes gather in memory. The file is created on the disk when it is complete, together with others,
+/// or earlier by its own download (``move(into:)``).
 ///
 /// A file in memory cannot be synced, so the store claims none of its bytes.
 final class BufferedFile: DiskFile {
@@ -30,7 +30,7 @@ final class BufferedFile: DiskFile {
     /// `false` once the file is on the disk.
     var isInMemory: Bool { state.withLock { $0.file == nil } }
 
-    /// The bytes, while they are in memory.
+    /// The buffered bytes; `nil` once the file is on the disk.
     var bytes: ByteBuffer? { state.withLock { $0.file == nil ? $0.bytes : nil } }
 
     /// Writes the gathered bytes into `file`. Later writes go into `file` too.

@@ -94,7 +94,7 @@ struct BufferedFilePlacement: Sendable {
 
     // MARK: Publishing
 
-    /// Writes, syncs and renames files that the store knows durably.
+    /// Writes, syncs and renames files whose records are durable in the store.
     func publish(_ all: [Made]) -> [Ending] {
         var failures: [DiskError?] = all.map { made in
             do throws(DiskError) {

@@ -133,7 +133,8 @@ final class SmallFileBatcher {
     }
 
     /// Takes out of the batch the downloads that another process has completed or is about to complete, and discards
-    /// their new files. Each of them then publishes by itself, usually with the file of the other process as its end.
+    /// their new files. Each of these downloads then publishes by itself, which usually ends with the file of the other
+    /// process.
     ///
     /// Runs after the commit that records all downloads of the batch as about to publish. If two processes publish the
     /// same file at once, at least one of them therefore sees the record of the other.
@@ -155,7 +156,8 @@ final class SmallFileBatcher {
         return made.filter { made in !tasks.contains { $0 === made.task } }
     }
 
-    /// Returns the downloads that another process has completed, or is about to complete before this one.
+    /// Returns the downloads whose file another process has completed or is publishing. Of two downloads that publish
+    /// at once, only the one with the greater id is returned.
     private func withTwins(_ tasks: [DownloadTask], isolation: isolated (any Actor)? = #isolation) async
         -> [DownloadTask]
     {

@@ -1,7 +1,7 @@
 internal import Synchronization
 
 /// Shares the authentications of all origins among all connections: after a challenge to one connection, all of them
-/// authenticate in advance, with rising nonce counts. ``Authentications`` decides.
+/// authenticate in advance, with rising nonce counts. ``Authentications`` holds the rules.
 final class SharedAuthentications: Sendable {
     private let authentications = Mutex(Authentications())
 

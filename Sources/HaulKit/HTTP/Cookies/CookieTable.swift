@@ -56,7 +56,7 @@ struct CookieTable {
         return Set(required).isSubset(of: columns) ? Set(columns) : nil
     }
 
-    /// Returns the most recently used cookies, as many as ``Cookies`` holds.
+    /// Returns the most recently used cookies, at most ``Cookies/most``.
     func cookies(in database: Database, _ columns: Set<String>) throws -> Cookies {
         let optional = [isHTTPOnly, context, encryptedValue].compactMap(\.self).filter(columns.contains)
         var statement = "SELECT \((required + optional).map { "\"\($0)\"" }.joined(separator: ", ")) FROM \"\(name)\""

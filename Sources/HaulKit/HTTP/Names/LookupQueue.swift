@@ -6,8 +6,8 @@ struct LookupQueue: Sendable {
     struct Limits: Sendable {
         /// Largest number of threads, and so of lookups at the same time.
         var threads = 64
-        /// Largest number of lookups of one download at the same time. A server that names many mirrors leaves threads
-        /// to other downloads.
+        /// Largest number of lookups of one download at the same time, so that a download with many mirrors leaves
+        /// threads to other downloads.
         var perDownload = 8
 
         /// Limits for few file descriptors: each lookup takes one or two.
@@ -67,8 +67,8 @@ struct LookupQueue: Sendable {
         return Addition(startsThread: true)
     }
 
-    /// Returns the next name for an idle thread: the name of the download with the fewest running lookups that has
-    /// waited longest.
+    /// Returns the next name for an idle thread: a name that the download with the fewest running lookups needs. Of
+    /// several such names, returns the one that has waited longest.
     ///
     /// - Returns: `nil` if the thread has to end. The thread no longer counts.
     mutating func next() -> Job? {

@@ -1,4 +1,4 @@
-/// The addresses of recently looked up names. A value.
+/// The addresses of recently looked up names. A value without a lock; ``NameResolver`` has one.
 ///
 /// A request over a kept connection must not wait for another lookup, and has to choose the same address to find that
 /// connection. The system's call does not return how long an answer is valid. curl and browsers keep answers for a
@@ -13,9 +13,9 @@ struct NameCache: Sendable {
         fileprivate var used: Instant
     }
 
-    /// Older entries are looked up again, but still used meanwhile.
+    /// Age from which an entry is looked up again. The entry is still used meanwhile.
     static let freshness: Duration = .seconds(60)
-    /// Older entries are not used.
+    /// Age from which an entry is not used any more.
     static let lifetime: Duration = .seconds(300)
     static let mostEntries = 1024
 

@@ -35,7 +35,7 @@ extension SystemCalls {
             }
         }
         guard code == 0, !found.isEmpty else {
-            // Asks for free descriptors, because the system's resolver does not report that it lacked a socket.
+            // Checks for free descriptors, because the system's resolver does not report that it lacked a socket.
             return .failure(TransportError(DescriptorLimit.isExhausted ? .tooManyOpenFiles : .nameNotResolved))
         }
         return .success(found)

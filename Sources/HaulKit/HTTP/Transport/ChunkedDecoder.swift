@@ -8,7 +8,7 @@ struct ChunkedDecoder {
     }
 
     private enum Place {
-        /// Before the first digit of a chunk's size, or among them.
+        /// Before the first digit of a chunk's size, or among its digits.
         case size
         /// Behind the size: in blanks that some servers pad it with, or in an extension.
         case sizeLineRest(isExtension: Bool)

@@ -3,7 +3,7 @@ internal import Foundation
 /// How a connection is made: over which route, from which local address, to which address. Each path has its own
 /// client, because AsyncHTTPClient takes these settings only when a client is made.
 struct ConnectionPath: Sendable, Hashable {
-    /// The host to connect to (the proxy, if there is one), and the address to use of the addresses of its name.
+    /// The name of the host to connect to (of the proxy, if there is one), and one address of this name.
     struct Peer: Sendable, Hashable {
         let name: String
         let address: ResolvedAddress
@@ -43,7 +43,7 @@ struct ConnectionPath: Sendable, Hashable {
             guard let source = path.source, let peer = path.peer else { return true }
             return ResolvedAddress(source).isVersion4 == peer.address.isVersion4
         }
-        // No path is possible. The first one fails with the system's reason.
+        // If no path is possible, returns the first one. A connection over it fails with the system's reason.
         return possible.isEmpty ? Array(all.prefix(1)) : possible
     }
 }

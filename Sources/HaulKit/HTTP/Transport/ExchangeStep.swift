@@ -33,7 +33,7 @@ struct ExchangeStep: Sendable {
             return next
         }
         // Each repetition uses up a kept connection. There are at most as many kept connections as connections were
-        // open at once.
+        // open at once, so after a few repetitions the request gets a new connection.
         if repeats < Self.mostRepeats(after: error) {
             next.repeats += 1
             return next

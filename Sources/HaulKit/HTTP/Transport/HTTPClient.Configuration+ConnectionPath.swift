@@ -20,7 +20,7 @@ extension HTTPClient.Configuration {
         // Haul counts connections itself. AsyncHTTPClient's limit of 8 per host would only interfere.
         connectionPool.concurrentHTTP1ConnectionsPerHostSoftLimit = 1 << 16
         connectionPool.idleTimeout = TimeAmount(options.isTight ? .milliseconds(500) : options.idleTimeout)
-        // Haul retries itself, and tells the user meanwhile.
+        // Haul retries itself, so that the state of the download shows it.
         connectionPool.retryConnectionEstablishment = false
         // The address is bound before connecting. AsyncHTTPClient has no hook there to bind the socket to the interface
         // itself.

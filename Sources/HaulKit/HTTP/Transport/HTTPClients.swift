@@ -2,7 +2,7 @@ internal import AsyncHTTPClient
 internal import NIOPosix
 internal import Synchronization
 
-/// Keeps one HTTP client for each ``ConnectionPath``. AsyncHTTPClient takes the address of a host, like a proxy, only
+/// Keeps one HTTP client for each ``ConnectionPath``. AsyncHTTPClient takes the proxy and the address of a host only
 /// when a client is made, so downloads from many hosts need many clients. The least recently used clients without
 /// requests are closed, with their kept connections.
 final class HTTPClients: Sendable {

@@ -24,7 +24,7 @@ final class HTTPExchange: Exchange {
     func cancel() { cancellation.cancel() }
 
     /// Sends the request and follows redirects. The receiver's `ended` is the last call. After this call returns,
-    /// everything happens on the event loop of the connection, so that no task has to be woken.
+    /// everything happens on event loops, so that no task has to be woken.
     func start(_ clients: HTTPClients) {
         guard request.url.isAskable else { return receiver.ended(TransportError(.invalidURL)) }
         let redirects = RedirectPolicy(
@@ -40,7 +40,7 @@ final class HTTPExchange: Exchange {
     private func admit(_ step: ExchangeStep, _ clients: HTTPClients) {
         guard let admission = options.admission else { return ask(step, clients) }
         let wait = admission.admit(step.redirects.url) { [self] isAdmitted in
-            // Receivers expect every call on an event loop.
+            // `decided` is called on any thread, but the `ResponseReceiver` must be called on an event loop.
             MultiThreadedEventLoopGroup.singleton.next().execute { [self] in
                 if isAdmitted, !cancellation.isCancelled {
                     ask(step, clients)
@@ -93,8 +93,8 @@ final class HTTPExchange: Exchange {
         }
     }
 
-    /// Looks a name up; `nil` needs no lookup. Calls `found` at once if the answer is known, otherwise on an event
-    /// loop.
+    /// Looks a name up, unless it is `nil`. Calls `found` at once if the answer is known or `name` is `nil`, otherwise
+    /// on an event loop.
     private func look(up name: String?, _ found: @escaping NameResolver.Receiver) {
         guard let name else { return found(.success(.init(addresses: [], isProven: true))) }
         if let known = options.names.known(name) { return found(.success(known)) }
@@ -167,7 +167,7 @@ final class HTTPExchange: Exchange {
 extension HTTPTransport.Options {
     /// Returns the addresses that a request must not reach.
     ///
-    /// A playlist from the public network must not make Haul ask the machines of the user's own network.
+    /// A playlist from the public network must not make Haul send requests to machines of the user's own network.
     fileprivate func deniedAddresses(for request: TransportRequest) -> [AddressBlock] {
         guard let host = request.playlistHost, !isNotPublic(host) else { return deniedAddresses }
         return deniedAddresses + AddressBlock.nonPublic

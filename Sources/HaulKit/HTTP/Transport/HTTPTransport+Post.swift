@@ -61,7 +61,8 @@ extension HTTPTransport: WebhookPoster {
         if let peer = path.peer { options.names.connected(peer.name, to: peer.address) }
     }
 
-    /// Returns the paths to a host, with its fastest address first.
+    /// Returns the paths to a host. If no address of the host has served a connection yet, the fastest address comes
+    /// first.
     private func paths(_ route: Route, to url: URL, before deadline: NIODeadline) async throws -> [ConnectionPath] {
         let options = options
         let sources = try options.binding?.sources() ?? []

@@ -17,7 +17,7 @@ final class HTTPTransport: SourceReading {
         var binding: NetworkBinding?
         /// Servers at these addresses are refused. Proxies and webhooks are exempt, because the user has set them.
         var deniedAddresses: [AddressBlock] = []
-        /// Decides, beside the downloader's own limits, when a request may be sent.
+        /// Decides when a request may be sent, in addition to the limits of the downloader; `nil` if only those apply.
         var admission: (any RequestAdmission)?
         var idleTimeout = Downloader.Configuration.Network().idleTimeout
         /// Whether file descriptors are so scarce that idle connections are closed soon.

@@ -1,6 +1,6 @@
 internal import NIOCore
 
-/// Collects the bytes of a head.
+/// Collects the bytes of a head until it is complete.
 struct HeadCollector {
     private var collected = ByteBuffer()
     /// Offsets from the reader index: where the search for the next line end continues, and where the present line
@@ -9,7 +9,7 @@ struct HeadCollector {
     private var lineStart = 0
     private var hasStatusLine = false
 
-    /// The separators and ends of fields take a few bytes that ``ReceivedHead`` does not count.
+    /// Limit of collected bytes. It exceeds that of ``ReceivedHead``, which counts no separators and no line ends.
     private static let mostBytes = ReceivedHead.mostBytes + ReceivedHead.mostFields * 8
 
     /// - Returns: the head, or `nil` if more bytes are needed. Bytes behind the head stay in the buffer.

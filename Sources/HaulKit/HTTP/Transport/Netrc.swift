@@ -16,7 +16,7 @@ public struct Netrc: Sendable {
     /// application should warn the user.
     public private(set) var isReadableByOthers = false
 
-    /// Reads a file.
+    /// Reads a `.netrc` file. A relative path begins in the current folder.
     ///
     /// - Throws: ``DownloadError`` with code ``DownloadError/Code/diskFailed`` when the file cannot be read, is larger
     ///   than 1 MiB, or is not in UTF-8.
@@ -92,7 +92,7 @@ public struct Netrc: Sendable {
         store(&self)
     }
 
-    /// Returns `user:password` for a host.
+    /// Returns `user:password` for a host; `nil` if no entry with a user name applies.
     ///
     /// - Parameter isNamed: whether only an entry that names the host counts. Otherwise the `default` entry counts too.
     func credentials(host: String, isNamed: Bool = false) -> String? {

@@ -27,7 +27,8 @@ enum Route: Sendable, Hashable {
         }
     }
 
-    /// Returns the URL for the HTTP client: the proxy's own if the proxy gets the request itself.
+    /// Returns the URL for the HTTP client. If the proxy gets the request itself, the URL has the host and the port of
+    /// the proxy.
     func address(of url: URL) -> URL {
         guard case .forward(let proxy) = self, var parts = URLComponents(url: url, resolvingAgainstBaseURL: true) else {
             return url

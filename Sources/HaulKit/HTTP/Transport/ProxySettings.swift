@@ -7,9 +7,9 @@ internal import Foundation
 public struct ProxySettings: Sendable, Hashable {
     /// A proxy server: HTTP (with CONNECT for https, RFC 9110 §9.3.6) or SOCKS5 (RFC 1928).
     package struct Proxy: Sendable, Hashable, CustomStringConvertible {
-        /// The protocol of the proxy.
+        /// The protocol of a proxy. In a setting, `socks5h` and `socks` also mean `socks5`.
         package enum Kind: String, Sendable, Hashable { case http, socks5 }
-        /// The protocol of the proxy.
+        /// ``Kind/http`` if the setting names no scheme.
         package let kind: Kind
         /// Host name or address of the proxy.
         package let host: String

@@ -1,8 +1,8 @@
 internal import NIOCore
 
 /// Decides how much is read from a connection at once: as much as its last reads returned, and several times as much
-/// from a fast connection. Each read costs a walk through the layers above, and each connection keeps a buffer of this
-/// size.
+/// from a fast connection. Each read passes through all channel handlers, which takes time, and each connection keeps a
+/// buffer of this size.
 ///
 /// Connections that the speed limit or a slow disk holds back have full reads too. They keep small buffers, because
 /// bytes that are read but not written are lost with the process.
@@ -21,7 +21,7 @@ struct ReadSizes: RecvByteBufferAllocator {
         var begin: NIODeadline
         var bytes = 0
         static let stretch = 2 << 20
-        /// Corresponds to 64 MiB/s. Below that speed the walk through the layers costs at most a twentieth of a core.
+        /// Corresponds to 64 MiB/s. Below that speed the channel handlers take at most a twentieth of a core.
         static let mostOfFast = TimeAmount.milliseconds(32)
     }
 
@@ -47,7 +47,7 @@ struct ReadSizes: RecvByteBufferAllocator {
         return nextBufferSize() != before
     }
 
-    /// Configures a connection.
+    /// Makes a connection choose its read sizes with this type.
     static func set(on channel: any Channel) -> EventLoopFuture<Void> {
         // Makes one read at a time, because several reads would be passed on together and need several buffers.
         channel.setOption(.maxMessagesPerRead, value: 1).flatMap {

@@ -1,8 +1,9 @@
 package import Foundation
 
 /// Decides when a request may be sent, in addition to the limits of the downloader, if several machines share the
-/// limits of a host. ``HTTPExchange`` asks before each request that a server counts: the first, each redirect, each
-/// further range, each repetition.
+/// limits of a host. ``HTTPExchange`` asks before each request that a server counts: the first one of the exchange,
+/// each redirect, each repetition with credentials. It does not ask again before it repeats a request that the server
+/// did not receive.
 package protocol RequestAdmission: AnyObject, Sendable {
     /// Admits a request at once, or calls `decided` exactly once later, on any thread: with `true` when the request may
     /// be sent, with `false` if the wait was cancelled before.

@@ -27,13 +27,14 @@ final class ResponseDelegate: HTTPClientResponseDelegate {
         var isConnected = false
         var isAbandoned = false
         var watch: Scheduled<Void>?
-        /// Ends the wait for the body of a redirect.
+        /// Ends the wait for the body of an answer that leads to another request.
         var farewell: Scheduled<Void>?
         var hasEnded = false
     }
     private let state = Mutex(State())
 
-    /// Limits of the body of a redirect. A longer or slower body is not worth reading to keep the connection.
+    /// Limits of the body of an answer that leads to another request. A longer or slower body is not worth reading to
+    /// keep the connection.
     private static let mostDetourBody = 64 * 1024
     private static let mostDetourWait = TimeAmount.milliseconds(100)
 
@@ -59,12 +60,12 @@ final class ResponseDelegate: HTTPClientResponseDelegate {
 
     // MARK: Connecting
 
-    /// Whether there has been a connection.
     var isConnected: Bool { state.withLock(\.isConnected) }
 
     /// Marks the request as given up if it has no connection yet.
     ///
-    /// - Returns: whether the request may be sent in another way.
+    /// - Returns: `true` if the caller has to end the request; `false` if the request has a connection, has ended or is
+    ///   given up already.
     func abandon() -> Bool {
         state.withLock { state in
             guard !state.isConnected, !state.hasEnded, !state.isAbandoned else { return false }

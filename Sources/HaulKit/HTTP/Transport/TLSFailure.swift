@@ -6,7 +6,8 @@ package enum TLSFailure: Sendable, Hashable, CaseIterable {
     case untrustedCertificate, otherHost, refusedCertificate
     case notTLS, noCommonVersion, handshakeRefused, closedInHandshake, brokenOff, unknown
 
-    /// Maps a text of NIOSSL to a reason. The name of an error ends in one of these texts, after `OPENSSL_internal:`.
+    /// Maps a text of NIOSSL to a reason. Most texts of the table are parts of error names, which follow
+    /// `OPENSSL_internal:`. The first one that occurs in `text` counts.
     ///
     /// - Parameter text: NIOSSL's text of an error.
     init(_ text: String) {

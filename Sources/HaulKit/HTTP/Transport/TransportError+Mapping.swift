@@ -80,7 +80,7 @@ extension TransportError {
     private init(connection error: NIOConnectionError) {
         let failures = error.connectionErrors.map { TransportError($0.error) }
         if failures.isEmpty, error.dnsAError != nil || error.dnsAAAAError != nil {
-            // Asks for free descriptors, because the system's resolver does not report that it lacked a socket.
+            // Checks for free descriptors, because the system's resolver does not report that it lacked a socket.
             self.init(DescriptorLimit.isExhausted ? .tooManyOpenFiles : .nameNotResolved)
         } else {
             self = Self.told(of: failures)

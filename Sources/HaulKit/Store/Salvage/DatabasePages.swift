@@ -1,6 +1,6 @@
-/// Pages of a database file after its newest commits, read without SQLite, because SQLite refuses a file at the first
-/// damaged page. Any number in the file may be wrong, so each number is compared with the size of the data that it
-/// refers to.
+/// Pages of a database file as its newest commits left them. They are read without SQLite, because SQLite refuses a
+/// file at the first damaged page. Any number in the file may be wrong, so each number is compared with the size of the
+/// data that it refers to.
 ///
 /// The format: https://sqlite.org/fileformat2.html.
 struct DatabasePages {
@@ -10,7 +10,7 @@ struct DatabasePages {
     private let main: PosixFile
     private let log: (file: PosixFile, pages: WriteAheadLog)?
     let count: UInt32
-    /// Bytes of a page that hold data. Some builds of SQLite reserve a few bytes at the end of a page.
+    /// Number of bytes of a page that hold data. Some builds of SQLite reserve a few bytes at the end of a page.
     private(set) var usable = Self.pageSize
     /// Numbers of the free pages, which hold only deleted rows.
     private(set) var free: Set<UInt32> = []
@@ -125,7 +125,7 @@ struct DatabasePages {
         }
     }
 
-    /// Length limit in bytes of a row that is read.
+    /// Most bytes of a row that is read. A longer row counts as damaged.
     private static let mostBytes: Int64 = 64 << 20
 
     /// Returns the bytes of a cell, from its page and from the pages that continue the cell.

@@ -19,8 +19,8 @@ public struct SalvagedStore: Sendable, Hashable, Codable, CustomStringConvertibl
         (kept, lost, names) = (result.kept, result.lost, result.names)
     }
 
-    /// Text for people: how many downloads could be read, how many are lost, the names of at most three
-    /// of these, and ``path``. Names are URLs without user info and query, or ids.
+    /// Text for people: how many downloads could be read, how many are lost, the names of at most three lost downloads,
+    /// and ``path``. Names are URLs without user info and query, or ids.
     public var description: String { sentence() }
 
     /// Describes the salvage for people, with the first `limit` names of lost downloads.

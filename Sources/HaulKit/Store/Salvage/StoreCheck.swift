@@ -3,7 +3,7 @@ internal import GRDB
 
 /// Check of a store before its use. SQLite itself finds a damaged page only when it reads that page.
 enum StoreCheck: Sendable, Equatable {
-    /// The file is as a user of the store left it.
+    /// No check: the file is as a user of the store left it, or there is no content to check.
     case none
     /// SQLite checks every page: half a second for a million downloads.
     case pages

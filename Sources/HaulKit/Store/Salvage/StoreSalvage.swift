@@ -1,7 +1,7 @@
 internal import Foundation
 internal import GRDB
 
-/// Copies the readable rows of a damaged store into a new one. Only reads the damaged files.
+/// Copies the readable rows of a damaged store into a new one. Does not change the damaged files.
 struct StoreSalvage {
     struct Result: Sendable, Equatable {
         /// Number of downloads that were copied.
@@ -23,7 +23,7 @@ struct StoreSalvage {
     /// Limit of names of lost downloads.
     private static let mostNames = 100
 
-    /// - Parameter database: new database with all tables, and no rows except those of the migrations.
+    /// - Parameter database: new database with all tables, and with rows only in `grdb_migrations`.
     func write(into database: Database) throws -> Result {
         let columns = try database.columns(in: "download").map(\.name)
         var referenced: Set<UInt32> = []
@@ -33,7 +33,8 @@ struct StoreSalvage {
         var odd = OddRows()
         var lost: [String: Set<Int64>] = [:]
         var progress: [[StoredValue]] = []
-        // First reads the pages that a table refers to. Other pages may hold outdated rows.
+        // Reads the pages that a table refers to before the other pages, which may hold outdated rows: the first row of
+        // a download is kept.
         for isNamed in [true, false] {
             try forEachPage { page, number, kind in
                 guard kind == .tableLeaf, referenced.contains(number) == isNamed else { return }

@@ -15,7 +15,7 @@ struct WriteAheadLog {
     /// Limit of frames that are read to find the salts if the header is damaged. The first frames may be damaged too.
     private static let mostFramesForSalts: Int64 = 64
 
-    /// Returns the salts that two consecutive frames share, else those of the first frame.
+    /// Returns the salts that two consecutive frames share, else the salts of the first frame.
     private static func salts(of file: PosixFile, _ count: Int64) throws(DiskError) -> [UInt8] {
         let frameSize = Int64(frameHeaderSize + DatabasePages.pageSize)
         var first: [UInt8]?
@@ -43,7 +43,8 @@ struct WriteAheadLog {
         guard count > 0 else { return }
         // Frames from earlier uses of the log have other salts.
         let salts = isHeaderIntact ? Array(header[16..<24]) : try Self.salts(of: file, count)
-        // Each frame continues the checksum of the frame before it; the first frame continues that of the header.
+        // Each frame continues the checksum of the frame before it; the first frame continues the checksum of the
+        // header.
         var before = LogSum(header, at: 24, isBigEndian: isBigEndian)
         var pending: [UInt32: Int64] = [:]
         var isBroken = !isHeaderIntact
