@@ -11,10 +11,10 @@ package struct Fleet: Sendable {
     /// Returns a worker that runs in this process. ``FleetWorker/run()`` starts the worker.
     ///
     /// - Parameters:
-    ///   - destination: overrides the destination of the queue.
+    ///   - destination: used instead of the destination of the queue; `nil` to use that of the queue.
     ///   - s3: overrides the S3 settings of the queue and the environment.
     ///   - onWait: called once if the database is unreachable and this method waits for it.
-    /// - Returns: the worker, and a function that closes its connection to the queue.
+    /// - Returns: the worker, and a function that closes its connections to the queue.
     /// - Throws: ``FleetError`` if the database refuses or the destination cannot be used.
     package func worker(
         _ options: WorkerOptions,
@@ -68,7 +68,8 @@ package struct Fleet: Sendable {
             throw FleetError(.disk, "The folder \(staging) cannot be made: \(FileReason.text(error)).")
         }
         var settings = try DestinationText.s3(text, s3, environment: environment)
-        // Each S3 connection also has a staged file open.
+        // Limits the S3 connections to a quarter of the descriptors outside the downloader, because each connection
+        // also has a staged file open and the database needs some, too.
         settings.connections = min(settings.connections, max(1, configuration.network.otherDescriptors / 4))
         return try S3Destination(
             settings,

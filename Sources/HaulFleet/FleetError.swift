@@ -10,7 +10,7 @@ package struct FleetError: Error, Sendable, Hashable, CustomStringConvertible {
         case statementFailed
         /// The database does not know the worker or counts it as dead. The worker must stop and register again.
         case workerUnknown
-        /// A list or a value is malformed. The message names the line.
+        /// A list or a value is malformed. For a list, the message names the line.
         case invalidInput
         /// The destination cannot be used now; a later attempt may succeed.
         case destinationUnreachable
@@ -25,7 +25,7 @@ package struct FleetError: Error, Sendable, Hashable, CustomStringConvertible {
     /// A sentence that names the failed operation, without secrets.
     package var message: String
     /// Whether the failure has another cause than the item's file, for example an unreachable store or a full disk. The
-    /// item then keeps its attempt.
+    /// attempt of the item then does not count.
     package var blamesNoFile = false
     /// The `SQLSTATE` of PostgreSQL (five characters); `nil` if the database sent none.
     package var sqlState: String?

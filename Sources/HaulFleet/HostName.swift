@@ -31,7 +31,7 @@ package struct HostName: Sendable, Hashable, CustomStringConvertible {
         guard !text.hasSuffix(":"), port.map({ (1...65_535).contains($0) }) ?? true, !text.contains("*") else {
             return nil
         }
-        // `http` omits port 80 and `https` omits port 443. Each keeps the port that the other omits.
+        // Tries both schemes, because a name from `http` has no port 80 and a name from `https` has no port 443.
         let names = ["http", "https"].compactMap { HostName(url: "\($0)://\(text)/") }
         guard let name = names.first(where: { $0.text == text.lowercased() }) else { return nil }
         self = name

@@ -28,18 +28,19 @@ package struct LeasedItem: Sendable, Hashable, Codable {
     package var checksum: String?
     /// Length in bytes; `nil` if the list has none.
     package var size: Int64?
-    /// Data from the list; Haul does not interpret it.
+    /// Data from the list, which Haul does not interpret; `nil` if the list has none.
     package var metadata: String?
     /// Number of the host in the queue.
     package var hostID: Int32
     /// Number of attempts including this one. The queue counts leases lost by dead workers separately.
     package var attempt: Int
-    /// Number of connections that the host's limit allows to this item; `nil` if the host has no limit.
+    /// Number of connections that this item may use of those that the host allows; `nil` if the host has no limit.
     package var connections: Int?
     /// Minimum time between requests to the host; zero if the host has none.
     package var gap: Duration
     /// Delay from the database's answer to the first permitted request; negative if the time has passed. `nil` if the
-    /// lease has no start time: then each request asks for one.
+    /// host has no minimum gap, or if the worker took the lease over: the worker then reserves a start time for each
+    /// request to a host with a gap.
     package var startsAfter: Duration?
     /// Multipart upload that an earlier lease of the item began; `nil` if there is none.
     package var uploadID: String?

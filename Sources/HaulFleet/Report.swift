@@ -34,8 +34,8 @@ package struct CompletedFile: Sendable, Hashable, Codable {
 
 /// Reason why an item was not downloaded.
 package struct Failure: Error, Sendable, Hashable, Codable, CustomStringConvertible {
-    /// A stable identifier for counting: a `DownloadError.Code` of HaulKit, or one of the fleet (`conflict`,
-    /// `destination`, `worker_lost`).
+    /// A stable identifier for counting: a `DownloadError.Code` of HaulKit, with `_` and the HTTP status if there is
+    /// one, or an identifier of the fleet (`conflict`, `destination`, `report`, `worker_lost`).
     package var kind: String
     /// Explains the failure in one sentence.
     package var message: String

@@ -33,8 +33,8 @@ package enum SystemCommand {
     /// Starts a program in a process group of its own, with no signal blocked or ignored, and with no open descriptors
     /// except its three streams.
     ///
-    /// The program therefore holds no executable open that another test is just writing, so that this executable can be
-    /// run. A socket of a test ends when the test closes it.
+    /// A program with further descriptors could keep an executable open that another test is writing, so that the
+    /// executable could not be run. It could also keep a socket open that a test closes.
     ///
     /// - Parameters:
     ///   - words: the program, which is looked up in `PATH` unless it is a path, and its arguments.

@@ -1,6 +1,6 @@
 import ArgumentParser
 
-/// A rate in bytes per second: `500k`, `2M`, `1G`, or a plain number.
+/// A rate in bytes per second: `500k`, `2M`, `1G`, or a plain number. Each unit is 1,024 times the previous one.
 struct ByteRate: ExpressibleByArgument {
     let bytes: Int64
 

@@ -37,7 +37,7 @@ enum FleetOutput {
     /// text.
     private static func write(_ text: String, to descriptor: Int32) { _ = write(Array(text.utf8), to: descriptor) }
 
-    /// Writes all bytes. Returns false and leaves the reason in `errno` if the write fails.
+    /// Writes all bytes. Returns `false` and leaves the reason in `errno` if the write fails.
     static func write(_ bytes: [UInt8], to descriptor: Int32) -> Bool {
         var rest = bytes[...]
         while !rest.isEmpty {

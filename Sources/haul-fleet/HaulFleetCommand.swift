@@ -26,7 +26,7 @@ struct HaulFleetCommand: AsyncParsableCommand {
         do {
             let arguments = try CommandWords().arguments
             guard !arguments.isEmpty else {
-                // A script whose arguments were lost must not succeed.
+                // Fails, because a script whose arguments were lost must not succeed.
                 FleetOutput.note(helpMessage())
                 throw FleetExitStatus.usage.code
             }

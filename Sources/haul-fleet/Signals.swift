@@ -3,7 +3,8 @@ import Foundation
 import HaulKit
 import Synchronization
 
-/// Handles SIGTERM, SIGINT and SIGHUP: the first one ends a command in order, the second one at once.
+/// Handles SIGTERM, SIGINT and SIGHUP: the first signal asks a command to stop, the second one ends the process at
+/// once.
 enum Signals {
     private static let count = Mutex(0)
 
@@ -31,7 +32,7 @@ enum Signals {
                 if number == 1 { stop() } else { _exit(FleetExitStatus.interrupted.rawValue) }
             }
         }
-        // Without the thread nobody would notice a signal, so the first signal ends the process instead.
+        // Releases the signals if there is no thread to wait for them, so that the first signal ends the process.
         if code != 0 { haul_release_signals(signals, Int32(signals.count)) }
     }
 }

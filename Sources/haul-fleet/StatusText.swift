@@ -42,7 +42,7 @@ struct StatusText {
         ]
     }
 
-    /// Returns whole seconds. The database may answer any finite number.
+    /// Returns whole seconds. Limits them to ±9e15, because the database may answer any finite number.
     private static func whole(_ seconds: Double) -> Int64 { Int64(min(max(seconds, -9e15), 9e15)) }
 
     private func section(_ title: String, _ lines: [String]) -> [String] {

@@ -1,9 +1,9 @@
--- Gives every function of the queue's schema the same settings and takes it from PUBLIC. Runs after the files of the
--- functions, in their transaction.
+-- Gives every function of the queue's schema the same settings and revokes the rights of PUBLIC on it. Runs after the
+-- files of the functions, in their transaction.
 --
--- A function that runs with its owner's rights must not find a table or function of the caller: hence the search path.
--- The other settings force the same plan for every call. A table that is empty now may hold 100,000 rows a second
--- later, so it is read through its indexes whatever the statistics say.
+-- The search path keeps a function that runs with its owner's rights from finding a table or function of the caller.
+-- The other settings force the same plan for every call. They make PostgreSQL read a table through its indexes whatever
+-- the statistics say, because a table that is empty now may hold 100,000 rows a second later.
 DO $$
 DECLARE
     v_function regprocedure;

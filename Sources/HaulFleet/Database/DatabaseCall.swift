@@ -1,7 +1,7 @@
 internal import Synchronization
 
-/// A call that waits for the thread of a connection. Only the first answer counts; it comes from the thread or from a
-/// cancellation.
+/// A call that waits for the thread of a connection. The thread, a cancellation or ``DatabaseThread/close()`` answers
+/// the call; only the first answer counts.
 final class DatabaseCall: Sendable {
     typealias Work = @Sendable (DatabaseSession) throws(FleetError) -> Void
 
@@ -25,7 +25,7 @@ final class DatabaseCall: Sendable {
     /// Whether the call is answered.
     var isOver: Bool { state.withLock { $0.answer != nil } }
 
-    /// Answers the call. Later answers are dropped.
+    /// Answers the call, unless it has been answered already.
     func finish(_ answer: Result<Void, FleetError>) {
         let continuation = state.withLock { state -> CheckedContinuation<Result<Void, FleetError>, Never>? in
             guard state.answer == nil else { return nil }

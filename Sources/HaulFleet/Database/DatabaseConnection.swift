@@ -3,10 +3,10 @@ internal import Synchronization
 /// A connection to PostgreSQL with its own thread, so that no call blocks a thread of the concurrency runtime. The
 /// thread answers calls in the order of their arrival.
 ///
-/// The thread connects for the first call, and reconnects after a loss. Failed attempts are followed by random delays
-/// of up to 30 s. During a delay, calls fail at once with ``FleetError/Code/databaseUnreachable``; the caller decides
-/// when to repeat them. A call that is cancelled or exceeds its deadline closes the connection, because the next call
-/// would otherwise read its late answer.
+/// The thread connects for the first call, and reconnects after a loss. After a failed attempt, the thread makes no
+/// other attempt for a random time of up to 30 s. During this time, calls fail at once with
+/// ``FleetError/Code/databaseUnreachable``; the caller decides when to repeat them. A call that is cancelled or exceeds
+/// its deadline closes the connection, because the next call would otherwise read the late answer to this call.
 ///
 /// Statements are unnamed and settings end with their transaction, so the connection works through PgBouncer in
 /// transaction mode.

@@ -28,8 +28,8 @@ final class DatabaseSession {
         (self.connection, self.waiter) = (connection, waiter)
         // Drops notices of the server, because libpq would print them to standard error.
         PQsetNoticeProcessor(connection, { _, _ in }, nil)
-        // A failed connection has no error fields, so its SQLSTATE is read from the text. Only verbose texts contain
-        // it.
+        // Asks for verbose messages while connecting, because only these contain the SQLSTATE. A failed connection has
+        // no separate field for the SQLSTATE.
         PQsetErrorVerbosity(connection, PQERRORS_VERBOSE)
         try finishConnecting(until: .now + settings.connectTimeout)
         PQsetErrorVerbosity(connection, PQERRORS_DEFAULT)
@@ -42,7 +42,7 @@ final class DatabaseSession {
         var state = PGRES_POLLING_WRITING
         while PQstatus(connection) != CONNECTION_BAD, state != PGRES_POLLING_OK, state != PGRES_POLLING_FAILED {
             let isWriting = state == PGRES_POLLING_WRITING
-            // Reads the socket each time, because PQconnectPoll may change it.
+            // Asks libpq for the socket each time, because PQconnectPoll may open another socket.
             try waiting { () throws(FleetError) in
                 try waiter.wait(for: PQsocket(connection), reading: !isWriting, writing: isWriting, until: limit)
             }
@@ -212,7 +212,7 @@ final class DatabaseSession {
         guard sent == 1 else { throw lost() }
     }
 
-    /// Sends the statement and reads all of its results.
+    /// Sends the output buffer of libpq and reads all results of the statement.
     private func finish() throws(FleetError) -> DatabaseRows {
         try flush()
         var rows = DatabaseRows.none
@@ -316,8 +316,8 @@ struct TransactionLimits: Sendable, Hashable {
     static let standard = TransactionLimits(statementTimeout: .seconds(10), lockTimeout: .seconds(2))
     static let loading = TransactionLimits(statementTimeout: .seconds(600), lockTimeout: .seconds(60))
 
-    /// Sets the limits, and turns `synchronous_commit` on if the database has it off: with it off, a crash of the
-    /// server loses committed transactions silently.
+    /// Sets the limits. Also turns `synchronous_commit` on if the database has turned it off, because a crash of the
+    /// server would then silently lose committed transactions.
     var statement: SQLStatement {
         SQLStatement(
             """
@@ -331,7 +331,7 @@ struct TransactionLimits: Sendable, Hashable {
 }
 
 extension Duration {
-    /// Milliseconds, rounded up and limited to the range of PostgreSQL's settings and intervals.
+    /// Milliseconds, rounded up and limited to the range from 0 to 10¹².
     var wholeMilliseconds: Int64 {
         let (seconds, attoseconds) = components
         guard seconds < 1_000_000_000 else { return 1_000_000_000_000 }

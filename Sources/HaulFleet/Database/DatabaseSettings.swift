@@ -9,7 +9,7 @@ package struct DatabaseSettings: Sendable, CustomStringConvertible {
     /// Limit for one attempt to connect.
     let connectTimeout: Duration
 
-    /// A description for people, without the password.
+    /// Names the server, the database and the user to people, without the password.
     package var description: String {
         let shown = ["host", "hostaddr", "port", "dbname", "user", "service"]
         let words = shown.compactMap { name in parameters[name].map { "\(name)=\($0)" } }
@@ -18,8 +18,8 @@ package struct DatabaseSettings: Sendable, CustomStringConvertible {
 
     /// - Parameters:
     ///   - connectionString: a URL (`postgresql://…`) or `key=value` pairs; empty to use the environment alone.
-    ///   - environment: the variables for `PGHOST`, `PGSSLMODE` and the like; `nil` for those of this process, which
-    ///     libpq reads.
+    ///   - environment: the variables from which this initializer reads `PGHOST`, `PGSSLMODE` and the like; `nil` for
+    ///     those of this process. libpq itself always reads those of this process.
     /// - Throws: ``FleetError/Code/invalidInput`` without the text, because the text may hold a password.
     package init(
         _ connectionString: String,

@@ -64,8 +64,8 @@ final class DatabaseThread: Sendable {
             state.current = state.calls.isEmpty ? nil : state.calls.removeFirst()
             return (state.current, last)
         }
-        // Released outside the lock: `last` may hold the last reference to the connection, whose `deinit` calls
-        // ``close()``.
+        // Releases `last` outside the lock, because it may hold the last reference to the connection, whose `deinit`
+        // calls ``close()``.
         _ = consume last
         return next
     }
@@ -109,7 +109,8 @@ final class DatabaseThread: Sendable {
                 guard call.isRepeatable, attempts < 6, let state = error.sqlState,
                     FleetError.conflictStates.contains(state), connector.session?.isBroken == false
                 else { return .failure(error) }
-                // The random delay below a doubling limit keeps two conflicting transactions from meeting again.
+                // Waits for a random time, so that two transactions that conflicted do not start again at the same
+                // moment. The upper bound of the time doubles with each attempt.
                 let delay = Self.backoff.delay(failures: attempts, fraction: .random(in: 0...1))
                 do throws(FleetError) { try waiter.sleep(for: delay) } catch { return .failure(error) }
             }
@@ -128,8 +129,8 @@ private struct Connector {
 
     init(_ settings: DatabaseSettings) { self.settings = settings }
 
-    /// Returns the session, and connects if there is none. Throws the last error at once before the time of the next
-    /// attempt.
+    /// Returns the session, and connects if there is none. Before the time of the next attempt, throws the error of the
+    /// last one without connecting.
     mutating func connected(_ waiter: SocketWaiter) throws(FleetError) -> DatabaseSession {
         // A connection that the server closed between calls has lost no statement, so it can be replaced.
         checkIdle()

@@ -1,6 +1,6 @@
 internal import HaulKit
 
-/// A statement parameter in PostgreSQL's text format. The statement casts it to its type.
+/// A statement parameter in PostgreSQL's text format. The server infers its type from the statement.
 struct SQLParameter: Sendable, Hashable {
     /// Contains no NUL bytes, because libpq ends a text at the first one; `nil` is NULL.
     let text: [UInt8]?

@@ -1,7 +1,7 @@
 internal import Foundation
 
 /// Blocks the thread of a connection until its socket is ready. A wait also ends at the deadline of the current call,
-/// or when another thread cancels that call and wakes this one.
+/// or when another thread cancels that call and wakes this thread.
 final class SocketWaiter {
     private let pipe: WakePipe
     /// The call that the thread is answering; `nil` between calls.

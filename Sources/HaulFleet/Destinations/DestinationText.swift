@@ -57,7 +57,7 @@ package enum DestinationText {
     }
 }
 
-/// S3 settings from the user, which override the environment.
+/// S3 settings from the user or from the query of a destination. They take precedence over the environment.
 package struct S3Overrides: Sendable, Hashable {
     package var endpoint: String?
     package var region: String?

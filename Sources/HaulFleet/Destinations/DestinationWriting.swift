@@ -4,7 +4,7 @@
 /// ``prepare(_:recordUpload:)`` for each file. Then it asks the queue whether it still holds the leases (the gate), and
 /// calls ``publish(_:)`` for the files whose leases it holds.
 protocol DestinationWriting: Sendable {
-    /// The destination for people: `/mnt/data` or `s3://bucket/prefix`.
+    /// Names the destination to people, for example `/mnt/data` or `s3://bucket/prefix`.
     var description: String { get }
     /// Folder on this machine in which the worker completes files. If the destination is a folder, both are on one file
     /// system.
@@ -67,7 +67,6 @@ enum PublicationOutcome: Sendable, Hashable {
     case published(tag: String?)
     /// Something else has the final name.
     case conflict(String)
-    /// The file was not published now. The reason concerns this file, or the whole destination if
-    /// ``FleetError/blamesNoFile`` is `true`.
+    /// The file was not published. If ``FleetError/blamesNoFile`` is `true`, this file is not the cause.
     case failed(FleetError)
 }

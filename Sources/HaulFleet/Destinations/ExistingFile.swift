@@ -34,7 +34,7 @@ struct ExistingFile {
             guard digest == file.sha256, bytes == file.bytes else {
                 return differs(path, file, "\(bytes) bytes with SHA-256 \(digest.hexadecimal)")
             }
-            // If another program wrote the file, its bytes may be in memory only.
+            // Syncs the file, because another program may have written it without a sync.
             try SystemCalls.syncAll(descriptor)
             return nil
         } catch  where error.code == ENOENT {

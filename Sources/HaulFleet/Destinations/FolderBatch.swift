@@ -83,7 +83,7 @@ struct FolderBatch {
         let staged = stagedName(file)
         let entry: SystemCalls.Entry?
         do throws(SystemCalls.Errno) { entry = try SystemCalls.entry(staged, in: stagingDescriptor) } catch {
-            // The file may have been renamed earlier without a report.
+            // An earlier attempt may have renamed the file without a report.
             guard error.code == ENOENT else { throw FolderFailure.error(error, "stat", file.stagedPath) }
             entry = nil
         }

@@ -5,7 +5,7 @@ internal import HaulKit
 ///
 /// Completes files in `.haul-fleet/WORKER` below the root, on the same file system. Gives them their final names with
 /// link(2), or with a rename on a file system without hard links. Neither replaces an existing file. Runs all file
-/// system calls on threads that may block, with one thread change per batch.
+/// system calls on threads that may block, and changes to such a thread only once per batch.
 struct FolderDestination: DestinationWriting {
     let root: String
     let stagingFolder: String
@@ -16,7 +16,7 @@ struct FolderDestination: DestinationWriting {
 
     var description: String { root }
 
-    /// The result of ``FolderDestination/check()``.
+    /// Keeps the method that the first successful probe found.
     private actor State {
         var method: FolderBatch.Method?
 
@@ -81,7 +81,7 @@ struct FolderDestination: DestinationWriting {
         if let method = await state.method { return method }
         let method = try await BlockingExecutor.system.run { [root, worker, link, durable] () throws(FleetError) in
             let method = try FolderProbe.run(root: root, worker: worker, link: link)
-            // Remembers the identity of the root. Another folder that later has its path is refused.
+            // Records the identity of the root. ``FolderTree`` later refuses another folder at the same path.
             _ = try FolderTree(root, durable)
             return method
         }

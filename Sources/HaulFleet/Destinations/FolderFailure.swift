@@ -45,7 +45,9 @@ enum FolderFailure {
         }
     }
 
-    /// Makes the error for a path component that is not a folder. The item is to blame, not the destination.
+    /// Makes the error for a path component that could not be opened as a folder. The item is to blame if something
+    /// else, such as a file or a symbolic link, has the name. Otherwise another program has changed the folder
+    /// meanwhile.
     static func notAFolder(_ path: String, _ kind: SystemCalls.Entry.Kind?) -> FleetError {
         let path = RelativePath.quoted(path)
         return switch kind {

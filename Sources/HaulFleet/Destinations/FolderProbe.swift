@@ -4,7 +4,7 @@ internal import HaulKit
 /// Checks whether a folder can be a destination. Makes the staging folder and tests in it the file operations that
 /// publishing needs.
 enum FolderProbe {
-    /// Makes a hard link. Uses ``SystemCalls/addLink(_:in:to:in:)`` except in tests.
+    /// Makes a hard link: ``systemLink`` except in tests.
     typealias Link = @Sendable (String, Int32, String, Int32) throws(SystemCalls.Errno) -> Void
 
     static let systemLink: Link = { name, folder, newName, newFolder throws(SystemCalls.Errno) in

@@ -162,8 +162,8 @@ final class DurableFolders: Sendable {
     private static let most = 1 << 16
     private let state = Mutex(State())
 
-    /// Whether `identity` has the inode of the root of the first call. The inode differs if a network file system was
-    /// unmounted, because the path then leads to an empty folder of this machine.
+    /// Whether the root, which has `identity` now, still has the inode of the first call. The inode differs if a
+    /// network file system was unmounted, because the path then leads to an empty folder of this machine.
     func isRoot(_ identity: SystemCalls.Entry) -> Bool {
         state.withLock { state in
             let rootInode = state.rootInode ?? identity.inode
@@ -178,7 +178,7 @@ final class DurableFolders: Sendable {
 
     func insert(_ path: String, _ identity: SystemCalls.Entry) {
         state.withLock { state in
-            // Forgotten folders are only synced once more.
+            // Forgets all folders at the limit. Each forgotten folder is only synced once more.
             if state.identities.count >= Self.most { state.identities = [:] }
             state.identities[path] = identity
         }

@@ -32,8 +32,7 @@ extension S3Destination {
                     guard error.isGone else { throw error }
                 }
             } else {
-                // This upload is for another version of the file. It is aborted now, because the queue forgets it when
-                // the next upload is recorded.
+                // Aborts this upload, because it is for another version of the file and its parts are of no use.
                 try await client.abortUpload(key, upload: UploadToken(text)?.id ?? text)
             }
         }
@@ -76,7 +75,8 @@ extension S3Destination {
     /// Aborts an upload that the queue has not recorded.
     private func drop(_ key: String, _ id: String) async {
         do throws(S3Failure) { try await client.abortUpload(key, upload: id) } catch {
-            // The upload has no parts. Publishing the object or the bucket's lifecycle rule ends it.
+            // The upload has no parts. A worker aborts it after publishing the object, or a lifecycle rule of the
+            // bucket does.
             logger.info("An upload without parts could not be aborted: \(error.error)")
         }
     }

@@ -53,7 +53,7 @@ extension S3Destination {
 
     private func put(_ file: StagedFile, _ key: String) async throws(S3Failure) -> PublicationOutcome {
         let region = FileRegion(path: file.stagedPath, range: 0..<file.bytes)
-        // The digest is known from the verification of the file.
+        // Uses the digest from the verification of the file, so that the file is not read again.
         let digest = PartDigest(sha256: file.sha256)
         let payload: S3Request.Payload
         do throws(FleetError) {
@@ -96,7 +96,8 @@ extension S3Destination {
                 if let outcome = outcome(of: try await standing(file, key)) { return await end(outcome, key) }
             } catch {
                 guard error.isTaken || error.isGone || error.isOfParts else { throw error }
-                // After a lost response, the repeated request fails because the key is taken or the upload is gone.
+                // Looks at the key, because the request may have failed only as a repetition: after a lost response,
+                // the key is taken or the upload is gone.
                 if let outcome = outcome(of: try await standing(file, key)) { return await end(outcome, key) }
                 if error.isGone { throw error }
                 if error.isOfParts || round == Self.rounds {
@@ -116,7 +117,8 @@ extension S3Destination {
         do throws(S3Failure) {
             for upload in try await client.uploads(of: key) { try await client.abortUpload(key, upload: upload.id) }
         } catch {
-            // The object exists. A lifecycle rule of the bucket removes the remaining uploads.
+            // Ignores the failure, because the object exists. A lifecycle rule of the bucket can remove the remaining
+            // uploads.
             logger.info("Left uploads of \(RelativePath.quoted(key)) could not be looked for: \(error.error)")
         }
         return outcome

@@ -70,7 +70,7 @@ struct S3Destination: DestinationWriting {
     func standing(_ file: StagedFile, _ key: String) async throws(S3Failure) -> Standing {
         guard let object = try await client.status(of: key) else { return .absent }
         let digest = file.sha256.hexadecimal
-        // Some proxies drop the Content-Length of a response without a body.
+        // Takes a missing size as equal, because some proxies drop the Content-Length of a response without a body.
         if object.digest == digest, object.bytes ?? file.bytes == file.bytes { return .same(tag: object.tag) }
         return .other(
             "s3://\(settings.bucket)/\(RelativePath.quoted(key)) exists with \(object.bytes.map(String.init) ?? "unknown") bytes and "
@@ -82,7 +82,7 @@ struct S3Destination: DestinationWriting {
     /// Waits before the next attempt. Returns at once if the task is cancelled.
     func pause(_ attempt: Int) async {
         let delay = settings.backoff(.full).delay(failures: attempt, fraction: .random(in: 0...1))
-        // A cancelled task fails in its next request.
+        // Ignores a cancellation, because a cancelled task fails in its next request.
         do { try await Task.sleep(for: delay) } catch {}
     }
 }

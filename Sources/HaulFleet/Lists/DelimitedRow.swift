@@ -1,4 +1,4 @@
-/// The fields of a line of CSV or TSV. Reusing the row for each line reuses its memory.
+/// The fields of a line of CSV or TSV. A parser reads all lines into one row, so that the row's memory is reused.
 struct DelimitedRow {
     /// Maximum number of fields; no plausible list has more.
     static let mostFields = 1000

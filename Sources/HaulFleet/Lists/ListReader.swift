@@ -1,7 +1,8 @@
 /// Reads the items of a list from a descriptor. Memory holds at most one record and one read of the list.
 ///
-/// The list can be iterated only once. An invalid line ends the iteration with ``FleetError/Code/invalidInput`` and
-/// names the line. With `skipsInvalid`, the reader counts invalid lines in ``invalidLines`` and skips them.
+/// The list can be iterated only once. An invalid line ends the iteration with ``FleetError/Code/invalidInput``; the
+/// message names the line. With `skipsInvalid`, the reader counts invalid lines in ``invalidLines`` and skips them,
+/// unless an error makes the rest of the list unreadable.
 package struct ListReader: AsyncSequence, Sendable {
     package typealias Element = NewItem
     package typealias Failure = FleetError

@@ -6,11 +6,12 @@ package struct NewItem: Sendable, Hashable {
     package var url: String
     /// Path below the destination; `nil` to derive the path from the URL.
     package var path: String?
-    /// The digest that the file must have, as `ALGORITHM:HEX`.
+    /// The digest that the file must have, as `ALGORITHM:HEX`; `nil` if the list has none.
     package var checksum: String?
     /// Length in bytes; `nil` if the list has none.
     package var size: Int64?
-    /// Data that Haul does not interpret: text, or JSON if the data comes from a JSON member or from unknown columns.
+    /// Data that Haul does not interpret; `nil` if the list has none. JSON if the list gives another value than a
+    /// string, or has columns or members with unknown names; otherwise text.
     package var metadata: String?
     /// The queue gives out items with a lower number first.
     package var priority: Int16

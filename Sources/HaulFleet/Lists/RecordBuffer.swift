@@ -43,7 +43,7 @@ struct RecordBuffer {
 
     mutating func finish() { hasEnded = true }
 
-    /// Returns `nil` if more bytes are needed.
+    /// Returns `nil` if more bytes are needed, and at the end.
     mutating func next() throws(LineError) -> Record? {
         if !hasBegun {
             guard bytes.count >= 3 || hasEnded else { return nil }
@@ -122,8 +122,8 @@ struct RecordBuffer {
         case behindQuote
     }
 
-    /// Reads a CSV record with quotes, which ends at the first line end outside them. A quote opens a field only at its
-    /// beginning, so that a stray quote spoils only its own line.
+    /// Reads a CSV record with quotes, which ends at the first line end outside them. Only a quote at the beginning of
+    /// a field opens the field, so that a stray quote makes only its own line invalid.
     private mutating func quoted(_ start: Int) throws(LineError) -> Record? {
         var place = Place.fieldStart
         var lines = 1
@@ -142,9 +142,8 @@ struct RecordBuffer {
         }
         let isInside = place == .inQuotes
         if index - start > limit || hasEnded && isInside {
-            // Reading resumes at the next line, so that one unclosed quote does not cost the rest of the list. Each
-            // unclosed quote costs a scan of up to `limit` bytes; their number is limited so that the reader does not
-            // stall.
+            // Continues at the next line, so that one unclosed quote does not make the rest of the list unreadable.
+            // Limits the number of unclosed quotes, because each causes a scan of up to `limit` bytes.
             let number = line
             unclosedQuotes += 1
             _ = take(start, lineEnd(from: start) ?? bytes.count, lines: 1)

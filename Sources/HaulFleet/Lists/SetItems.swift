@@ -1,8 +1,8 @@
 internal import Foundation
 package import HaulKit
 
-/// The files of a set as items of a queue. The token of a hub and other header fields are not in an item: workers have
-/// their own (``OriginFields``).
+/// The files of a set as items of a queue. An item contains neither the token of a hub nor other header fields, because
+/// workers have their own (``OriginFields``).
 package struct SetItems: Sendable {
     /// The items, in the order of the publisher.
     package private(set) var items: [NewItem] = []
@@ -11,8 +11,8 @@ package struct SetItems: Sendable {
 
     /// - Parameters:
     ///   - files: the files of the set. Their names are safe relative paths.
-    ///   - source: the origin of the set, with the commit that is pinned: `hf://ORG/NAME@COMMIT`, or a URL. Becomes
-    ///     metadata of each item.
+    ///   - source: the source of the set with its pinned commit (`hf://ORG/NAME@COMMIT`), or a URL. It becomes metadata
+    ///     of each item.
     ///   - folder: folder of the set below the destination; `nil` for one that is named after the source.
     /// - Throws: ``FleetError/Code/invalidInput`` for a folder that is not below the destination.
     package init(_ files: [FileSet.File], of source: String, folder: String? = nil) throws(FleetError) {

@@ -2,7 +2,7 @@
 /// tells whether the text is a usable URL; if it is false, Foundation decides.
 struct URLParts {
     private(set) var isSecure = false
-    /// Whether the text begins with `http://` or `https://` in either case.
+    /// Whether the text begins with `http://` or `https://` in upper or lower case.
     private(set) var hasWebScheme = false
     private(set) var hasUserInformation = false
     var host: Substring.UTF8View
@@ -53,8 +53,8 @@ struct URLParts {
         return true
     }
 
-    /// Whether every URL parser reads this URL alike. The host consists of letters, digits, dots and dashes, the port
-    /// of digits, and path and query of characters that RFC 3986 allows.
+    /// Whether every URL parser reads this URL alike: the host consists of letters, digits, dots and dashes, the port
+    /// consists of digits, and path and query consist of characters that RFC 3986 allows.
     var isPlain: Bool {
         hasWebScheme && !hasUserInformation && !host.isEmpty && host.count <= 253
             && host.allSatisfy { $0.isAlphanumeric || $0 == UInt8(ascii: "-") || $0 == UInt8(ascii: ".") }

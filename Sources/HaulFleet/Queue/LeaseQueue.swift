@@ -1,11 +1,12 @@
 /// The queue's operations for a worker. ``PostgresQueue`` implements them; the simulation has an
 /// implementation in memory with the same rules.
 ///
-/// Each call is one transaction. A call that throws ``FleetError/Code/databaseUnreachable`` may have taken effect. The
-/// caller may repeat any call; the repetition returns the result of the first call.
+/// Each call except ``maintain()`` is one transaction. A call that throws ``FleetError/Code/databaseUnreachable`` may
+/// have taken effect. The caller may repeat any call: a repeated claim returns the leases of the first one, and a
+/// repeated report is accepted again.
 protocol LeaseQueue: Sendable {
     /// Registers a worker. `predecessor` is the worker that used the same work folder before and is known to be dead.
-    /// Its leases move to the new worker under new epochs and are returned.
+    /// The new worker gets its leases under new epochs; the registration contains them.
     func register(label: String, predecessor: WorkerID?) async throws(FleetError) -> Registration
     /// Leases at most `limit` items. Throws ``FleetError/Code/workerUnknown`` if the worker does not count as alive.
     func claim(_ worker: WorkerID, limit: Int) async throws(FleetError) -> Claim
@@ -20,15 +21,16 @@ protocol LeaseQueue: Sendable {
     /// Ends leases. Returns the leases whose report was accepted, now or by an earlier call. The worker has lost the
     /// others.
     func report(_ worker: WorkerID, _ reports: [Report]) async throws(FleetError) -> Set<LeaseKey>
-    /// Reserves start times for further requests to a host with a minimum gap. Returns the delay until the first and
-    /// the gap.
+    /// Reserves start times for further requests to a host with a minimum gap. Returns the delay until the first start
+    /// time, and the gap.
     func reserve(hostID: Int32, requests: Int) async throws(FleetError) -> RequestSlice
     /// Returns the limits of the host `name`; `nil` if the queue does not know the host.
     func hostLimits(_ name: String) async throws(FleetError) -> HostLimits?
-    /// Blocks a host for the whole fleet after an answer with `Retry-After`. A longer block that exists already stays.
+    /// Blocks a host for the whole fleet after a 429, or a 503 with `Retry-After`. A longer block that exists already
+    /// stays.
     func block(hostID: Int32, for duration: Duration) async throws(FleetError)
     /// Does the regular work that any worker may do: moves items of dead workers back to the queue, makes due retries
-    /// ready, and feeds the next items of lists.
+    /// ready, feeds the next items of lists, and removes old rows.
     func maintain() async throws(FleetError) -> Maintenance
     /// Returns those of `items` that have a result.
     func finished(_ items: [Int64]) async throws(FleetError) -> Set<Int64>
@@ -63,15 +65,15 @@ struct Beat: Sendable, Hashable {
     /// Hosts of the worker's leases that accept no requests now, with the remaining time.
     var blockedHosts: [Int32: Duration] = [:]
     var isPaused = false
-    /// Whether the worker takes no new items, finishes its leases and ends.
+    /// Whether the worker must take no new items, finish its leases and end.
     var isDraining = false
 }
 
-/// The limits of a host without a lease of the worker, such as the target of a redirect.
+/// The limits of a host at which the worker has no lease, such as the target of a redirect.
 struct HostLimits: Sendable, Hashable {
     var hostID: Int32
     var gap = Duration.zero
-    /// Whether the host has a connection limit. No connection to it is kept open then.
+    /// Whether the host has a connection limit. Workers keep no idle connection to such a host open.
     var isLimited = false
     /// Remaining time of a block; zero if there is none.
     var blocked = Duration.zero

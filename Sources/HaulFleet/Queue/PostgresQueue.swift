@@ -16,7 +16,7 @@ package final class PostgresQueue: LeaseQueue {
         self.name = name
     }
 
-    /// Closes both connections.
+    /// Closes both connections. Later calls fail with ``FleetError/Code/cancelled``.
     package func close() {
         work.close()
         beats.close()

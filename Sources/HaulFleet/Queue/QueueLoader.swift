@@ -9,7 +9,7 @@ internal import HaulKit
 package struct QueueLoader: Sendable {
     /// Number of items that one transaction adds.
     package static let standardChunk = 50_000
-    /// Number of items beyond the next one that have a partition before a chunk is added.
+    /// Number of item numbers, from the next free one on, that get a partition before a chunk is added.
     private static let itemsAhead: Int64 = 5_000_000
 
     package struct Result: Sendable, Hashable, Codable {
@@ -40,7 +40,7 @@ package struct QueueLoader: Sendable {
     ) async throws -> Result where Items.Element == NewItem {
         var result = Result()
         var rows = LoadRows()
-        // At most one chunk is being loaded while another is read, so that two are in memory.
+        // Loads at most one chunk while it reads another, so memory holds at most two chunks.
         var underWay: Task<Result, any Error>?
         defer { underWay?.cancel() }
 
@@ -129,7 +129,7 @@ struct LoadRows: Sendable {
         let (key, path) = (item.resolvedKey, item.resolvedPath)
         var row: [UInt8] = []
         if let last = pieces.last, last.count < Self.pieceSize {
-            // Moved out of the array during the write, so that Swift does not copy the bytes.
+            // Moves the last piece out of the array during the write, so that Swift does not copy its bytes.
             swap(&row, &pieces[pieces.count - 1])
             pieces.removeLast()
         } else {

@@ -16,7 +16,7 @@ package struct SchemaInstaller: Sendable {
         case worker
         /// May add items.
         case loader
-        /// May read everything and change nothing: status, lists, export.
+        /// May read everything and change nothing. Enough for status, lists and export.
         case reader
     }
 
@@ -26,7 +26,8 @@ package struct SchemaInstaller: Sendable {
     @discardableResult
     package func install() async throws(FleetError) -> Bool { try await install(upTo: Self.version) }
 
-    /// - Parameter version: minimum version of the tables. An upgrade replaces all functions by those of this program.
+    /// - Parameter version: version to which older tables are upgraded; newer tables stay as they are. An upgrade
+    ///   replaces all functions by those of this program.
     func install(upTo version: Int32) async throws(FleetError) -> Bool {
         let queue = queue
         let limits = TransactionLimits(statementTimeout: .seconds(600), lockTimeout: .seconds(60))
@@ -67,8 +68,8 @@ package struct SchemaInstaller: Sendable {
         return changed
     }
 
-    /// Returns the roles with rights on functions. Dropping the functions removes these rights, so the caller grants
-    /// them again.
+    /// Returns the roles with rights on functions, and their rights. The caller grants these rights again, because
+    /// dropping the functions removes them.
     private static func callers(_ session: DatabaseSession, _ queue: QueueName) throws(FleetError) -> [(Right, String)]
     {
         let text = """

@@ -9,7 +9,8 @@ struct FileRegion: AsyncSequence, Sendable, Hashable {
 
     /// Bytes per read. A request needs about twice as much memory.
     static let block = 512 << 10
-    /// Bytes per write. A connection that sends one slice per minute counts as alive.
+    /// Bytes per write. Small slices let a slow connection count as alive: it must send one slice within the idle
+    /// timeout.
     private static let slice = 64 << 10
 
     var path: String

@@ -6,7 +6,7 @@ actor RequestPacer {
     private var free: Int
     private var waiting: [(id: Int, continuation: CheckedContinuation<Bool, Never>)] = []
     private var lastID = 0
-    /// Number of times in a row that the store has asked for fewer requests. A success lowers it by one.
+    /// Number of delays because the store asked for fewer requests. Each successful request lowers the number by one.
     private var strikes = 0
     private var notBefore = ContinuousClock.now
 
@@ -46,7 +46,7 @@ actor RequestPacer {
 
     /// Delays all requests because the store asked for fewer.
     func slowDown() {
-        // Several responses of the same moment count as one.
+        // Counts all responses that arrive during a delay as one.
         guard ContinuousClock.now >= notBefore else { return }
         strikes += 1
         notBefore = ContinuousClock.now + backoff.delay(failures: strikes, fraction: .random(in: 0...1))
@@ -55,7 +55,7 @@ actor RequestPacer {
     func succeeded() { strikes = max(0, strikes - 1) }
 
     private func cancel(_ id: Int) {
-        // The request has left the queue: its turn has come, and it notices the cancellation itself.
+        // A request that is no longer in `waiting` may be sent already, and notices the cancellation itself.
         guard let index = waiting.firstIndex(where: { $0.id == id }) else { return }
         waiting.remove(at: index).continuation.resume(returning: false)
     }

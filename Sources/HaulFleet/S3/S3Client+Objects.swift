@@ -55,7 +55,7 @@ extension S3Client {
 
     func delete(_ key: String) async throws(S3Failure) {
         do throws(S3Failure) { _ = try await send(S3Request(method: "DELETE", key: key)) } catch {
-            // The object is already gone if this request repeats one whose response was lost.
+            // Accepts 404, because the object is already gone if this request repeats one whose response was lost.
             if error.status != 404 { throw error }
         }
     }

@@ -56,7 +56,8 @@ extension S3Client {
             payload: .region(region, digest: digest)
         ) { $0.tag == nil ? "it took a part without an entity tag" : nil }
         let response = try await send(request)
-        // A store that keeps a checksum returns it here. Otherwise the completion must not name one.
+        // A store that keeps the checksum returns it in this field. Without the field, the completion of the upload
+        // must not name a checksum.
         let kept = response.headers["x-amz-checksum-sha256"]
         return PreparedFile.Part(number: number, tag: response.tag ?? "", sha256: kept == digest.base64 ? kept : nil)
     }

@@ -180,8 +180,8 @@ final class S3Client: Sendable {
 
     /// Corrects the cause of a failure: the clock, the keys, the region or the redirect target.
     ///
-    /// - Parameter region: the region of the failed request's signature. Another request may have corrected it
-    ///   meanwhile.
+    /// - Parameter region: the region of the failed request's signature. Another request may have corrected the
+    ///   client's region meanwhile.
     /// - Returns: whether the request may be repeated at once.
     private func remedy(
         _ failure: S3Failure,

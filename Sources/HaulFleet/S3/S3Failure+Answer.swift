@@ -1,7 +1,7 @@
 /// Classifies error responses by status and code and describes them.
 extension S3Failure {
-    /// Whether the status has a temporary cause (RFC 9110 §15, RFC 6585 §4, RFC 8470 §5.2). Of the 5xx codes, all count
-    /// except 501 (not implemented), 505 (version), 507 (space), 510, and 511 (a network that wants a login).
+    /// Whether the status has a temporary cause (RFC 9110 §15, RFC 6585 §4, RFC 8470 §5.2). All 5xx codes count except
+    /// 501 (not implemented), 505 (version), 507 (space), 510, and 511 (a network that wants a login).
     private static func passes(_ status: Int) -> Bool {
         switch status {
         case 408, 425, 429, 499: true

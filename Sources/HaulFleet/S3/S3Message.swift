@@ -63,7 +63,7 @@ struct S3Failure: Error, Sendable {
     var location: String?
     /// Header field `Date`.
     var date: String?
-    /// The error for the caller.
+    /// The error in the form that the destination throws.
     var error: FleetError
     /// Whether a repetition of the request may succeed.
     var isTransient = false

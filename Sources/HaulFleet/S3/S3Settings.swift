@@ -24,15 +24,15 @@ package struct S3Settings: Sendable, Hashable {
     package var partsAtOnce = 4
     /// Maximum number of simultaneous requests for all objects.
     package var connections = 16
-    /// Whether requests send a SHA-256 with each part, which the store keeps. The worker stops sending it if the store
-    /// refuses.
+    /// Whether requests send the SHA-256 of each part for the store to keep. The worker stops sending checksums if the
+    /// store refuses them.
     package var sendsChecksums = true
     /// Maximum number of attempts per request.
     package var attempts = 6
     /// Bound of the random delay after the first failed attempt. The bound doubles with each failure.
     package var retryDelay = Duration.milliseconds(250)
     package var longestRetryDelay = Duration.seconds(20)
-    /// Maximum silence of the store while it receives the request, before its response and within it.
+    /// Maximum silence of the store while it receives a request, before the response, and within the response.
     package var idleTimeout = Duration.seconds(60)
     package var connectTimeout = Duration.seconds(10)
 

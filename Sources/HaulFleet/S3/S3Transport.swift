@@ -32,7 +32,7 @@ final class S3Transport: Sendable {
         )
         configuration.httpVersion = .http1Only
         configuration.tracing.tracer = nil
-        // ``RequestPacer`` limits the connections.
+        // Sets a limit that is never reached, because ``RequestPacer`` limits the simultaneous requests.
         configuration.connectionPool.concurrentHTTP1ConnectionsPerHostSoftLimit = max(8, settings.connections)
         configuration.connectionPool.retryConnectionEstablishment = false
         configuration.http1_1ConnectionDebugInitializer = { RequestTargetHandler.add(to: $0) }
@@ -40,7 +40,8 @@ final class S3Transport: Sendable {
     }
 
     deinit {
-        // The client keeps itself alive until its connections are closed. A failed shutdown has no consequence here.
+        // Does not wait, because the client keeps itself alive until its connections are closed. Ignores a failed
+        // shutdown, because nothing uses the client any more.
         client.shutdown { _ in }
     }
 
@@ -67,8 +68,8 @@ final class S3Transport: Sendable {
         case .region(let region, _): message.body = .stream(WatchedBody(region, watch), length: .known(region.count))
         }
         do {
-            // Limits a store that sends a byte now and then forever. The idle timeout ends a request to a silent store
-            // sooner.
+            // Limits the whole request, because a store that sends single bytes forever never reaches the idle timeout.
+            // The idle timeout ends a request to a silent store sooner.
             let longest = TimeAmount.minutes(10) + .seconds(request.payload.count / (32 << 10))
             let deadline = NIODeadline.now() + longest
             guard case .region = request.payload else {

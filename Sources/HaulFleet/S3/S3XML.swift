@@ -86,8 +86,8 @@ struct S3XML: Sendable, Hashable {
         }
 
         func parser(_ parser: XMLParser, parseErrorOccurred error: any Error) {
-            // libxml2 reports warnings here too (XML_WAR_UNKNOWN_VERSION to XML_WAR_NS_URI_RELATIVE). Some stores use a
-            // relative namespace.
+            // Ignores the warnings that libxml2 also reports here (XML_WAR_UNKNOWN_VERSION to XML_WAR_NS_URI_RELATIVE),
+            // because some stores use a relative namespace.
             if !(97...100).contains((error as NSError).code) { refuse(parser) }
         }
 

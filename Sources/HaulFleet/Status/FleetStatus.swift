@@ -12,7 +12,8 @@ package struct FleetStatus: Sendable, Hashable, Codable {
     /// The oldest open transaction of the server that keeps vacuum from removing rows; `nil` if there is none.
     package var oldestTransaction: OpenTransaction?
 
-    /// Number of items per state. The numbers add up to `items`.
+    /// Number of items per state. The numbers from `unfed` to `failed` add up to `items` unless one of them is an
+    /// estimate.
     package struct Totals: Sendable, Hashable, Codable {
         /// Exact, like all other totals except `ready` and `later`: see ``isEstimate``.
         package var items: Int64
@@ -24,7 +25,7 @@ package struct FleetStatus: Sendable, Hashable, Codable {
         package var leased: Int64
         package var completed: Int64
         package var failed: Int64
-        /// Number of failed attempts that were repeated.
+        /// Number of failed attempts after which the queue allowed another attempt.
         package var retried: Int64
         /// Total length of the completed files.
         package var bytes: Int64
@@ -82,7 +83,7 @@ package struct FleetStatus: Sendable, Hashable, Codable {
         package var seconds: Double
         /// The process and the application that hold the transaction.
         package var holder: String
-        /// Whether the transaction is old enough to make tables grow and claims slow.
+        /// Whether the transaction is more than a minute old, so that it makes tables grow and claims slow.
         package var isAlarming: Bool { seconds > 60 }
     }
 }

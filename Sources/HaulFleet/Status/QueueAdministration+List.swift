@@ -36,7 +36,8 @@ extension QueueAdministration {
     package struct ItemFilter: Sendable, Hashable {
         package var state: ItemState
         package var host: String?
-        /// Selects failed items and items that wait for their next attempt by the kind of their failure.
+        /// Selects items by the kind of their failure. Only failed items, and items that wait for their next attempt,
+        /// have a kind; with another ``state``, a kind selects no item.
         package var failureKind: String?
 
         package init(_ state: ItemState, host: String? = nil, failureKind: String? = nil) {
@@ -46,7 +47,7 @@ extension QueueAdministration {
 
     /// Lists items in the order of their numbers.
     ///
-    /// - Parameter after: the last item number of the previous page.
+    /// - Parameter after: the last item number of the previous page; 0 for the first page.
     package func list(_ filter: ItemFilter, limit: Int = 100, after: Int64 = 0) async throws(FleetError) -> [ListedItem]
     {
         let place = Self.place(filter.state, table)

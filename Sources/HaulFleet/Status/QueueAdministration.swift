@@ -1,6 +1,6 @@
 internal import HaulKit
 
-/// Changes a queue for a person: its settings, the limits of hosts, and failed items.
+/// Shows and changes a queue for a person: its status, items and settings, the limits of hosts, and failed items.
 package struct QueueAdministration: Sendable {
     let connection: DatabaseConnection
     let queue: QueueName
@@ -25,7 +25,8 @@ package struct QueueAdministration: Sendable {
         """
     }
 
-    /// Writes all settings. A shorter lease time applies to a worker from its next beat on.
+    /// Writes all settings. A new lease time applies to a worker from its next beat on. A new destination removes the
+    /// stored mark of the old one.
     ///
     /// - Throws: ``FleetError/Code/invalidInput`` for a value out of range.
     package func update(_ settings: QueueSettings) async throws(FleetError) {

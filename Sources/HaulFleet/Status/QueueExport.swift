@@ -13,9 +13,9 @@ package struct QueueExport: AsyncSequence, Sendable {
     }
 
     package struct Page: Sendable, Hashable {
-        /// Complete lines.
+        /// The text of the page in UTF-8, in complete lines.
         package var bytes: [UInt8]
-        /// Number of the last item on the page. An interrupted export continues after it.
+        /// Number of the last item on the page. An interrupted export continues after this item.
         package var lastItem: Int64
     }
 
@@ -88,8 +88,8 @@ package struct QueueExport: AsyncSequence, Sendable {
             return "COPY (SELECT \(values) \(source)) TO STDOUT WITH (FORMAT csv)"
         case .jsonLines:
             let members = columns.map { "'\($0.name)', \($0.value)" }.joined(separator: ", ")
-            // CSV with a delimiter and a quote character that JSON always escapes. COPY's text format would double
-            // every backslash.
+            // Uses CSV with a delimiter and a quote character that JSON always escapes, because COPY's text format
+            // would double every backslash.
             return """
                 COPY (SELECT json_strip_nulls(json_build_object(\(members)))::text \(source)) TO STDOUT
                 WITH (FORMAT csv, DELIMITER E'\\x02', QUOTE E'\\x01')

@@ -27,7 +27,7 @@ struct ClaimHistory: Sendable, Equatable {
         (wasFull, self.isPaused) = (isFull, isPaused)
     }
 
-    /// Allows another claim soon. If the failed one took effect, the next one returns its items.
+    /// Allows another claim soon. If the failed claim took effect, the next claim returns its items.
     mutating func claimFailed() { (wasFull, hasEndedItem) = (true, true) }
 
     mutating func foundNothing() { emptyInRow = min(emptyInRow + 1, 16) }

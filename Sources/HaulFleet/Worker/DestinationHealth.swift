@@ -7,8 +7,8 @@ struct DestinationHealth: Sendable, Equatable {
 
     /// Number of failures in a row.
     private var failures = 0
-    /// End of the pause of claims; `nil` without a pause. Claims pause while the destination or the disk accepts
-    /// nothing.
+    /// End of the latest pause of claims; `nil` if there was no pause since the last success. Claims pause while the
+    /// destination or the disk accepts nothing.
     private var pausedUntil: Duration?
     /// Number of pauses since the last success.
     private var pauses = 0

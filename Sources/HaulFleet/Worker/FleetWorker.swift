@@ -16,7 +16,7 @@ package actor FleetWorker {
     private var machine: WorkerMachine
     private(set) var clock = WorkerClock()
     private var stage = Stage.working
-    /// Whether uploads without an item are being aborted.
+    /// Whether uploads that no worker continues are being aborted.
     private var isAborting = false
     private let mailbox: AsyncStream<WorkerEvent>
     nonisolated let events: AsyncStream<WorkerEvent>.Continuation
@@ -67,7 +67,8 @@ package actor FleetWorker {
     /// Totals since the start. May be read from any thread.
     package nonisolated var progress: WorkerProgress { counts.withLock { $0 } }
 
-    /// Ends the worker in order; its items return to the queue. May be called from any thread and repeatedly.
+    /// Stops the worker; it gives its items back to the queue and then ends. May be called from any thread and
+    /// repeatedly.
     package nonisolated func stop() {
         events.yield(.stopRequested)
         Task {
@@ -86,7 +87,7 @@ package actor FleetWorker {
         do throws(FleetError) { try await queue.leave(worker) } catch {
             logger.warning("The leases end by themselves: \(error)")
         }
-        // The machine may have ended the worker meanwhile, with an error.
+        // Keeps the error with which the machine may have ended the worker meanwhile.
         if !isEnded { stage = .ended(nil) }
         events.yield(.timer)
     }
@@ -107,7 +108,7 @@ package actor FleetWorker {
         clock.cancelTimer()
         await items.shutDown()
         if case .ended(let failure?) = stage { throw failure }
-        // Aborts the uploads of items that ended last, because no other worker may be left to do so.
+        // Aborts the uploads of items that ended last, because perhaps no other worker is running that could do so.
         if machine.stop.kind == .drain { await abortOrphanUploads() }
     }
 
@@ -215,7 +216,7 @@ package actor FleetWorker {
         }
     }
 
-    /// Warns a person about trouble of the destination while the worker waits.
+    /// Logs a failure of the destination or of this machine's disk as a warning.
     private func noteTrouble(_ error: FleetError) {
         switch error.code {
         case .destinationUnreachable, .destinationRefused, .disk: logger.warning("\(error.message)")

@@ -3,7 +3,8 @@ struct HostBlocks: Sendable, Equatable {
     /// End of each host's block, by the worker's clock.
     private var ends: [Int32: Duration] = [:]
 
-    /// Takes in the blocks of a beat. Ignores changes of up to 1 s, which may come from the delay of an answer.
+    /// Stores the blocks that a beat returned. Ignores a block that ends earlier than the known one or up to 1 s later,
+    /// because the answer may have been delayed.
     ///
     /// - Returns: the new and the prolonged blocks, in the order of the hosts.
     mutating func update(_ durations: [Int32: Duration], at now: Duration) -> [(host: Int32, duration: Duration)] {

@@ -43,7 +43,7 @@ extension HostPacer {
         var freeNames: [String: Int32] = [:]
         var lastNumber = 0
 
-        /// Adds a request to the queue of its host, unless it may be sent at once.
+        /// Adds a request to the waiting requests of its host, unless it may be sent at once.
         ///
         /// - Returns: `nil` if the request may be sent at once. Otherwise its number, and whether the host's limits
         ///   must be looked up first.

@@ -9,7 +9,8 @@ internal import Synchronization
 /// A lease of a host with a minimum gap contains the start time of one request, unless the lease was taken over. Each
 /// further request (a retry, a further range, a redirect to that host) reserves another start time from the queue. A
 /// start time that has passed is not used, because the queue has given the next ones to other workers. The limits of a
-/// host without leases, such as the target of a redirect, are looked up by name. May be called from any thread.
+/// host without leases, such as the target of a redirect, are looked up by name. All methods may be called from any
+/// thread.
 final class HostPacer: RequestAdmission {
     /// Calls to the queue.
     struct Calls: Sendable {
@@ -18,11 +19,11 @@ final class HostPacer: RequestAdmission {
         var find: @Sendable (_ name: String) async throws(FleetError) -> HostLimits?
         /// Blocks a host for the whole fleet after a 429, or a 503 with `Retry-After`.
         var block: @Sendable (_ hostID: Int32, _ duration: Duration) -> Void
-        /// Called when a host is blocked, so that its downloads need not wait in this worker.
+        /// Called when a block of a host begins or grows, so that the worker can give back the items that would wait.
         var onBlocked: @Sendable (_ hostID: Int32, _ duration: Duration) -> Void
     }
 
-    /// Time since an origin, by a clock that nobody can set.
+    /// Time since an origin, by a monotonic clock.
     struct Time: Sendable {
         var now: @Sendable () -> Duration
         var sleep: @Sendable (_ until: Duration) async -> Void
@@ -131,7 +132,7 @@ final class HostPacer: RequestAdmission {
             (state.hosts[name]?.id ?? state.freeNames[name], state.isNews(name, blockedUntil: time.now() + duration))
         }
         guard let id else { return }
-        // Many connections may get the same response; the queue is told once.
+        // Reports the block to the queue only once, because many connections may get the same response.
         if isNews { calls.block(id, duration) }
         block(name, id, for: duration)
     }

@@ -44,14 +44,14 @@ extension ItemDownloads {
 
     func removeUnwanted() async {
         guard leftovers.hasUnwanted else { return }
-        // Without the folder, only the rows could be removed. The files would be back with their file system, and no
-        // row would name them.
+        // Postpones the removal while the folder is missing. Otherwise only the rows would be removed, and files
+        // without rows would reappear with their file system.
         guard await hasStagingFolder() else { return removeSoon() }
         let unwanted = leftovers.takeUnwanted()
         let (complete, others) = (unwanted.filter { $0.stagedPath != nil }, unwanted.filter { $0.stagedPath == nil })
         if !complete.isEmpty {
             let paths = complete.compactMap(\.stagedPath)
-            // Files come first: the next start removes a row without its file, but never a file without a row.
+            // Removes the files before the rows, because the next registration also removes a row whose file is gone.
             for (path, error) in await BlockingExecutor.system.run({ StagingFolder.remove(paths) }) {
                 logger.debug("fleet: \(path) stays: error \(error.code)")
             }

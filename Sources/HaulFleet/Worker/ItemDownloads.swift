@@ -245,7 +245,7 @@ actor ItemDownloads {
         }
     }
 
-    /// Warns a person about trouble of the disk while the worker waits.
+    /// Logs a failure of this machine's disk as a warning; other errors are not logged.
     private func noteTrouble(_ error: DownloadError) {
         guard warnings.isDue(error.code) else { return }
         logger.warning("\(error.message) Items go back until this is mended.")
@@ -303,7 +303,7 @@ actor ItemDownloads {
         end(lease.key, .staged(staged))
     }
 
-    /// Returns the SHA-256 of a file that the downloader has verified against it; `nil` for other files.
+    /// Returns the SHA-256 in the list if the downloader has verified the file with it; otherwise `nil`.
     private func proven(_ lease: LeasedItem, _ file: CompletedDownload) -> [UInt8]? {
         guard file.proof == .digest, let text = lease.checksum else { return nil }
         do throws(DownloadError) {
@@ -330,8 +330,8 @@ actor ItemDownloads {
         await attempt { () throws(DownloadError) in try await item.download.resume() }
     }
 
-    /// Returns to the queue the items of a blocked host whose downloads are not transferring, verifying or complete.
-    /// The queue does not give them out while the host is blocked.
+    /// Gives back the items of a blocked host whose downloads are not transferring, verifying or complete. The queue
+    /// does not give these items out while the host is blocked.
     private func returnWaiting(_ hostID: Int32) async {
         for item in items.values where item.lease.hostID == hostID && !item.isSuspended {
             let snapshot = item.download.snapshot
@@ -345,7 +345,7 @@ actor ItemDownloads {
 
     func attempt(_ step: () async throws(DownloadError) -> Void) async {
         do throws(DownloadError) { try await step() } catch {
-            // The file or its row stays; the next start tries again.
+            // Ignores the error. If a download was to be removed, the next registration tries again.
             logger.debug("fleet: \(error)")
         }
     }

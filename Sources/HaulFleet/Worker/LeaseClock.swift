@@ -1,5 +1,5 @@
-/// The worker's own deadline for its leases. Ends before that of the queue, which takes leases away after
-/// ``QueueSettings/leaseSeconds`` without a beat.
+/// The worker's own deadline for its leases. It is earlier than the deadline of the queue, which takes leases away
+/// after ``QueueSettings/leaseSeconds`` without a beat.
 struct LeaseClock: Sendable, Equatable {
     /// Share of the lease time after which the worker stops by itself. The rest allows for different clock rates, and
     /// for the destination's work between the decision to publish and the final name.
@@ -19,7 +19,8 @@ struct LeaseClock: Sendable, Equatable {
         isInDoubt = now >= deadline
     }
 
-    /// Confirms the lease as of `sentAt`. An answer that is older than the deadline leaves the lease in doubt.
+    /// Confirms the lease from `sentAt` on, unless a later call has confirmed it already. If the new deadline has
+    /// passed, the lease is in doubt.
     mutating func confirm(_ leaseTime: Duration, sentAt: Duration, now: Duration) {
         guard sentAt <= now, sentAt >= confirmedAt else { return }
         begin(leaseTime, sentAt: sentAt, now: now)

@@ -9,7 +9,8 @@ struct Leftovers {
         let stagedPath: String?
     }
 
-    /// Number of unwanted downloads that are removed at once. Fewer downloads wait for the planned removal.
+    /// Number of unwanted downloads at which the removal begins immediately. Fewer downloads wait for the planned
+    /// removal.
     private static let removedTogether = 256
 
     /// Maximum number of kept partial files.
@@ -18,7 +19,7 @@ struct Leftovers {
     private var kept: [(item: Int64, id: DownloadID)] = []
     private var unwanted: [Unwanted] = []
     private var isRemovalPlanned = false
-    /// Items whose bytes are never kept.
+    /// Items whose bytes are not kept, because their bodies exceed the size in the list or do not fit on the disk.
     private var endless: Set<Int64> = []
 
     init(mostKept: Int) { self.mostKept = mostKept }
@@ -42,7 +43,7 @@ struct Leftovers {
         }
     }
 
-    /// Makes the partial files of items unwanted that other workers have ended.
+    /// Makes a partial file unwanted if another worker has ended its item.
     mutating func giveUp(finished: Set<Int64>) {
         for (item, id) in kept where finished.contains(item) { giveUp(item, id) }
         kept.removeAll { finished.contains($0.item) }

@@ -1,6 +1,7 @@
 /// Calls of a worker to the queue, with a pace for each kind.
 struct QueueCalls: Sendable, Equatable {
-    /// Number of refusals in a row that ends the worker. A database that is being restored may refuse fewer times.
+    /// Number of refusals in a row after which the worker ends. A few refusals do not end it, because a database may
+    /// refuse calls while it is being restored.
     private static let refusalLimit = 10
 
     private var paces = Array(repeating: CallPace(), count: WorkerCall.Kind.allCases.count)
@@ -14,7 +15,7 @@ struct QueueCalls: Sendable, Equatable {
     /// Whether exactly this call is under way.
     func isInFlight(_ call: WorkerCall) -> Bool { self[call.kind].inFlight == call }
 
-    /// The last error of the calls that matter to an ending worker, the most important call first.
+    /// The error with which an ending worker gives up: the last error of the first kind below that has one.
     var lastError: FleetError? {
         let kinds: [WorkerCall.Kind] = [.leave, .report, .register, .beat, .claim, .gate]
         return kinds.compactMap { self[$0].lastError }.first

@@ -1,6 +1,6 @@
 internal import HaulKit
 
-/// Random delays of a worker. They keep the workers of a fleet apart.
+/// Makes the random delays of a worker, so that the workers of a fleet do not call the queue all at once.
 struct RandomDelays: Sendable, Equatable {
     private var generator: SplitMix64
 

@@ -21,7 +21,8 @@ struct SharedPartials: Sendable {
         /// Start and end of each range, in order.
         var ranges: [[Int64]]
 
-        /// Longest file. Sums of two lengths stay within `Int64`; the reader of control files has the same limit.
+        /// Maximum length of a file, so that the sum of two lengths fits `Int64`. The reader of control files has the
+        /// same limit.
         private static let longest: Int64 = 1 << 60
 
         /// Whether the ranges are in order and within the file. Another worker wrote them, and a crash may have damaged
@@ -49,7 +50,7 @@ struct SharedPartials: Sendable {
     func keep(_ item: Int64, _ ranges: [Range<Int64>], total: Int64) throws(FleetError) {
         let known = Ranges(total: total, ranges: ranges.map { [$0.lowerBound, $0.upperBound] })
         let descriptor = open(partial(item, stagingFolder), O_RDONLY | O_CLOEXEC | O_NOFOLLOW)
-        // The download was completed or dropped after its ranges were read.
+        // Does nothing if the download was completed or dropped after its ranges were read.
         guard descriptor >= 0 else { return }
         defer { close(descriptor) }
         guard fdatasync(descriptor) == 0 else { throw Self.error("sync", partial(item, stagingFolder)) }
@@ -66,7 +67,7 @@ struct SharedPartials: Sendable {
     /// Copies the largest partial file that another worker left for an item. The downloader adopts the copy as an
     /// unfinished file.
     ///
-    /// - Returns: whether another worker left a partial file.
+    /// - Returns: whether a partial file was copied.
     func take(_ item: Int64) throws(FleetError) -> Bool {
         guard let (folder, ranges) = best(item) else { return false }
         let source = open(partial(item, folder), O_RDONLY | O_CLOEXEC | O_NOFOLLOW)

@@ -9,7 +9,7 @@ enum SmallFileDigest {
         let descriptor = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW)
         guard descriptor >= 0 else { return .failure(error("opened", path)) }
         defer { close(descriptor) }
-        // One extra byte reveals a file that has grown.
+        // Asks for one extra byte, to detect a file that has grown.
         var content = [UInt8](repeating: 0, count: Int(clamping: bytes) + 1)
         var count = 0
         while count < content.count {

@@ -7,7 +7,7 @@ enum StagingFolder {
     /// Removes files; returns those that could not be removed.
     static func remove(_ paths: [String]) -> [(String, SystemCalls.Errno)] {
         paths.compactMap { path in
-            // On a file system without hard links, a published file was renamed and is missing here.
+            // Ignores a missing file, because publishing renames files on a file system without hard links.
             do throws(SystemCalls.Errno) { try SystemCalls.remove(path) } catch  where error.code != ENOENT {
                 return (path, error)
             } catch {}
@@ -15,8 +15,8 @@ enum StagingFolder {
         }
     }
 
-    /// Removes files that no download knows. They are from a killed process, or from a file system that was missing
-    /// when an item ended.
+    /// Removes the files of items that are not in `items`, and remaining probe files. A killed process leaves such
+    /// files, and so does a file system that was missing when an item ended.
     static func removeAll(in folder: String, besides items: Set<Int64>) {
         // An unreadable folder has nothing that could be removed.
         let names = (try? FileManager.default.contentsOfDirectory(atPath: folder)) ?? []

@@ -35,8 +35,8 @@ package final class WorkFolder: Sendable {
 
     deinit { close(lock) }
 
-    /// Returns the last worker that used this folder with `queue`; `nil` if there is none. That worker has ended,
-    /// because its lock is free.
+    /// Returns the last worker that used this folder; `nil` if there is none or its queue was another one. That worker
+    /// has ended, because this process got the lock.
     func predecessor(queue: String) -> WorkerID? {
         guard let known = Self.read(path), known.queue == queue else { return nil }
         return known.worker

@@ -9,8 +9,8 @@ enum WorkerAction: Sendable, Equatable {
     case resume(LeaseKey)
     case prepare(StagedFile)
     case publish([PreparedFile])
-    /// Drops the item. Its bytes in the staging folder may be removed. `keepsBytes` means that this worker may get the
-    /// item again and continue it.
+    /// Drops the item. Its bytes in the staging folder may be removed unless `keepsBytes` is `true`, which means that
+    /// this worker may get the item again and continue it.
     case discard(LeaseKey, keepsBytes: Bool)
     /// Sends no request to this host for the duration.
     case blockHost(Int32, Duration)

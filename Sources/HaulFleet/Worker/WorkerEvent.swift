@@ -1,5 +1,5 @@
-/// An event for a ``WorkerMachine``. `sentAt` is the worker's clock before the call was sent. The lease time counts
-/// from `sentAt`, never from the answer.
+/// An event for a ``WorkerMachine``. `sentAt` is the time of the worker's clock before the call was sent. The lease
+/// time counts from `sentAt`, never from the answer.
 enum WorkerEvent: Sendable, Equatable {
     case registered(Registration, sentAt: Duration)
     case claimed(Claim, sentAt: Duration)
@@ -15,7 +15,7 @@ enum WorkerEvent: Sendable, Equatable {
     case maintained(Maintenance)
     /// The queue has ended the worker's registration.
     case left
-    /// A call to the queue failed. Whether it took effect is unknown if the error is retryable.
+    /// A call to the queue failed. If the error is retryable, the call may have taken effect.
     case callFailed(WorkerCall, FleetError)
     /// The time ``WorkerMachine/nextTimer`` has come.
     case timer

@@ -84,7 +84,7 @@ extension WorkerMachine {
     }
 
     /// Returns the time for the next batch. A small batch waits up to ``Settings/batchInterval`` for more files, so
-    /// that not each file costs a transaction.
+    /// that not every file needs a transaction of its own.
     func nextBatch(_ pace: CallPace, waiting: Int) -> Duration? {
         guard waiting > 0, !pace.isInFlight else { return nil }
         let isFull = waiting >= min(settings.publishBatch, max(1, holdLimit / 4))

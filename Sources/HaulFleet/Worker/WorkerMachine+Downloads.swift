@@ -20,8 +20,8 @@ extension WorkerMachine {
             if pausesClaims {
                 destination.pauseClaims(at: now, &delays)
             } else {
-                // Usually the queue knows that the host is blocked. Otherwise this delay keeps items from being
-                // returned and claimed at full speed.
+                // Postpones the next claim, because the queue may not know that the host is blocked. It would then give
+                // the returned items out again at once.
                 let delay = delays.afterFailures(claims.untriedInRow, limit: .seconds(5))
                 calls.postpone(.claim, to: now + delay)
             }

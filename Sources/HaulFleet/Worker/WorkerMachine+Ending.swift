@@ -42,7 +42,7 @@ extension WorkerMachine {
         )
     }
 
-    /// Ends the worker at once. Its leases expire.
+    /// Ends the worker at once. Leases that it still holds expire.
     mutating func end(_ error: FleetError?) {
         guard phase != .ended else { return }
         suspendTransfers()

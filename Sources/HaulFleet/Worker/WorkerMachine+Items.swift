@@ -1,4 +1,4 @@
-/// Steps of single items.
+/// Begins, ends, gives back and drops items.
 extension WorkerMachine {
     mutating func beginDownload(_ key: LeaseKey) {
         if let lease = items.beginDownload(key) { request(.begin(lease)) }

@@ -1,7 +1,8 @@
 internal import HaulKit
 
 extension WorkerMachine {
-    /// Sends the maintenance call. Random intervals between a sixth and a third of the lease time keep workers apart.
+    /// Sends the maintenance call when it is due. Random intervals, from a sixth to a third of the lease time, spread
+    /// the calls of the workers.
     mutating func sendMaintenance() {
         let pace = calls[.maintain]
         guard phase == .working, !stop.isRequested, !pace.isInFlight, now >= pace.notBefore else { return }
@@ -25,7 +26,7 @@ extension WorkerMachine {
 
     mutating func maintenanceFailed() { calls.backOff(.maintain, at: now, &delays) }
 
-    /// Advances the maintenance after a claim that returned nothing, because items may only wait for the feeder. The
+    /// Advances the maintenance after a claim that returned nothing, because maintenance may make items ready. The
     /// first maintenance is due at once, each later one after a pause. The pause doubles while there is nothing to do.
     mutating func hurryMaintenance() {
         guard calls[.maintain].failures == 0 else { return }

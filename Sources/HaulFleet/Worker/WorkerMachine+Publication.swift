@@ -1,5 +1,5 @@
 extension WorkerMachine {
-    /// Time of the next gate call; `nil` if nothing waits for the gate or a call is under way.
+    /// Time of the next gate call; `nil` if the lease is in doubt, nothing waits for the gate, or a call is under way.
     var nextGate: Duration? {
         lease.isInDoubt ? nil : nextBatch(calls[.gate], waiting: items.awaitingGateCount)
     }

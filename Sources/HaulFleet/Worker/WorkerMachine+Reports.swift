@@ -39,7 +39,7 @@ extension WorkerMachine {
 }
 
 extension Report {
-    /// Whether the item has its final result and is never given out again by itself.
+    /// Whether the item has its final result, after which the queue does not give it out again by itself.
     fileprivate var endsItem: Bool {
         switch outcome {
         case .completed, .failed: true

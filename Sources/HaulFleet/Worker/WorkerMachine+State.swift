@@ -8,7 +8,8 @@ extension WorkerMachine {
         var claimBatch = 64
         /// Maximum number of items per gate or report.
         var publishBatch = 500
-        /// The worker's name for people. The effects pass it on at registration.
+        /// The worker's name for people. The machine does not use the name; the registration sends
+        /// ``WorkerIdentity/label``.
         var label = ""
         /// The worker that used the work folder before and is known to be dead; `nil` if there is none.
         var predecessor: WorkerID?

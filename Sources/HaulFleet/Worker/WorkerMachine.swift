@@ -11,8 +11,8 @@
 /// - `sentAt` is read from the same clock after the action was returned.
 /// - A suspended transfer ends only after `.resume`, unless it had ended already.
 ///
-/// `WorkerMachine+Events.swift` takes the events and calls the other files. These call each other only downwards; the
-/// steps of `WorkerMachine+Items.swift` and of this file are at the bottom.
+/// `WorkerMachine+Events.swift` takes the events and calls the other files. No two of these other files call each
+/// other, directly or through further files. All may call the steps of `WorkerMachine+Items.swift` and of this file.
 struct WorkerMachine: Sendable, Equatable {
     let settings: Settings
     /// The latest time passed to the machine.

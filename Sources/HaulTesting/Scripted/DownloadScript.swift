@@ -46,7 +46,7 @@ public final class DownloadScript: Sendable {
     public init() { folder = FileManager.default.temporaryDirectory.path + "/haul-script-\(UUID().uuidString)" }
 
     deinit {
-        // Errors are ignored: the folder exists only if something was downloaded into it.
+        // Ignores errors, because the folder exists only if something was downloaded into it.
         try? FileManager.default.removeItem(atPath: folder)
     }
 
@@ -126,7 +126,8 @@ public final class DownloadScript: Sendable {
     /// Notes that an answer has reached its end or has failed, so that the next response follows.
     func finished(_ answer: Answer) {
         state.withLock { state in
-            // Another request may have finished the response, and other responses may have been set meanwhile.
+            // Keeps the last response. Does nothing if another request has finished the response or other responses
+            // were set meanwhile.
             guard let entry = state.entries[answer.key], entry.steps === answer.steps, entry.responses.count > 1 else {
                 return
             }

@@ -18,7 +18,7 @@ public final class ManualClock: Clock {
         var elapsed = Swift.Duration.zero
         var sleepers: [Int: Sleeper] = [:]
         var lastSleeper = 0
-        /// Sleepers that were cancelled before they slept.
+        /// Sleepers whose task was cancelled before their `sleep` returned.
         var cancelled: Set<Int> = []
     }
     private let state = Mutex(State())
@@ -31,7 +31,7 @@ public final class ManualClock: Clock {
     /// - Parameter startDate: the date at which the clock begins. Timetables and links that expire depend on the date.
     public init(startDate: Date = Date()) { self.startDate = startDate }
 
-    /// The moment at which the clock was made, later by the time that has passed on this clock.
+    /// The moment at which the clock was made, plus the time that has passed on this clock.
     public var now: ContinuousClock.Instant { start.advanced(by: state.withLock { $0.elapsed }) }
 
     /// 1 ns.

@@ -23,7 +23,7 @@ public struct ScriptedResponse: Sendable {
         let bytes: [UInt8]
         let contentType: String
         let fileName: String?
-        /// Equal bytes have equal versions.
+        /// Identifies the bytes: equal bytes have equal versions.
         let version: String
         var parts = 1
         var pace = Pace.atOnce

@@ -1,6 +1,6 @@
 internal import NIOCore
 
-/// Ends a connection without TLS and without an answer.
+/// Ends a connection before TLS begins, without an answer.
 final class ConnectionDecisionHandler: ChannelInboundHandler {
     typealias InboundIn = ByteBuffer
 

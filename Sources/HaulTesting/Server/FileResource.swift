@@ -7,7 +7,7 @@
 /// let server = try await TestServer.start(serving: ["/file.bin": file])
 /// ```
 ///
-/// Requests with another method than GET and HEAD are answered 405.
+/// The server answers 405 to all methods except GET and HEAD.
 public struct FileResource: Sendable {
     /// The action of the server after the last byte of a body.
     public enum Ending: Sendable {
@@ -25,11 +25,11 @@ public struct FileResource: Sendable {
 
     /// The representation (RFC 9110 §3.2).
     package var content: TestContent
-    /// The value of `ETag`, with its quotes and perhaps `W/`.
+    /// The value of `ETag`, with its quotes and perhaps `W/`; `nil` to leave the field out.
     package var etag: String?
-    /// The value of `Last-Modified`.
+    /// The value of `Last-Modified`; `nil` to leave the field out.
     package var lastModified: String?
-    /// The value of `Date`.
+    /// The value of `Date`; `nil` to leave the field out.
     package var date: String?
     /// The value of `Content-Type`.
     package var contentType = "application/octet-stream"
@@ -45,8 +45,8 @@ public struct FileResource: Sendable {
     package var ignoresRangeWhenIfRangePresent = false
     /// The pace of the body in bytes per second; `nil` for no limit.
     package var bytesPerSecond: Int?
-    /// Bytes of each body that are sent before ``ending``; `nil` for all. Has no effect if ``ending`` is `complete`. A
-    /// body of at most this length is sent whole, without a fault.
+    /// Number of bytes of each body that are sent before ``ending``; `nil` for all. Has no effect if ``ending`` is
+    /// `complete`. A body of at most this length is sent whole, without a fault.
     public var bodyLimit: Int64?
     /// The action after a body that was cut at ``bodyLimit``, or without a limit after each whole body.
     public var ending: Ending = .complete

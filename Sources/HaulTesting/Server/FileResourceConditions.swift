@@ -40,7 +40,8 @@ extension FileResource {
         return !condition.hasPrefix("W/") && condition == lastModified
     }
 
-    /// Compares ``etag`` with the tags of a list. The tags of a test have no comma inside.
+    /// Compares ``etag`` with the tags of a list. Separates the tags at every comma, because the tags of tests contain
+    /// none.
     private func matches(_ list: String, isWeak: Bool) -> Bool {
         if list == "*" { return true }
         guard let etag, isWeak || !etag.hasPrefix("W/") else { return false }

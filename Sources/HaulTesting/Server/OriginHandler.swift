@@ -31,8 +31,8 @@ final class OriginHandler: ChannelInboundHandler {
 
     func errorCaught(context: ChannelHandlerContext, error: any Error) {
         if isCurrent(), (error as? IOError)?.errnoCode == ECONNRESET {
-            // The origin's connection ends next. `wasReset` keeps this end from closing the client's connection with a
-            // FIN before the RST.
+            // The origin's connection becomes inactive next. `wasReset` keeps `channelInactive` from closing the
+            // client's connection with a FIN before the RST.
             wasReset = true
             let client = client
             client.writeAndFlush(ByteBuffer()).whenComplete { _ in client.resetWhenDelivered() }

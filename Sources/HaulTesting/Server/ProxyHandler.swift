@@ -1,7 +1,7 @@
 internal import NIOCore
 internal import NIOPosix
 
-/// The client's side of a proxy.
+/// The client's side of a proxy: reads the client's requests, connects to origins and passes the bytes on.
 final class ProxyHandler: ChannelInboundHandler {
     typealias InboundIn = ByteBuffer
 
@@ -95,7 +95,7 @@ final class ProxyHandler: ChannelInboundHandler {
         return false
     }
 
-    /// Reads version, number of methods and methods, and answers with "no authentication".
+    /// Reads the SOCKS greeting (version, number of methods, methods) and answers with "no authentication".
     private func takeGreeting(_ client: any Channel) -> Bool {
         guard let count = received.getInteger(at: received.readerIndex + 1, as: UInt8.self),
             received.readSlice(length: 2 + Int(count)) != nil
@@ -139,7 +139,7 @@ final class ProxyHandler: ChannelInboundHandler {
         let former = origin?.channel
         origin = nil
         former?.closeWhenFlushed()
-        // Reads nothing from the origin before the client is told that the connection exists.
+        // Reads nothing from the origin before the proxy has answered that the connection exists.
         let bootstrap = ClientBootstrap(group: client.eventLoop).channelOption(.autoRead, value: false)
         bootstrap.connect(host: host, port: port).assumeIsolated().whenComplete { [self] result in
             isDialing = false

@@ -15,7 +15,7 @@ final class StepRunner {
         self.onBodySent = onBodySent
     }
 
-    /// Performs the steps and then calls `onFinish`. Does not call it if a step or the peer ends the connection.
+    /// Performs the steps and then calls `onFinish`, unless a step or the peer ends the connection.
     func run(_ steps: [TestStep], onFinish: @escaping () -> Void) {
         self.steps = steps[...]
         self.onFinish = onFinish
@@ -88,7 +88,8 @@ final class StepRunner {
             let end = min(range.upperBound, range.lowerBound + length)
             write(content.buffer(range.lowerBound..<end, from: channel.allocator)) { [self] in
                 onBodySent(end - range.lowerBound)
-                // A peer that read nothing for a while does not get all missed blocks at once.
+                // Makes up for one missed block at most, so that a peer that read nothing for a while does not get all
+                // of them at once.
                 let following = max(due + interval, .now() - interval)
                 sendBlock(of: end..<range.upperBound, of: content, length: length, interval: interval, due: following)
             }

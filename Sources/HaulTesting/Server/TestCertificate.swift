@@ -14,9 +14,7 @@ package struct TestCertificate: Sendable {
 
     /// The versions that ``newestTLS`` can name. Haul's own clients refuse versions before TLS 1.2.
     package enum TLSVersion: Sendable {
-        /// TLS 1.1.
         case tls11
-        /// TLS 1.2.
         case tls12
     }
 
@@ -64,7 +62,7 @@ package struct TestCertificate: Sendable {
             case nil: nil
             }
         configuration.applicationProtocols = ["http/1.1"]
-        // Limits the server's wait for the client's close_notify after its own.
+        // Limits the time for which the server waits for the client's close_notify after it has sent its own.
         configuration.shutdownTimeout = .milliseconds(200)
         return try NIOSSLContext(configuration: configuration)
     }
@@ -77,7 +75,7 @@ package struct TestCertificate: Sendable {
         guard isFirst else { return }
         atexit {
             for directory in TestCertificate.directories.withLock({ $0 }) {
-                // The process ends, so nobody could be told of a folder that stays.
+                // Ignores the error, because the ending process cannot report it.
                 try? FileManager.default.removeItem(at: directory)
             }
         }

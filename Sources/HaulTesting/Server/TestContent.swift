@@ -9,7 +9,7 @@ package struct TestContent: Sendable, Equatable {
     package let seed: UInt64
     /// The length in bytes.
     package let count: Int64
-    /// `nil` for generated content.
+    /// The given bytes; `nil` for generated content.
     private let given: [UInt8]?
 
     /// Makes generated content: byte i is a function of the seed and i.
@@ -102,7 +102,7 @@ package struct TestContent: Sendable, Equatable {
 }
 
 extension Data {
-    /// Compares by memory. In a debug build, comparing element by element takes seconds per megabyte.
+    /// Compares with `memcmp`, because in a debug build comparing element by element takes seconds per megabyte.
     fileprivate func elementsEqual(_ other: [UInt8], inBlockOf count: Int) -> Bool {
         withUnsafeBytes { mine in
             other.withUnsafeBytes { theirs in

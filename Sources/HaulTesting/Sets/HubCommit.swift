@@ -45,7 +45,7 @@ struct HubEntry: Sendable, Encodable {
     let size: Int64
     let path: String
     let lfs: Large?
-    /// Only with `expand=true`.
+    /// The last commit of the entry; `nil` unless the request has `expand=true`.
     var lastCommit: Commit?
 
     init(_ file: HubFile) {
@@ -56,7 +56,7 @@ struct HubEntry: Sendable, Encodable {
         lfs = file.sha256.map { Large(oid: $0, size: file.content.count, pointerSize: file.pointerLength ?? 0) }
     }
 
-    /// Makes a folder. Its `oid` differs from that of git's tree, because no client compares it.
+    /// Makes a folder. Its `oid` is not that of git's tree; no client compares it.
     init(folder: [UInt8]) {
         type = "directory"
         oid = TestContent(folder).digest(.sha1).hexadecimal

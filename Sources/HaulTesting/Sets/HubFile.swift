@@ -40,7 +40,7 @@ package struct HubFile: Sendable {
     /// Whether the hub redirects to a signed link for the bytes.
     package var isLarge: Bool { sha256 != nil }
 
-    /// Returns the file with other bytes of the same length. An empty file stays as it is.
+    /// Returns a copy of the file that serves other bytes of the same length. An empty file stays as it is.
     package func corrupt() -> HubFile {
         guard content.seed == 0 else { return serving(TestContent(seed: content.seed &+ 1, count: content.count)) }
         var bytes = content.bytes(0..<content.count)

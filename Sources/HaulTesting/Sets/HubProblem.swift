@@ -10,7 +10,7 @@ struct HubProblem: Error {
     var commit: String?
 
     static let noPage = HubProblem(status: 404, reason: "Not Found", code: nil, message: "Not found")
-    /// The hub also refuses public repositories to an unknown token.
+    /// A token that the hub does not know. The hub then refuses even public repositories.
     static let unknownToken = HubProblem(
         status: 401,
         reason: "Unauthorized",

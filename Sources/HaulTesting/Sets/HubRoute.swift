@@ -14,7 +14,7 @@ struct HubRoute {
 
     private let kind: String
     private let name: String
-    /// `ORG/NAME`, for datasets and spaces after `datasets/` or `spaces/`.
+    /// `ORG/NAME` for a model, `datasets/ORG/NAME` or `spaces/ORG/NAME` for others.
     let repository: String
     /// A branch or a commit.
     let revision: String

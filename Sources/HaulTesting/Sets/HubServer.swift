@@ -23,9 +23,10 @@ internal import HaulKit
 package final class HubServer: Sendable {
     /// Read access to a repository.
     package enum Access: Sendable {
-        /// Everybody.
+        /// Everybody without a token, and every known token.
         case open
-        /// Tokens that ``HubServer/allow(_:for:)`` named. To others the repository does not exist.
+        /// Only tokens that ``HubServer/allow(_:for:)`` named for the repository. To others the repository does not
+        /// exist.
         case `private`
         /// The same tokens as for `private`. Others may see the names of the files but not their bytes.
         case gated

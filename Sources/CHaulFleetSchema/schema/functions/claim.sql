@@ -21,8 +21,8 @@ BEGIN
 END
 $$;
 
--- Returns the leases of one claim of a worker, or of all claims if `p_claim` is null. Start times in the past stay
--- negative delays, so that the requests of a repeated answer do not all start now.
+-- Returns the leases of one claim of a worker, or of all claims if `p_claim` is null. A start time in the past gives a
+-- negative delay, so that the requests of a repeated answer do not all start now.
 CREATE FUNCTION held(p_worker bigint, p_claim integer) RETURNS SETOF granted
 LANGUAGE plpgsql SECURITY DEFINER AS $$
 #variable_conflict use_column
@@ -58,7 +58,7 @@ BEGIN
     IF p_room IS NOT NULL THEN
         SELECT count(*) INTO v_waiting FROM (
             SELECT 1 FROM ready WHERE host_id = p_host LIMIT p_limit + 1) w;
-        -- Where more wait than are taken, each gets one connection.
+        -- Gives each leased item one connection if more items wait than are taken.
         IF v_waiting > p_limit THEN v_waiting := p_limit; v_room := p_limit; END IF;
     END IF;
     WITH pick AS MATERIALIZED (
@@ -82,16 +82,17 @@ BEGIN
 END
 $$;
 
--- Leases items, first of hosts with a limit and then of the others. One claim at a time locks a host with a limit; any
--- number of claims take from the others at once. Claims pass over a host that another one has locked.
+-- Leases items: first those of hosts with a limit (a minimum gap or a number of connections), then those of the other
+-- hosts. Only one claim at a time takes items of a host with a limit; the claim locks the host, and other claims pass
+-- over it. Any number of claims take items of the other hosts at once.
 --
--- PostgreSQL itself rarely lets a claim wait for another one in spite of SKIP LOCKED: if a transaction ends while the
--- claim tests its lock, and another one locks the new version of the row before the claim does. An advisory lock for
--- each host would prevent that, but the lock table of the server is too small for many claims of 256 hosts.
+-- In rare cases, PostgreSQL makes a claim wait for another claim in spite of SKIP LOCKED: a transaction ends while the
+-- claim tests its lock, and another transaction locks the new version of the row before the claim does. An advisory
+-- lock for each host would prevent that, but the lock table of the server is too small for many claims of 256 hosts.
 --
--- `p_claim` numbers the claims of a worker. A used number belongs to a claim whose answer was lost, or to one that
--- arrives late. Such a claim gets its former leases and no new ones. New ones would stay with a worker that does not
--- know of them.
+-- `p_claim` numbers the claims of a worker. A used number belongs to a claim whose answer was lost, or to a claim that
+-- arrives late. Such a claim gets its former leases and no new leases, because the worker might never learn of new
+-- leases.
 CREATE FUNCTION claim(p_worker bigint, p_claim integer, p_limit integer) RETURNS SETOF granted
 LANGUAGE plpgsql SECURITY DEFINER AS $$
 #variable_conflict use_column
@@ -138,7 +139,8 @@ BEGIN
             SELECT v_host.max_connections - coalesce(sum(coalesce(connections, 1)), 0) INTO v_room
                 FROM lease WHERE host_id = v_id;
             IF v_room <= 0 THEN
-                -- Many full hosts in front must not hide those behind them.
+                -- Postpones full hosts after the first 32 hosts, because full hosts must not fill the 256 places of the
+                -- query.
                 IF v_seen > 32 THEN
                     UPDATE host SET next_at = v_now + (0.2 + 0.8 * random()) * interval '1 s'
                         WHERE host_id = v_id;
@@ -165,7 +167,8 @@ BEGIN
     END LOOP;
 
     IF v_left > 0 THEN
-        -- From a random host on, so that workers spread over hosts; each host gives its share first.
+        -- Begins at a random host, so that the workers spread over the hosts. Each round takes at most an equal share
+        -- from each host.
         v_pivot := floor(random() * (SELECT coalesce(max(host_id), 0) + 1 FROM host));
         SELECT array_agg(f.host_id) INTO v_hosts FROM (
             (SELECT host_id FROM host WHERE has_ready AND gap_ms = 0 AND max_connections IS NULL
@@ -186,8 +189,8 @@ BEGIN
                 IF v_taken = v_limit THEN
                     v_rest := v_rest || v_id;
                 ELSE
-                    -- The query under the lock sees every item that was added: items are added first, and the
-                    -- same lock is taken after that.
+                    -- The query under the lock sees every added item, because a transaction that adds items takes the
+                    -- same lock afterwards and holds it until its commit (`mark_hosts`).
                     PERFORM 1 FROM host WHERE host_id = v_id FOR NO KEY UPDATE SKIP LOCKED;
                     IF FOUND AND NOT EXISTS (SELECT 1 FROM ready WHERE host_id = v_id) THEN
                         UPDATE host SET has_ready = false WHERE host_id = v_id;
@@ -199,7 +202,7 @@ BEGIN
     END IF;
 
     IF v_left > 0 THEN
-        -- The feeder goes further than it otherwise would.
+        -- Lets `feed` make more items ready than usual.
         IF EXISTS (SELECT 1 FROM batch WHERE fed_to < last_id) THEN
             PERFORM 1 FROM starvation WHERE at < v_now - interval '1 s' FOR NO KEY UPDATE SKIP LOCKED;
             IF FOUND THEN UPDATE starvation SET at = v_now; END IF;
@@ -230,7 +233,7 @@ BEGIN
             (SELECT min(blocked_until) FROM host
                 WHERE has_ready AND gap_ms = 0 AND max_connections IS NULL AND blocked_until > p_now)
         ) INTO v_due;
-        -- What is due already waits for the next call of maintain.
+        -- Items of lists count as due now; the next call of `feed` makes them ready.
         IF v_soon THEN v_due := least(v_due, p_now); END IF;
     END IF;
     RETURN QUERY SELECT NULL::bigint, NULL::integer, NULL::text, NULL::text, NULL::text, NULL::bigint,

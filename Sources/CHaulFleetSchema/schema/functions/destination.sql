@@ -1,4 +1,5 @@
--- Returns the destination, the only setting that a worker needs before it registers. Workers may read no table.
+-- Returns the destination, the only setting that a worker needs before it registers. A function returns it, because
+-- workers may read no table.
 CREATE FUNCTION destination() RETURNS text
 LANGUAGE plpgsql SECURITY DEFINER AS $$
 #variable_conflict use_column

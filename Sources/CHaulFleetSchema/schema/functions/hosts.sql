@@ -10,7 +10,8 @@ BEGIN
 END
 $$;
 
--- Reserves start times for further requests to a host with a minimum gap. Returns the delay until the first one.
+-- Reserves start times for further requests to a host with a minimum gap. Returns the delay until the first start time,
+-- and the gap.
 CREATE FUNCTION reserve(p_host integer, p_requests integer) RETURNS TABLE (starts_after_ms bigint, gap_ms bigint)
 LANGUAGE plpgsql SECURITY DEFINER AS $$
 #variable_conflict use_column

@@ -1,5 +1,5 @@
--- Makes partitions up to an item number, in a transaction of its own. Each partition is attached, because creating it
--- in place would lock out every claim.
+-- Makes partitions up to an item number. The caller must use a transaction of its own. Creates each partition as a
+-- separate table and attaches it, because creating it in place would lock out every claim.
 CREATE FUNCTION make_partitions(p_to bigint) RETURNS void
 LANGUAGE plpgsql SECURITY DEFINER AS $$
 #variable_conflict use_column
@@ -54,7 +54,8 @@ BEGIN
     GET DIAGNOSTICS v_count = ROW_COUNT;
     IF v_count = 0 THEN RETURN 0; END IF;
 
-    -- Held to the commit: another loader's numbers come after these, and become visible after these.
+    -- Locks the row until the commit, so that the numbers of another loader come after these and become visible after
+    -- these.
     UPDATE numbering SET next_item = next_item + v_count, next_batch = next_batch + 1
         RETURNING next_item - v_count, next_batch - 1 INTO v_first, v_batch;
     IF v_first + v_count > (SELECT partitioned_to FROM numbering) THEN
@@ -75,7 +76,7 @@ BEGIN
     FROM pg_temp.fresh f
         JOIN pg_temp.staged s ON s.place = f.place
         JOIN host h ON h.name = s.host
-    -- Without keys that another loader has added since the look.
+    -- Leaves out keys that another loader has added since `fresh` was filled.
     WHERE v_added = v_count OR EXISTS (
         SELECT 1 FROM url_seen u WHERE u.url_key = f.url_key AND u.item_id = v_first + f.number)
     ORDER BY f.number;

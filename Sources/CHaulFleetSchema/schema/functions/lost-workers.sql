@@ -9,9 +9,10 @@ BEGIN
 END
 $$;
 
--- Returns the items of workers whose leases have expired by the database's clock. Finds no worker dead before the
--- server has been up for a lease time, because workers could not send beats earlier. The lease time is
--- `setting.lease_s`, which `haul-fleet init --lease-time` sets.
+-- Declares workers dead whose leases have expired by the database's clock, and returns their items to the queue.
+-- Declares no worker dead before the server has been up for a lease time, because workers could not send beats earlier.
+-- The lease time of a worker is the `setting.lease_s` of its last beat or, before that, of its registration;
+-- `haul-fleet init --lease-time` sets it.
 CREATE FUNCTION reap() RETURNS TABLE (worker_id bigint, items integer)
 LANGUAGE plpgsql SECURITY DEFINER AS $$
 #variable_conflict use_column
@@ -37,8 +38,8 @@ BEGIN
 END
 $$;
 
--- Fails the items of `p_workers` that have lost as many workers as the settings allow, because such a file may be what
--- kills them. The caller must hold locks on the workers' rows.
+-- Fails the leased items of `p_workers` that have now lost `setting.max_losses` workers, because such a file may be the
+-- reason why its workers end. The caller must hold locks on the workers' rows.
 CREATE FUNCTION end_lost(p_workers bigint[]) RETURNS void
 LANGUAGE plpgsql SECURITY DEFINER AS $$
 #variable_conflict use_column
@@ -70,8 +71,8 @@ BEGIN
 END
 $$;
 
--- Returns the leases of workers to the queue. With `p_lost`, the items wait before their next lease and the loss is
--- counted. Otherwise they are ready at once, as if never leased.
+-- Returns the leases of workers to the queue; their attempts do not count. With `p_lost`, the items wait before their
+-- next lease and the loss is counted. Otherwise the items are ready at once.
 CREATE FUNCTION give_back(p_workers bigint[], p_lost boolean) RETURNS integer
 LANGUAGE plpgsql SECURITY DEFINER AS $$
 #variable_conflict use_column

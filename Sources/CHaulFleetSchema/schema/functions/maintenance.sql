@@ -1,4 +1,4 @@
--- Makes due retries ready.
+-- Makes items ready whose next attempt is due.
 CREATE FUNCTION promote(p_limit integer) RETURNS integer
 LANGUAGE plpgsql SECURITY DEFINER AS $$
 #variable_conflict use_column
@@ -44,7 +44,8 @@ BEGIN
     IF NOT FOUND THEN RETURN 0; END IF;
     SELECT * INTO v_feed FROM feed FOR UPDATE SKIP LOCKED;
     IF NOT FOUND THEN RETURN 0; END IF;
-    -- Counting what is ready costs most where it is much.
+    -- Skips the count for 1 s after a high count, and for 10 s after a very high one, because counting many rows is
+    -- slow.
     IF v_feed.counted >= 50000 AND v_feed.checked_at > v_now - interval '1 s' THEN RETURN 0; END IF;
     IF v_feed.counted >= 500000 AND v_feed.checked_at > v_now - interval '10 s' THEN RETURN 0; END IF;
     SELECT at > v_now - interval '30 s' INTO v_starved FROM starvation;
@@ -115,7 +116,8 @@ LANGUAGE plpgsql SECURITY DEFINER AS $$
 BEGIN RETURN QUERY SELECT item_id FROM done WHERE item_id = ANY (p_items); END
 $$;
 
--- Returns uploads to abort. A taken upload is returned again after ten minutes unless a worker has forgotten it.
+-- Returns uploads to abort. A taken upload is returned again after ten minutes unless a worker has removed it with
+-- `forget_orphans`.
 CREATE FUNCTION take_orphans(p_limit integer) RETURNS TABLE (item_id bigint, path text, upload_id text)
 LANGUAGE plpgsql SECURITY DEFINER AS $$
 #variable_conflict use_column

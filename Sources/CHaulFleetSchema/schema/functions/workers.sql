@@ -1,5 +1,5 @@
 -- Registers a worker and gives it the leases of its predecessor. The worker also gets the leases of other successors of
--- the predecessor, because an earlier call whose answer was lost has registered one.
+-- the predecessor, because an earlier call whose answer was lost may have registered such a successor.
 CREATE FUNCTION register(p_version integer, p_label text, p_predecessor bigint)
 RETURNS TABLE (worker_id bigint, lease_s integer)
 LANGUAGE plpgsql SECURITY DEFINER AS $$
@@ -33,7 +33,8 @@ BEGIN
         EXIT WHEN v_id IS NOT NULL;
     END LOOP;
     IF v_sources IS NOT NULL THEN
-        -- One that never beat is an answer that was lost; its leases were not lost by it.
+        -- Counts no loss for a successor that has never sent a beat: the answer to its registration was lost, so it
+        -- never worked.
         SELECT array_agg(worker_id) INTO v_lost FROM worker
             WHERE worker_id = ANY (v_sources) AND (has_beaten OR worker_id = p_predecessor);
         PERFORM end_lost(v_lost);

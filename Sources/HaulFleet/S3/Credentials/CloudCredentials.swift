@@ -85,7 +85,7 @@ struct InstanceCredentials: S3CredentialSource {
         let headers = [("x-aws-ec2-metadata-token", String(decoding: token.body, as: UTF8.self))]
         let roles = base + "/latest/meta-data/iam/security-credentials/"
         guard let answer = await service.ask(.GET, roles, headers: headers) else { throw Self.silent }
-        // A machine without a role answers 404. Any other error status also counts as no keys.
+        // The service answers 404 on a machine without a role. Any other error status also counts as no keys.
         guard answer.status == 200 else { return nil }
         let role = String(decoding: answer.body, as: UTF8.self).split(whereSeparator: \.isNewline).first
         guard let role else { return nil }

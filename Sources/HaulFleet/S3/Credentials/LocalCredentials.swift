@@ -30,8 +30,8 @@ struct EnvironmentCredentials: S3CredentialSource {
     }
 }
 
-/// Keys from the shared credentials file, `~/.aws/credentials`. Read again when keys expire, because other programs
-/// renew the file.
+/// Keys from the shared credentials file, `~/.aws/credentials`. ``S3CredentialCache`` loads them again when the store
+/// refuses them as expired, because other programs renew the file.
 struct SharedCredentialsFile: S3CredentialSource {
     private static let mostBytes = 1 << 20
 

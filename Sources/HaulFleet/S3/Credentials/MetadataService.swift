@@ -34,7 +34,8 @@ final class MetadataService: Sendable {
     }
 
     deinit {
-        // The client keeps itself alive until its connections are closed. A failed shutdown has no consequence here.
+        // Does not wait, because the client keeps itself alive until its connections are closed. Ignores a failed
+        // shutdown, because nothing uses the client any more.
         client.shutdown { _ in }
     }
 
@@ -58,7 +59,7 @@ final class MetadataService: Sendable {
         }
     }
 
-    /// Parses the JSON document of these services.
+    /// Parses the JSON document in which the credential services return keys.
     static func credentials(_ body: [UInt8], from service: String) throws(FleetError) -> S3Credentials {
         do {
             let keys = try JSONDecoder().decode(Keys.self, from: Data(body))

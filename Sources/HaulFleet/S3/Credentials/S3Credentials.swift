@@ -17,9 +17,9 @@ struct S3Credentials: Sendable, Hashable, CustomStringConvertible, CustomDebugSt
     var customMirror: Mirror { Mirror(self, children: ["accessKey": "\(accessKey.prefix(4))…"]) }
 }
 
-/// A place that S3 credentials come from: the environment, a file, or a service of the machine.
+/// A source of S3 credentials: the environment, a file, or a service of the machine.
 protocol S3CredentialSource: Sendable {
-    /// Loads the keys; returns `nil` if this source has none and the next one is to be asked.
+    /// Loads the keys; returns `nil` if this source has none, so that the caller asks the next source.
     func load() async throws(FleetError) -> S3Credentials?
 }
 
@@ -41,7 +41,7 @@ actor S3CredentialCache {
     func credentials() async throws(FleetError) -> S3Credentials {
         if let current, !isEnding(current) { return current }
         do throws(FleetError) { return try await reload() } catch {
-            // The credentials service may fail for minutes while the old keys are still valid.
+            // Uses the old keys while they are valid, because the credentials service may fail for minutes.
             if let current, let end = current.expires, end > now() { return current }
             throw error
         }
