@@ -1,4 +1,4 @@
-/// Folds long runs of positional arguments, because the argument parser's time grows with the square of their number.
+/// Folds long runs of positional arguments, because the parser's time grows with the square of the number of arguments.
 ///
 /// A word belongs to a run if neither it nor the word before it begins with a hyphen. Such a word cannot be the value
 /// of an option, because every option takes at most one value.
@@ -10,7 +10,7 @@ package struct LongRuns: Sendable, Equatable {
     /// Longest run that stays unfolded.
     private static let short = 64
 
-    /// - Parameter words: the arguments of a subcommand, behind its name.
+    /// - Parameter words: the arguments that follow the name of a subcommand.
     package init(_ words: [String]) {
         var start = words.startIndex
         while start < words.endIndex {

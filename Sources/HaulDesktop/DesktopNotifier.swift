@@ -10,7 +10,7 @@ package struct DesktopNotifier: Notifier {
     /// Name of the application that the desktop shows with each notification. Default: `Haul`.
     package var applicationName = "Haul"
     private let bus: [DBusAddress]
-    /// Time limit for a whole notification, so that a hanging desktop holds up nothing.
+    /// Time limit for a whole notification, because a desktop may never answer.
     private let patience: TimeAmount
     private static let service = "org.freedesktop.Notifications"
     /// Limit of characters for each text; no desktop shows more.
@@ -65,7 +65,7 @@ package struct DesktopNotifier: Notifier {
             "Notify",
             [
                 .string(plain(application)),
-                .uint32(0),  // replaces no earlier one
+                .uint32(0),  // replaces no earlier notification
                 .string("folder-download"),
                 .string(plain(title)),
                 .string(readsMarkup ? escaped(plain(body)) : plain(body)),
@@ -74,7 +74,7 @@ package struct DesktopNotifier: Notifier {
                     of: .entry(.string, .variant),
                     [.entry(.string("urgency"), .variant(.byte(urgency.rawValue)))]
                 ),
-                .int32(-1),  // as long as the desktop likes
+                .int32(-1),  // the desktop chooses how long it shows the notification
             ]
         )
     }

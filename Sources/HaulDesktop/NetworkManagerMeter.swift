@@ -42,7 +42,8 @@ package struct NetworkManagerMeter: NetworkMeter {
                 if await follow(connection, until: deadline, report) { rest = .seconds(2) }
                 connection.close()
             } catch {
-                // There is no bus or it refuses the connection, as on most servers. A bus that times out exists.
+                // If there is no bus or it refuses the connection, as on most servers, `exists` does not change. A bus
+                // that times out exists.
                 if case .timedOut = error { exists = true }
             }
             report(nil)

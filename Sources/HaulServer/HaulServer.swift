@@ -107,7 +107,7 @@ package final class HaulServer: Service {
         _ = try await services.downloader.update(try services.live.networkChange())
     }
 
-    /// Logs the folders of settings that are no longer allowed.
+    /// Warns of settings whose folder is no longer allowed.
     private static func warn(of live: LiveConfiguration, _ logger: Logger) {
         if let folder = live.changed.folder, live.folders.fallback != folder {
             logger.warning(

@@ -13,7 +13,7 @@ struct Listening: Service {
 
     func run() async throws {
         do { try await server.run() } catch {
-            // The other listener ends because of this error.
+            // Drops the library's messages about the other listener, which ends because of this error.
             messages.end()
             if let failure = ServerError("The daemon", cannotListenAt: address, error, option: option) { throw failure }
             throw error

@@ -118,7 +118,7 @@ struct CookieOptions: ParsableArguments {
     private static func target(of path: String) throws -> String {
         var target = path
         for _ in 0..<mostLinks {
-            // Fails if `target` is not a link, or does not exist.
+            // The call throws if `target` is no link or does not exist. Then nothing is left to follow.
             guard let next = try? FileManager.default.destinationOfSymbolicLink(atPath: target) else { return target }
             target = next.hasPrefix("/") ? next : FilePaths.join(FilePaths.folder(of: target), next)
         }

@@ -19,7 +19,7 @@ struct DiskOptions: ParsableArguments {
     }
 }
 
-/// The folder that records the downloads of earlier runs.
+/// The state folder, in which the store keeps the downloads of earlier runs.
 struct StateOptions: ParsableArguments {
     static let help = "Folder for the state of downloads (default: HAUL_STATE_DIR, else the XDG state folder)."
 

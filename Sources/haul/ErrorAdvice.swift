@@ -5,9 +5,9 @@ import HaulKit
 enum ErrorAdvice {
     /// - Parameter allowsGaps: whether `--allow-gaps` is given.
     case get(allowsGaps: Bool)
-    /// `haul repair` has no options for file names.
+    /// Advice for `haul repair`, which has no options for file names.
     case repair
-    /// `haul sync` names its files itself.
+    /// Advice for `haul sync`, which names its files itself.
     case sync
 
     func text(_ error: DownloadError) -> String {

@@ -102,7 +102,7 @@ struct Get: AsyncParsableCommand {
     ///
     /// - Returns: whether there was one.
     private static func finishRecording(_ session: CommandSession) async -> Bool {
-        // Fails only when the downloader is shut down, which has ended all recordings.
+        // The call throws only after a shutdown of the downloader, which has ended all recordings.
         guard (try? await session.downloader.finishRecording()) == true else { return false }
         session.display.noted("Ending the recording. The film is put together now; Ctrl-C interrupts that.")
         return true

@@ -61,7 +61,7 @@ struct GetRun {
                 for (index, result) in zip(indices, await downloader.add(indices.map { names.requests[$0] })) {
                     switch result {
                     case .success(let download):
-                        // The same URL twice in one list is one download.
+                        // Skips a URL that the list names twice, because both requests have the same download.
                         guard seen.insert(download.id).inserted else { continue }
                         display.added(download.snapshot)
                         followed += 1
@@ -124,7 +124,7 @@ struct GetRun {
     }
 }
 
-/// Sums up a list as the status of the first download, in the order of the list, that did not complete.
+/// Sums up a list: its status is the status of the first download in the list that did not complete.
 struct StatusSummary {
     private var first: (position: Int, status: ExitStatus)?
     private var hasInterrupted = false
@@ -135,8 +135,8 @@ struct StatusSummary {
         first = (position, status)
     }
 
-    /// - Parameter isInterrupted: whether a signal came. If so, ``ExitStatus/interrupted`` takes precedence over
-    ///   earlier failures, if a download has that status.
+    /// - Parameter isInterrupted: whether a signal came. If so, ``ExitStatus/interrupted`` of any download takes
+    ///   precedence over earlier failures.
     func status(isInterrupted: Bool) -> ExitStatus {
         isInterrupted && hasInterrupted ? .interrupted : first?.status ?? .complete
     }

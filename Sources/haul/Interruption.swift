@@ -37,7 +37,7 @@ enum Interruption {
             return !state.isWatching
         }
         guard isFirst else { return }
-        // A signal that `nohup` or a shell without job control made the process ignore stays ignored.
+        // A signal stays ignored if `nohup` or a shell without job control made the process ignore it.
         let ending = [SIGINT, SIGTERM, SIGHUP].filter { haul_ignores_signal($0) == 0 }
         let signals = ending + Suspension.signals
         guard haul_catch_signals(signals, Int32(signals.count)) == 0 else { return }
@@ -62,8 +62,8 @@ enum Interruption {
         state.withLock { $0.finish = finish }
     }
 
-    /// Calls `body` for each `signal` from now on, in place of the handling above, on the thread that waits for
-    /// signals. This includes SIGHUP, even if `nohup` made the process ignore it.
+    /// Calls `body` for each `signal` from now on, on the thread that waits for signals. Such a signal does not end or
+    /// shut down anything. Handles SIGHUP even if `nohup` made the process ignore it.
     static func handle(_ signal: Int32, _ body: @escaping @Sendable () -> Void) {
         let isAwaiting = state.withLock { state in
             state.others[signal] = body

@@ -25,7 +25,7 @@ struct NetworkOptions: ParsableArguments {
             Output.error("A row of the store cannot be read (\($0)) and is ignored.")
         }
         configuration.storage.onStoreChange = { if let error = $0 { Output.error(error.message) } }
-        // Fails if the disk is full, because scripts rely on this error.
+        // Lets downloads fail on a full disk instead of waiting, because scripts rely on this error.
         configuration.storage.waitsForSpace = false
         configuration.network.waitsForNetwork = connection.waitForNetwork
         configuration.useDesktopServices()

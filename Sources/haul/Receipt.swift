@@ -24,7 +24,7 @@ struct Receipt {
         do {
             let data = try encoder.encode(report) + Data("\n".utf8)
             let files = FileManager.default
-            // Absent if there is no such file yet.
+            // `nil` for a new file, which has no type and no permissions to keep.
             let present = try? files.attributesOfItem(atPath: (path as NSString).resolvingSymlinksInPath)
             if let kind = present?[.type] as? FileAttributeType, kind != .typeRegular, kind != .typeDirectory {
                 let handle = try FileHandle(forWritingTo: URL(fileURLWithPath: path))

@@ -29,7 +29,8 @@ struct RepairCommand: AsyncParsableCommand {
 
     func run() async throws {
         let style: CommandSession.Style = quiet ? .quiet : .terminal(isVerbose: false)
-        // Read before the store is opened, because reading a pipe may block: see ``Get``.
+        // The configuration reads the Metalink before the store is opened, because reading a pipe may block: see
+        // ``Get``.
         var document: MetalinkOption?
         try await CommandSession.run(configuration { document = try metalink.map(MetalinkOption.init) }, style, .repair)
         {
@@ -54,7 +55,7 @@ struct RepairCommand: AsyncParsableCommand {
         }
     }
 
-    /// Removes the copy of a repair that failed without a new byte.
+    /// Removes the copy that a repair has made, if the repair failed without a new byte.
     private func removeUseless(
         _ download: Download,
         _ wrongBytes: Int64,

@@ -7,7 +7,8 @@ import HaulKit
 struct SetSourceArgument {
     let source: any SetSource
 
-    /// - Throws: `ValidationError` for a text that is no source, and for options that do not go with its kind.
+    /// - Throws: `ValidationError` for a text that is no source, and for options that do not go with the kind of the
+    ///   source.
     init(_ text: String, _ options: SetCommandOptions, _ signature: SignatureOptions) throws {
         let kind: SetSourceText
         let access = HubAccess(environment: ProcessInfo.processInfo.environment)

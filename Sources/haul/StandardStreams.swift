@@ -7,12 +7,12 @@ enum StandardStreams {
     static func prepare() {
         // Downloads continue when the reader of the output has ended. A write then fails and is not repeated.
         signal(SIGPIPE, SIG_IGN)
-        // The Swift runtime treats SIGQUIT (Ctrl-\) as a crash and writes a report for seconds.
+        // The Swift runtime treats SIGQUIT (Ctrl-\) as a crash, and takes seconds to write a report.
         if haul_ignores_signal(SIGQUIT) == 0 { signal(SIGQUIT, SIG_DFL) }
         // Fills closed streams. Otherwise the next opened file would get the number of the stream, and output for the
         // stream would go into that file.
         for descriptor in STDIN_FILENO...STDERR_FILENO where fcntl(descriptor, F_GETFD) < 0 {
-            // If this fails, nothing else can be done.
+            // Ignores a failure, because nothing else can be done.
             _ = open("/dev/null", O_RDWR)
         }
     }

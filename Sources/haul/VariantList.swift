@@ -11,7 +11,7 @@ struct VariantList {
         (self.downloader, self.display, self.isJSON) = (downloader, display, isJSON)
     }
 
-    /// Asks for each URL, one after another.
+    /// Probes the URLs, one after another.
     ///
     /// - Returns: the status of the first URL that is no stream or does not answer.
     func print(_ wanted: Wanted) async -> ExitStatus {

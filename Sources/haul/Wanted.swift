@@ -5,7 +5,7 @@ import HaulKit
 struct Wanted {
     /// A line of a list that is not a URL, or a file of a Metalink that cannot be used.
     struct Unreadable {
-        /// The index in ``requests`` that its request would have.
+        /// Index in ``requests`` at which the request of the line or file would be.
         let position: Int
         let place: String
         /// The line, without parts that may be secret.
@@ -50,7 +50,7 @@ struct Wanted {
         }
     }
 
-    /// Records the files that a Metalink lists and the reader refused, so that the command reports them as failures.
+    /// Records the files of a Metalink that its reader refused, so that the command reports them as failures.
     mutating func add(leftOut files: [RefusedName], of metalink: String) {
         unreadable += files.map { file in
             Unreadable(
@@ -64,7 +64,7 @@ struct Wanted {
         }
     }
 
-    /// Gives each request without a digest the one that a list names. A file that the list does not name is recorded in
+    /// Gives each request without a digest the digest from a list. Records a file that the list does not name in
     /// ``unproved``.
     mutating func take(_ checksums: ListedChecksums) {
         for index in requests.indices where requests[index].checksum == nil {

@@ -2,7 +2,7 @@ package import Foundation
 
 /// Writes the file of aria2's `--save-session`: an input file of the downloads that are not complete.
 package struct Aria2SessionFile: Sendable {
-    /// A saved download.
+    /// A download, and the data that its lines in the file contain.
     package struct Row: Sendable, Equatable {
         package enum Status: Sendable, Equatable {
             case active, waiting, paused, failed(Aria2ErrorCode), complete, removed
@@ -19,7 +19,8 @@ package struct Aria2SessionFile: Sendable {
         }
     }
 
-    /// Whether a session file contains the download: an unfinished or failed one, or any one with `force-save`.
+    /// Whether a session file contains the download: an unfinished or failed one, or any one with `force-save`. A
+    /// failure with code 3 counts only with `savesNotFound`. A download without URIs is never saved.
     package static func isSaved(_ row: Row, savesNotFound: Bool) -> Bool {
         if row.uris.isEmpty { return false }
         switch row.status {

@@ -102,7 +102,7 @@ extension Aria2Option {
             break
         }
         let isSocks = ["socks5://", "socks5h://", "socks://"].contains { rest.lowercased().hasPrefix($0) }
-        // aria2 does not support SOCKS; Haul does.
+        // Accepts a SOCKS proxy, which Haul supports and aria2 does not.
         if isSocks { return value }
         guard !rest.contains("://") else { throw bad("unrecognized proxy format") }
         let authority = rest.prefix { $0 != "/" }

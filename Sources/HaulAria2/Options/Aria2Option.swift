@@ -57,7 +57,7 @@ package struct Aria2Option: Sendable {
     package let name: String
     package let short: Character?
     package let kind: Kind
-    /// aria2's default, if it is the same for every process.
+    /// aria2's default; `nil` if aria2 has none, or if it depends on the process.
     package let standard: String?
     package fileprivate(set) var scope: Scope
     package let change: Change

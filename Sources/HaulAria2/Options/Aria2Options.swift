@@ -25,7 +25,7 @@ package struct Aria2Options: Sendable, Equatable, Codable {
 
     package var isEmpty: Bool { values.isEmpty }
 
-    /// The last value of an option.
+    /// The last value of an option; `nil` if the option is not set.
     package subscript(_ name: String) -> String? { values[name]?.last }
 
     /// All values of an option that may be given several times.
@@ -93,7 +93,7 @@ package struct Aria2Options: Sendable, Equatable, Codable {
         return result
     }
 
-    /// The options that a download may have.
+    /// The values without options that belong only to the process.
     package var ofDownloads: Aria2Options {
         filtered { $0.scope != .global }
     }
@@ -115,8 +115,8 @@ package struct Aria2Options: Sendable, Equatable, Codable {
         return result
     }()
 
-    /// Names and values as `aria2.getOption` and `aria2.getGlobalOption` return them. The values of a list are lines of
-    /// one text.
+    /// Names and values as `aria2.getOption` and `aria2.getGlobalOption` return them, without secrets. The values of a
+    /// list are lines of one text.
     package var shown: [String: String] {
         var result: [String: String] = [:]
         for (name, list) in values {

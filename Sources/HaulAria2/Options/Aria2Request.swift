@@ -39,9 +39,11 @@ package struct Aria2Request: Sendable, Equatable {
         request.setsModificationTime = options.flag("remote-time")
         request.startsPaused = options.flag("pause")
         request.onConflict = Self.conflictPolicy(options)
-        // aria2 always looks for its control file, but continues a file of another program only with `continue`.
+        // Always looks for aria2's control file, but continues a file of another program only with `continue`, as aria2
+        // does.
         request.adopts = options.flag("continue") ? .partialFile : .aria2ControlFile
-        // aria2 follows insecure redirects, and resumes by length alone. Haul first compares blocks of the file.
+        // Allows insecure redirects and a resume without a validator, because aria2 does. Before such a resume, Haul
+        // compares blocks of the file.
         request.allowsInsecureRedirects = true
         request.resumesUnverified = true
         // Saves the playlist itself, because aria2 does not know streams.
@@ -63,7 +65,7 @@ package struct Aria2Request: Sendable, Equatable {
         throw Aria2Error(.unknown, "Unrecognized URI or unsupported protocol: \(text)")
     }
 
-    /// Makes the request from the text, which keeps the spelling of the URI.
+    /// Makes the request from the text, so that the spelling of the URI is kept.
     private static func request(
         _ uri: Usable,
         to destination: DownloadRequest.Destination

@@ -43,7 +43,8 @@ package struct Aria2Endpoint: Sendable {
 
     // MARK: JSON
 
-    /// - Parameter callback: the function that the answer calls, for a page of another origin (JSONP).
+    /// - Parameter callback: the function that the answer calls, for a page of another origin (JSONP); `nil` for plain
+    ///   JSON.
     package func json(_ body: ByteBuffer, callback: String? = nil) async -> Aria2Answer {
         let value = Aria2JSONReader.value(of: Array(body.readableBytesView))
         var calls = Aria2Calls(methods, secret)

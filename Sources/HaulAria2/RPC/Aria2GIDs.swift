@@ -27,7 +27,8 @@ struct Aria2GIDs {
 
     subscript(gid: GID) -> DownloadID? { ids[gid.number] }
 
-    /// Returns at most two GIDs in a range, for example that of a shortened GID: see ``GID/range(ofPrefix:)``.
+    /// Returns the known GIDs in a range such as ``GID/range(ofPrefix:)``; at most two, because two show that a
+    /// shortened GID is ambiguous.
     func all(in range: ClosedRange<UInt64>) -> [GID] {
         if range.lowerBound == range.upperBound {
             guard ids[range.lowerBound] != nil, let gid = GID(number: range.lowerBound) else { return [] }

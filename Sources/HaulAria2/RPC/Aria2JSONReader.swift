@@ -26,7 +26,7 @@ struct Aria2JSONReader {
         while let byte = next, byte == 0x20 || byte == 0x0A || byte == 0x0D || byte == 0x09 { position += 1 }
     }
 
-    /// Skips blanks, and `character` if it follows. Returns whether it did.
+    /// Skips blanks, and then `character` if it is next. Returns whether `character` was skipped.
     private mutating func skip(_ character: Unicode.Scalar) -> Bool {
         skipBlanks()
         guard next == UInt8(ascii: character) else { return false }

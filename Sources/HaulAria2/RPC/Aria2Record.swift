@@ -21,7 +21,7 @@ package struct Aria2Record: Sendable {
     /// Options that are read from the request, or that matter only for adding.
     private static let inRequest: Set<String> = ["header", "gid", "pause", "http-user", "http-passwd"]
 
-    /// Reads the metadata of a download. Empty without metadata, or for an application's own metadata.
+    /// Reads the metadata of a download. Without metadata, or with an application's own metadata, the record is empty.
     package init(_ metadata: DownloadRequest.Metadata?) {
         (gid, uris, options, isOfAria2) = (nil, [], [:], false)
         guard let json = metadata?.json, json.utf8.count <= 1 << 20,

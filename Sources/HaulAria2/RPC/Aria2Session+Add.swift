@@ -68,7 +68,7 @@ extension Aria2Session {
         if case .file(let path) = made.destination {
             download = try await addNamed(made, path)
         } else {
-            // aria2 downloads a URI as often as it is added.
+            // Adds the URI even if a download has it, because aria2 downloads a URI as often as it is added.
             made.onDuplicate = .addAnyway
             download = try await addNew(made)
         }

@@ -52,8 +52,8 @@ extension Aria2Session {
         }
     }
 
-    /// The version of aria2 that this protocol follows, because clients compare it. The features are those of aria2
-    /// that Haul has too.
+    /// The answer to `aria2.getVersion`: the version of aria2 that Haul follows, because clients compare versions, and
+    /// those features of aria2 that Haul has too.
     private static let version: Aria2Value = [
         "version": "1.37.0", "haul": .text(Downloader.version),
         "enabledFeatures": ["Async DNS", "Firefox3 Cookie", "HTTPS", "Message Digest", "Metalink", "XML-RPC"],

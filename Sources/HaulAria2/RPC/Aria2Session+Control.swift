@@ -11,7 +11,7 @@ extension Aria2Session {
         let downloader = downloader
         try await engine { () throws(DownloadError) in
             try await downloader.pause(snapshot.id)
-            // aria2 puts the download at the front of the waiting ones.
+            // Moves an active download to the front of the waiting ones, as aria2 does.
             if state == .active { try await downloader.move([snapshot.id], to: .first) }
         }
         return .text(gid.description)

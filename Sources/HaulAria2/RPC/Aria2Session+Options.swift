@@ -10,8 +10,8 @@ extension Aria2Session {
     /// request.
     ///
     /// - Parameter forClient: whether the options are for a client. A client gets header fields and credentials only of
-    ///   downloads that were added over aria2's interface, because others may contain the token of a hub or the cookies
-    ///   of a browser.
+    ///   downloads that were added over aria2's interface. Those of other downloads may contain the token of a hub or
+    ///   the cookies of a browser.
     func options(of snapshot: DownloadSnapshot, forClient: Bool) async throws(Aria2Error) -> Aria2Options {
         let record = record(of: snapshot)
         var options = record.allOptions
@@ -192,7 +192,8 @@ extension Aria2Session {
 
     // MARK: Of the process
 
-    /// Returns the options of the process with the downloader's present limits, which others may have changed.
+    /// Returns the options of the process with the downloader's present limits, which may also be set over Haul's own
+    /// API.
     func wholeGlobal() async -> Aria2Options {
         let settings = await downloader.configuration
         var options = global

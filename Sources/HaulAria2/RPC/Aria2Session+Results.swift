@@ -57,7 +57,7 @@ extension Aria2Session {
         }
     }
 
-    /// Writes the unfinished downloads to the session file.
+    /// Writes the downloads that ``Aria2SessionFile/isSaved(_:savesNotFound:)`` selects to the session file.
     ///
     /// - Returns: false if there is no session file.
     package func save() async throws(Aria2Error) -> Bool {
@@ -66,7 +66,7 @@ extension Aria2Session {
         var contents = Data()
         let savesNotFound = global["save-not-found"] != "false"
         let savesAll = global.flag("force-save")
-        // In the order of the queue, in which the next run adds them again.
+        // Writes the downloads in the order of the queue, in which the next run adds them again.
         try await forEach(DownloadFilter(order: .queue)) { snapshot throws(Aria2Error) in
             let state = Aria2State(snapshot)
             let record = record(of: snapshot)

@@ -138,8 +138,8 @@ extension Aria2Session {
     private func stopped(_ range: Range<Int>, stored: Int, _ keys: Set<String>) async throws(Aria2Error) -> [Aria2Value]
     {
         let entries = removed.entries
-        // The index of a row in the list is its index in the store plus the number of removed downloads before it,
-        // which are few.
+        // The removed downloads shift a row of the store by at most their number, so the page begins at most that many
+        // rows earlier in the store than in the list.
         let first = max(0, min(range.lowerBound - entries.count, stored - 1))
         guard !range.isEmpty else { return [] }
         var filter = DownloadFilter(states: Aria2State.stoppedStates, order: .ended)

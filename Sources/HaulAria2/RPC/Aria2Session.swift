@@ -11,8 +11,8 @@ package struct Aria2Configuration: Sendable {
     /// Returns the placement that rules choose for a URL and the file name that a client named. `nil` for no choice.
     package var placement: @Sendable (URL, _ name: String?) throws(Problem) -> PlacementRules.Placement? = { _, _ in nil
     }
-    /// Value of the global option `dir` that ``placement`` may override, because no client has set it. `nil` if
-    /// ``placement`` chooses no folder.
+    /// Value of the global option `dir` until a client sets the option. Until then, ``placement`` may choose another
+    /// folder. `nil` if ``placement`` chooses no folder.
     package var folder: String?
     /// File in which `aria2.saveSession` saves, unless the option `save-session` names another file.
     package var sessionFile: String?
@@ -94,7 +94,7 @@ package actor Aria2Session: Aria2Methods {
         return gid
     }
 
-    /// Returns the stored form of a download, with the URIs that clients have changed.
+    /// Returns the record of a download, with the URIs that clients have changed.
     func record(of snapshot: DownloadSnapshot) -> Aria2Record {
         var record = Aria2Record(snapshot.metadata)
         if let uris = changedURIs[snapshot.id] { record.uris = uris }
@@ -106,7 +106,7 @@ package actor Aria2Session: Aria2Methods {
         return gids[gid] != nil || removed.entries.contains { $0.gid == gid }
     }
 
-    /// Finds the download of a GID, or of the beginning of one.
+    /// Finds the download with a GID, which may be shortened.
     func find(_ text: String) async throws(Aria2Error) -> Named {
         guard let range = GID.range(ofPrefix: text) else {
             throw Aria2Error(.unknown, "Invalid GID \(HostCheck.printable(text))")
@@ -138,7 +138,7 @@ package actor Aria2Session: Aria2Methods {
 
     func note(_ id: DownloadID, _ gid: GID?) { gids.insert(id, gid) }
 
-    /// Reads the GIDs of all downloads once. Events report later ones.
+    /// Reads the GIDs of all downloads once. Events report the GIDs of later downloads.
     private func readGIDs() async throws(Aria2Error) {
         let task: Task<Void, any Error>
         if let reading {
@@ -180,7 +180,7 @@ package actor Aria2Session: Aria2Methods {
             gids.remove(id)
             changedOptions[id] = nil
             changedURIs[id] = nil
-        // This listener was far behind: the GIDs are read again when one is needed.
+        // This listener was so far behind that additions were merged. The GIDs are read again when one is needed.
         case .addedTogether: reading = nil
         case .changedTogether, .removedTogether, .finished: break
         }

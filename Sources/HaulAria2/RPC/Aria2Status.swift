@@ -64,7 +64,7 @@ struct Aria2Status {
         if let error { add("errorCode", .text(String(error.code.rawValue))) }
         if let error { add("errorMessage", .text(error.message)) }
         if snapshot.state == .verifying, !isRemoved {
-            // aria2 adds this member whatever the keys are.
+            // Adds this member whatever the keys are, as aria2 does.
             members["verifiedLength"] = "0"
         }
         return .structure(members)
@@ -133,7 +133,7 @@ struct Aria2Status {
         return [record.isOfAria2 ? snapshot.url.absoluteString : snapshot.url.masked]
     }
 
-    /// The URIs. The first URI is marked as used once the download has begun.
+    /// The URIs with their states. The first URI is marked as used once the download has begun.
     var shownURIs: Aria2Value {
         .list(
             uris.enumerated().map { index, uri in

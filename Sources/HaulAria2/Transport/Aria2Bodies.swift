@@ -23,7 +23,8 @@ final class Aria2Bodies: Sendable {
     var count: Int { taken.withLock { $0 } }
 }
 
-/// The share of one holder in ``Aria2Bodies``. Released with its last reference, however the connection ends.
+/// The bytes that one connection or one body has taken from ``Aria2Bodies``. They are given back with the last
+/// reference, however the connection ends.
 final class Aria2Share: Sendable {
     private let bodies: Aria2Bodies
     private let taken = Mutex(0)

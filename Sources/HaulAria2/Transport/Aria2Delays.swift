@@ -9,7 +9,7 @@ final class Aria2Delays: Sendable {
 
     init(time: Duration = .seconds(1)) { self.time = time }
 
-    /// Waits.
+    /// Waits for the time by which an answer is delayed.
     ///
     /// - Returns: false if too many answers are delayed already, or if the task is cancelled.
     func wait() async -> Bool {

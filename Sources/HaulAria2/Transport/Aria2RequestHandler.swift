@@ -19,7 +19,7 @@ final class Aria2RequestHandler: ChannelDuplexHandler, RemovableChannelHandler {
     typealias OutboundIn = Aria2Response
     typealias OutboundOut = HTTPServerResponsePart
 
-    /// Number of idle periods after which an unread response is abandoned.
+    /// Number of idle periods after which the connection closes although a response is being made or has not been read.
     private static let mostSilences = 5
 
     private let shared: Aria2SharedParts

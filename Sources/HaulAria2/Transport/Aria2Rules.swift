@@ -37,7 +37,7 @@ struct Aria2Rules: Sendable {
                 )
             }
         } else if let site = head.headers.first(name: "Sec-Fetch-Site"), site != "same-origin", site != "none" {
-            // A script of another site's page sent this request without an `Origin` field.
+            // Without `Origin`, only `Sec-Fetch-Site` shows that a page of another site has caused the request.
             guard origins.contains("*") else {
                 throw Refusal(status: .forbidden, sentence: "The request comes from another site.")
             }

@@ -55,8 +55,8 @@ final class Aria2SocketReader: ChannelDuplexHandler {
     private var hasRefused = false
     /// Closes the WebSocket if a message that has begun is not complete in time.
     private var timer: Scheduled<Void>?
-    /// Whether the handler waits for bytes of the client. A client cannot go on while its earlier messages are being
-    /// answered.
+    /// Whether the handler waits for bytes of the client. ``timer`` closes the WebSocket only during such a wait,
+    /// because nothing is read while earlier messages are being answered.
     private var isReading = false
 
     init(_ shared: Aria2SharedParts, _ unframed: Aria2Share) { (self.shared, self.unframed) = (shared, unframed) }

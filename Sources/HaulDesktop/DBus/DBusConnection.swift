@@ -114,8 +114,8 @@ final class DBusConnection: Sendable {
         let promise = channel.eventLoop.makePromise(of: DBusMessage.self)
         let serial: UInt32? = state.state.withLock { state in
             guard !state.isClosed else { return nil }
-            // 0 is not a valid serial. A serial is free when it comes again, because no call waits during 2³² later
-            // calls.
+            // Skips 0, which is no valid serial. Serials repeat after 2³² calls. By then, the earlier call with the
+            // same serial has ended.
             state.lastSerial = state.lastSerial == .max ? 1 : state.lastSerial + 1
             state.waiting[state.lastSerial] = promise
             return state.lastSerial

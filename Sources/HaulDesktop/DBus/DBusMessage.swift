@@ -101,7 +101,7 @@ extension DBusMessage {
             case (8, .signature(let text)): signature = text
             case (9, .uint32): break
             case (0...9, _): throw .malformed
-            default: break  // of a later version
+            default: break  // a field of a later version
             }
         }
         guard isComplete else { throw .malformed }

@@ -1,4 +1,4 @@
-/// A value with its type.
+/// A value of the D-Bus type system. ``DBusType`` describes its type.
 enum DBusValue: Sendable, Hashable {
     case byte(UInt8), boolean(Bool), int16(Int16), uint16(UInt16), int32(Int32), uint32(UInt32)
     case int64(Int64), uint64(UInt64), double(Double)

@@ -79,7 +79,9 @@ struct ItemReader {
         (self.common, self.folders, self.placement) = (common, folders, placement)
     }
 
-    /// - Throws: ``Problem`` for fields of a wrong name or type.
+    /// Reads the request of an item. An unusable URL, folder, checksum or mirror fails only this item.
+    ///
+    /// - Throws: ``Problem`` for a field of a wrong name, type or value, which fails all items.
     func request(_ item: inout JSONBody) throws -> Result<DownloadRequest, Problem> {
         let url = try item.required("url", String.self)
         let name = try item.text("name", upTo: 1024)

@@ -1,7 +1,7 @@
 internal import HTTPTypes
 internal import HaulKit
 
-/// The settings that the server keeps.
+/// Settings of the server, kept in ``ChangedSettings`` and not in the downloader's configuration.
 extension DaemonSetting {
     static let folder = DaemonSetting(
         "folder",
@@ -31,7 +31,8 @@ extension DaemonSetting {
         .kept(type: "string", value: { .string(ProxyText.masked($0.proxy)) }) { value, _ in
             guard let value else { return { $0.proxy = nil } }
             let text = try text(value, "proxy", upTo: 1024)
-            // Refuses the mask. Putting the hidden password back could send it to a proxy that somebody else chose.
+            // Refuses a masked proxy. Replacing the mask by the stored password could send the password to another
+            // proxy.
             guard !text.contains(ProxyText.hidden) else {
                 throw Problem.invalidField("proxy has a hidden password. Write the proxy with its password.")
             }

@@ -26,7 +26,7 @@ struct DaemonSetting: Sendable {
     /// - Throws: ``Problem`` for a value that cannot be used.
     typealias KeptChange = @Sendable (JSONValue?, LiveConfiguration) throws -> @Sendable (inout ChangedSettings) -> Void
 
-    /// A change of a setting of the downloader, or of one that the server keeps.
+    /// A change of the downloader's configuration, or of the settings that the server keeps.
     enum Change: Sendable {
         case downloader(@Sendable (inout Configuration) -> Void)
         case kept(@Sendable (inout ChangedSettings) -> Void)
@@ -123,9 +123,9 @@ struct DaemonSetting: Sendable {
         }
     }
 
-    /// Returns the change to a value.
+    /// Returns the change that sets the setting to `value`.
     ///
-    /// - Throws: ``Problem`` if the value has a wrong type or is out of range.
+    /// - Throws: ``Problem`` if the setting is fixed, or if it does not accept the value.
     func change(to value: JSONValue, _ live: LiveConfiguration) throws -> Change {
         switch (kind, value) {
         case (.count(let range, let path), .integer(let number)):

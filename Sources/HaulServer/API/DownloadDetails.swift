@@ -3,7 +3,7 @@ internal import HaulKit
 
 /// The details of a download that a row does not contain, as JSON. The daemon sends them, and `haul show` reads them.
 package struct DownloadDetails: Codable, Sendable {
-    /// An open connection: the rest of its byte range.
+    /// An open connection, and the bytes that it has not received yet: from `start` up to, but not including, `end`.
     package struct Segment: Codable, Sendable {
         package var host: String
         package var start: Int64
@@ -15,11 +15,11 @@ package struct DownloadDetails: Codable, Sendable {
     package var finalURL: String?
     /// URL of the page that the download came from. Includes the query, because clients open the URL.
     package var page: String?
-    /// Names of the fields, with masked values.
+    /// Additional header fields of the request: each name with `***` as its value.
     package var headers: [String: String]
     package var mirrors: [String]
     package var checksum: String?
-    /// In bytes per second.
+    /// In bytes per second; `nil` without a limit for this download.
     package var speedLimit: Int64?
     package var segments: [Segment]
     package var ranges: [[Int64]]

@@ -49,7 +49,7 @@ package struct DownloadRow: Codable, Hashable, Sendable {
     package var folder: String?
     package var path: String?
     package var receivedBytes: Int64
-    /// An estimate while the row has `stream`.
+    /// `nil` if unknown. An estimate while the row has `stream`.
     package var totalBytes: Int64?
     package var bytesPerSecond: Int64
     package var secondsLeft: Int64?

@@ -13,7 +13,7 @@ package struct JSONBody {
     private let place: String
     /// The received bytes; empty for an object within a body.
     private var bytes = ByteBuffer()
-    /// Digest of the received bytes.
+    /// SHA-256 of the received bytes in base64url, to tell a repeated body from another one.
     package var digest: String { AccessToken.base64url(Data(SHA256.hash(data: Data(buffer: bytes)))) }
 
     package init(_ fields: [String: JSONValue], place: String = "") { (self.fields, self.place) = (fields, place) }
@@ -98,7 +98,8 @@ package struct JSONBody {
         return Problem.invalidField("\(name) has control characters.")
     }
 
-    /// Reads a list of objects.
+    /// Removes a field that is a list of objects, and returns a body for each object. Returns `nil` if the field is
+    /// missing or null.
     package mutating func objects(_ name: String) throws -> [JSONBody]? {
         guard let list = try optional(name, [JSONValue].self) else { return nil }
         return try list.enumerated().map { index, value in
@@ -114,7 +115,8 @@ package struct JSONBody {
         return JSONBody(fields, place: "\(place)\(name).")
     }
 
-    /// Removes and returns all remaining fields, such as the settings of a change.
+    /// Removes and returns all remaining fields, for a body whose field names the caller looks up, such as names of
+    /// settings.
     package mutating func rest() -> [String: JSONValue] {
         defer { fields = [:] }
         return fields
@@ -172,7 +174,8 @@ extension JSONBody {
 
 /// Finds out how deeply a JSON text is nested, without decoding it.
 enum JSONDepth {
-    /// Ignores brackets in strings. Leaves invalid JSON to the decoder.
+    /// Returns whether a text is nested at most `limit` levels deep. Ignores brackets in strings. The decoder refuses
+    /// invalid JSON.
     static func isAtMost(_ limit: Int, _ bytes: some Sequence<UInt8>) -> Bool {
         var (depth, isInString, isEscaped) = (0, false, false)
         for byte in bytes {

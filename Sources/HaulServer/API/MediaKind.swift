@@ -1,7 +1,8 @@
-/// The media type of a file by its extension. The answer forbids the browser to guess the type (`nosniff`).
+/// The media type of a file, chosen by its extension. Answers with a file carry `nosniff`, so browsers guess no other
+/// type.
 struct MediaKind {
     let type: String
-    /// Whether a browser may show the file; it saves all others.
+    /// Whether a browser may show the file. A browser saves any other file.
     let isShown: Bool
 
     // SVG and HTML are missing, because both can contain scripts.

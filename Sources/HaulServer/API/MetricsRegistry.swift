@@ -17,7 +17,7 @@ package final class MetricsRegistry: MetricsFactory, Sendable {
 
     package init() {}
 
-    /// Meanings of the metrics, for `# HELP`. `docs/metrics.md` has the exact words.
+    /// Texts of the `# HELP` lines. `docs/metrics.md` defines the metrics exactly.
     private static let help = [
         "haul_downloads_started_total": "Slots granted to downloads.",
         "haul_downloads_ended_total": "Ends of runs by outcome and error code.",

@@ -1,8 +1,8 @@
 internal import HTTPTypes
 internal import Hummingbird
 
-/// The query of a request. ``finish()`` refuses a name that was not read, as for a body. ``init(_:)`` refuses a
-/// repeated name.
+/// The query of a request. ``finish()`` refuses a name that was not read, as ``JSONBody/finish()`` does. ``init(_:)``
+/// refuses a repeated name.
 struct Query {
     private var fields: [String: String] = [:]
 

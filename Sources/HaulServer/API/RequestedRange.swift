@@ -1,6 +1,7 @@
 internal import HTTPTypes
 
-/// The single range that a request asks for (RFC 9110 §14.2). Several ranges or an unreadable range count as `none`.
+/// The single range that a request asks for (RFC 9110 §14.2). Several ranges, an unreadable range, or an `If-Range`
+/// field with another tag count as `none`.
 enum RequestedRange: Equatable {
     case none
     case some(Range<Int64>)

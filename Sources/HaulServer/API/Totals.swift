@@ -18,7 +18,7 @@ package struct Totals: Codable, Hashable, Sendable {
     package var freeBytes: Int64?
     package var folder: String?
     package var speedLimit: Int64?
-    /// Text for people about a failure of the store, or about the losses of a damaged store.
+    /// Text for people about a failure of the store, or about the losses of a damaged store; `nil` if there is neither.
     package var storeNotice: String?
     /// Kind of ``storeNotice``.
     package var storeNoticeCode: StoreNotice.Code?
@@ -47,7 +47,7 @@ package struct Totals: Codable, Hashable, Sendable {
 /// A message about the store: its present failure, or else the losses of a damaged store whose file is still kept.
 package struct StoreNotice: Hashable, Sendable {
     package enum Code: String, Codable, Sendable {
-        /// The store is damaged or gone.
+        /// The store has failed for another reason than a full disk: its file is damaged or gone, for example.
         case failed
         /// The disk of the store is full.
         case full
@@ -59,7 +59,7 @@ package struct StoreNotice: Hashable, Sendable {
     /// The English sentences.
     let text: String
 
-    /// - Returns: `nil` if there is nothing to tell.
+    /// - Returns: `nil` if the store works and no damaged store is kept.
     init?(_ downloader: Downloader) {
         if let failure = downloader.storeFailure {
             (code, text) = (failure.code == .diskFull ? .full : .failed, failure.message)

@@ -3,8 +3,8 @@ package import Logging
 internal import NIOCore
 
 /// Follows the downloader's events and reports changes to listeners: states within a tenth of a second, progress once a
-/// second (twice if at most 20 downloads run). Each listener asks for the changes that it has not seen, so a listener
-/// that stops reading costs nothing.
+/// second, or twice a second while at most 20 downloads run. Each listener asks for the changes that it has not seen,
+/// so a listener that stops reading costs nothing.
 package actor ChangeFeed {
     /// Identifies this process in event ids, because a revision of another process is meaningless here.
     nonisolated let boot: String
@@ -131,7 +131,7 @@ package actor ChangeFeed {
 
     // MARK: Listeners
 
-    /// Adds a listener.
+    /// Adds a listener. `wakes` yields when something may have changed, and ends when the listener is removed.
     ///
     /// - Returns: `nil` if `limit` listeners exist, or if the feed is ending.
     package func listen(limit: Int) -> (number: Int, wakes: AsyncStream<Void>)? {
@@ -154,7 +154,7 @@ package actor ChangeFeed {
 
     var isEnding: Bool { listeners.isEnding }
 
-    /// Ends all streams.
+    /// Ends the streams of all listeners, and refuses new listeners.
     package func end() { listeners.end() }
 
     package var revision: UInt64 { rows.revision }

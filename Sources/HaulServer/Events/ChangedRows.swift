@@ -1,7 +1,7 @@
 internal import DequeModule
 package import HaulKit
 
-/// The rows that changed last, with the revision of each field. A merged delta contains all changes after any revision,
+/// The rows that changed last, with the revision of each field. ``delta(since:)`` merges all changes after a revision,
 /// so no listener needs a queue of its own.
 package struct ChangedRows: Sendable {
     private struct Row {
@@ -86,7 +86,7 @@ package struct ChangedRows: Sendable {
     /// Whether all changes after a revision are still known.
     package func isKnown(_ since: UInt64) -> Bool { since >= oldest && since <= revision }
 
-    /// Returns the changes after a revision; `nil` if the revision is too old or not of this feed.
+    /// Returns the changes after a revision; `nil` if the revision is too old, or later than the present one.
     package func delta(since: UInt64) -> Delta? {
         guard isKnown(since) else { return nil }
         var delta = Delta()

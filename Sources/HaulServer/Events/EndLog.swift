@@ -1,8 +1,9 @@
 package import HaulKit
 package import Logging
 
-/// Logs the ends of downloads: one line for each end that is not a success, and a summary of all ends at intervals. An
-/// interval without an end gets no summary.
+/// Logs the ends of downloads: one line for each failed or cancelled download, and a summary of ends and holds at
+/// intervals. Also logs the first hold in an interval because of a full disk or the quota. An interval without ends and
+/// holds gets no summary.
 package actor EndLog {
     private let downloader: Downloader
     private let logger: Logger

@@ -2,7 +2,7 @@ internal import Foundation
 internal import HaulKit
 internal import Logging
 
-/// Counts ends of downloads since the last summary, and makes the log lines about them.
+/// Counts ends and holds of downloads since the last summary, and makes the log lines about them.
 struct EndTally: Sendable {
     struct Line: Sendable {
         var level: Logger.Level
@@ -15,7 +15,7 @@ struct EndTally: Sendable {
     private var cancelled: Int64 = 0
     /// Downloads that began to wait because of the disk or the quota.
     private var held: Int64 = 0
-    /// Bytes of the completed files.
+    /// Bytes of the completed files, without files that already existed.
     private var bytes: Int64 = 0
     /// Hold reasons that have a line since the last summary. Each gets only one line, because a full disk may hold
     /// every download of the queue.
@@ -34,7 +34,7 @@ struct EndTally: Sendable {
             if !file.alreadyExisted { bytes += file.bytes }
             return nil
         case .ended(let snapshot, .failed(let error)):
-            // The download continues at the next start.
+            // Skips a shutdown, because the download continues at the next start.
             guard error.code != .shutDown else { return nil }
             failed += 1
             var metadata = Self.metadata(snapshot)

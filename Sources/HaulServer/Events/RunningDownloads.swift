@@ -14,7 +14,7 @@ struct RunningDownloads {
 
     /// Takes over a snapshot, and drops the older progress of the same download.
     ///
-    /// - Returns: its row.
+    /// - Returns: the row of the snapshot.
     mutating func update(_ snapshot: DownloadSnapshot) -> DownloadRow {
         progress[snapshot.id] = nil
         switch snapshot.state {

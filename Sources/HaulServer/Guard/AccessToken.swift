@@ -20,8 +20,8 @@ package struct AccessToken: Sendable {
                 "The token \(path) cannot be used: \(error). Move the file away; the next start writes a new token."
             )
         }
-        // Replaces an empty file, because no client can sign in with it. Earlier versions left one if the disk was full
-        // at their first start.
+        // Replaces an empty file, because no client can sign in with an empty token. Earlier versions left an empty
+        // file if the disk was full at their first start.
         if let found, !found.text.isEmpty {
             (text, wasExposed) = found
             wasEmpty = false

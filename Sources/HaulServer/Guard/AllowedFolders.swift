@@ -80,7 +80,7 @@ package struct AllowedFolders: Sendable {
         var existing = real
         var info = stat()
         while lstat(existing, &info) != 0 {
-            // Ends below `/`, which is always a folder.
+            // Ends before `/`, which is always a folder.
             guard let slash = existing.lastIndex(of: "/"), slash != existing.startIndex else { return nil }
             existing = String(existing[..<slash])
         }

@@ -3,7 +3,7 @@ internal import HTTPTypes
 package import NIOCore
 package import NIOHTTP1
 
-/// Adds rules that the HTTP library lacks to each connection.
+/// Applies rules to each connection, because the HTTP library lacks them.
 ///
 /// - The first head must arrive in time, and a connection without a sign-in gives up its place for a new one
 ///   (``UnheardConnections``).
@@ -27,7 +27,7 @@ package final class ConnectionRules: ChannelDuplexHandler, RemovableChannelHandl
 
     /// A request without a complete answer.
     private struct Unanswered {
-        /// Whether the client waits for `100 Continue`, which must not precede the answer to the request before.
+        /// Whether the client waits for `100 Continue`, which must not precede the answer to the preceding request.
         var waits: Bool
         /// Whether only a client that has signed in gets an answer below 400.
         var provesSignIn: Bool
@@ -137,7 +137,7 @@ package final class ConnectionRules: ChannelDuplexHandler, RemovableChannelHandl
     package final class Installer: ChannelInboundHandler, RemovableChannelHandler {
         package typealias InboundIn = Any
         private let unheard: UnheardConnections
-        /// Paths that answer everybody.
+        /// Paths that need no sign-in.
         private let openPaths: Set<String>
 
         package init(_ unheard: UnheardConnections, openPaths: Set<String>) {
@@ -149,7 +149,7 @@ package final class ConnectionRules: ChannelDuplexHandler, RemovableChannelHandl
             do {
                 let decoder = try pipeline.handler(type: ByteToMessageHandler<HTTPRequestDecoder>.self)
                 let rules = ConnectionRules(unheard) { [openPaths] head in
-                    // A preflight request has no credentials (Fetch §4.8).
+                    // Excepts a preflight request, which has no credentials (Fetch §4.8).
                     head.method != .OPTIONS && !openPaths.contains(String(head.uri.prefix { $0 != "?" }))
                 }
                 try pipeline.addHandler(rules, position: .after(decoder))

@@ -35,7 +35,7 @@ package final class Departure: ChannelInboundHandler, RemovableChannelHandler, S
         end?()
     }
 
-    /// Calls `end` when the client has left; at once if it has already.
+    /// Calls `end` when the client leaves; immediately if the client has left already.
     package func watch(_ end: @escaping @Sendable () -> Void) {
         let hasLeft = state.withLock { state in
             state.end = end
@@ -48,7 +48,7 @@ package final class Departure: ChannelInboundHandler, RemovableChannelHandler, S
 }
 
 extension ServerContext {
-    /// Runs `body`. Cancels it when the client leaves.
+    /// Runs `body` in a task, which is cancelled when the client leaves.
     func whileConnected<Value: Sendable>(
         _ body: @escaping @Sendable () async throws -> Value
     ) async throws -> Value {

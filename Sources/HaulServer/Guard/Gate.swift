@@ -13,7 +13,8 @@ package struct Gate: RouterMiddleware {
     let keys: ScopedKeys
     let cookie: SessionCookie
     package let tries: WrongTries
-    /// Paths that contain no data of the user. Compared to the raw path of a request.
+    /// Paths that contain no data of the user, so reading them needs no sign-in. Compared with the undecoded path of a
+    /// request, without its query.
     let openPaths: Set<String>
     let logger: Logger
 

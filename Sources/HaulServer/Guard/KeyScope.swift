@@ -4,7 +4,7 @@ internal import HaulKit
 /// Rights of a browser extension's key: it may add downloads and sets, list its own, give its own downloads a fresh
 /// link, and cancel or forget its own sets.
 ///
-/// A list of what is allowed, so that no later route is open to keys by accident.
+/// Lists the allowed routes, so that a route that is added later is not open to keys by accident.
 enum KeyScope {
     private static let routes: Set = [
         "GET /api/v1/session", "DELETE /api/v1/session", "GET /api/v1/downloads", "POST /api/v1/downloads",
@@ -20,7 +20,7 @@ enum KeyScope {
         let parts = path.split(separator: "/", omittingEmptySubsequences: false).map { part in
             DownloadID(String(part)) == nil ? String(part) : ":id"
         }
-        // HEAD is GET without the content (RFC 9110 §9.3.2).
+        // Checks HEAD as GET, because HEAD is GET without the content (RFC 9110 §9.3.2).
         let method = method == .head ? .get : method
         guard routes.contains(method.rawValue + " " + parts.joined(separator: "/")) else { throw refusal }
     }

@@ -34,7 +34,7 @@ package actor ScopedKeys {
     package init(stateFolder: String, logger: Logger) {
         path = stateFolder + "/keys.json"
         self.logger = logger
-        // If the file is missing or unreadable, every extension is connected again.
+        // If the file is missing or unreadable, every extension must be connected again.
         if let (bytes, _) = try? SecretFile.read(path),
             let saved = try? JSONDecoder().decode(Saved.self, from: Data(bytes))
         {

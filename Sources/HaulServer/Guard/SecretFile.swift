@@ -53,8 +53,8 @@ package enum SecretFile {
                 unlink(draft)
                 return
             }
-            // Uses `rename` if the file system reports by one of these errors that it has no hard links. The earlier
-            // lookup found no file.
+            // Uses `rename` if one of these errors shows that the file system has no hard links. `rename` would replace
+            // a file, but the caller has found none.
             guard [EPERM, EOPNOTSUPP, ENOSYS].contains(errno), rename(draft, path) == 0 else { throw failure() }
         }
     }
@@ -64,7 +64,8 @@ package enum SecretFile {
         try withDraft(of: path, bytes) { draft in guard rename(draft, path) == 0 else { throw failure() } }
     }
 
-    /// Writes and syncs a new file beside `path`, and calls `use` to rename it. Deletes the new file if a step fails.
+    /// Writes and syncs a new file beside `path`, and calls `use` to move it to `path`. Deletes the new file if a step
+    /// fails.
     private static func withDraft(of path: String, _ bytes: [UInt8], _ use: (_ draft: String) throws -> Void) throws {
         let draft = path + ".new"
         guard unlink(draft) == 0 || errno == ENOENT else { throw failure() }

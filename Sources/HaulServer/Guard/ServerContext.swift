@@ -8,12 +8,13 @@ package struct ServerContext: RequestContext {
     package let isLocal: Bool
     /// IP address of the peer; `nil` over the Unix socket.
     package let peer: String?
-    /// The session of the cookie, set by ``Gate``; `nil` with a token or over the Unix socket.
+    /// The session of the cookie, set by ``Gate``; `nil` without a valid cookie, with a token, and over the Unix
+    /// socket.
     package var session: String?
     /// The key of a browser extension that sent the request, set by ``Gate``; `nil` for every other sender.
     package var key: ScopedKeys.Key?
 
-    /// The connection of the request.
+    /// The connection of the request. ``whileConnected(_:)`` looks for its ``Departure``.
     let channel: any Channel
 
     package init(source: ApplicationRequestContextSource) {

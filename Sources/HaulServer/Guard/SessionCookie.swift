@@ -2,8 +2,8 @@ internal import Crypto
 internal import Foundation
 internal import HTTPTypes
 
-/// The cookie of a session. Its name depends on the state folder, because browsers send a cookie to all ports of a
-/// host.
+/// The cookie of a session. Its name depends on the state folder, so that two daemons on one host do not replace each
+/// other's cookie: browsers send a cookie to all ports of a host.
 package struct SessionCookie: Sendable {
     package let name: String
 

@@ -14,7 +14,7 @@ package final class UnheardConnections: Sendable {
 
     package init(most: Int) { self.most = most }
 
-    /// - Returns: the number of the connection.
+    /// - Returns: a number for ``renewed(_:)`` and ``remove(_:)``.
     package func opened(_ channel: any Channel) -> Int {
         let (number, surplus) = state.withLock { state -> (Int, (any Channel)?) in
             state.last += 1
@@ -28,7 +28,7 @@ package final class UnheardConnections: Sendable {
         return number
     }
 
-    /// Gives a connection that has sent a head a new number.
+    /// Makes a connection that has sent a head the newest one, under a new number.
     ///
     /// - Returns: `nil` for a connection that is being closed.
     package func renewed(_ number: Int) -> Int? {

@@ -36,7 +36,7 @@ package struct PageAssets: Sendable {
     }
 
     package static let description = "openapi.json"
-    /// Requested by browsers that show a file without a page.
+    /// Path of the icon that browsers request when they show a file without a page.
     private static let favicon = "/favicon.ico"
 
     func add(to routes: RouteTable) {

@@ -7,7 +7,8 @@ internal import Hummingbird
 struct AddRoutes {
     let services: Services
     private let answers = IdempotentAnswers()
-    /// Serializes additions, so that no other request adds a download between the check of its owner and its addition.
+    /// Serializes additions, so that no other request adds a URL after ``owned(_:by:)`` has looked for a download of
+    /// that URL.
     private let turns = Turns()
 
     init(services: Services) { self.services = services }
@@ -44,7 +45,8 @@ struct AddRoutes {
         }
     }
 
-    /// - Parameter owner: the owner of the downloads; `nil` without a key.
+    /// - Parameter owner: the owner of the API key that sent the request, for the added downloads; `nil` without an API
+    ///   key.
     private func add(_ body: inout JSONBody, _ owner: String?) async throws -> Response {
         // Refuses the whole request if the store cannot record downloads.
         if let failure = services.downloader.storeFailure { throw Problem(failure) }
@@ -93,7 +95,7 @@ struct AddRoutes {
         return JSONBody.response(answer)
     }
 
-    /// Makes the request of a Metalink's file.
+    /// Makes the request of a Metalink's file. A folder that is not allowed fails only this file.
     private func request(_ file: Metalink.File, _ common: AddOptions) -> Result<DownloadRequest, Problem> {
         do throws(Problem) {
             let place = try services.live.placement.placement(

@@ -1,13 +1,14 @@
 internal import HaulKit
 internal import NIOCore
 
-/// The file of an unfinished download. Sends what is there, and waits for what is not.
+/// The file of an unfinished download. Sends bytes that have been received, and waits for missing ones.
 ///
 /// If the download stops, fails or starts over with another version, the answer ends early, which the client notices by
 /// `Content-Length`.
 struct ArrivingFile: SentFile {
     private let reader: DownloadReader
-    /// Large enough that few calls are needed, and small enough that a player gets its first bytes at once.
+    /// Maximum size of one read: large enough for few calls, and small enough that a player gets its first bytes at
+    /// once.
     private static let chunk = 256 << 10
 
     init(_ reader: DownloadReader) { self.reader = reader }

@@ -96,7 +96,7 @@ struct ControlRoutes {
             guard state != .missing else { throw FileRoute.missing }
         }
         do throws(DownloadError) { try await download.relocate(toFolder: folder, name: name) } catch {
-            // Another program has replaced the file.
+            // Reports a conflict if another program has replaced the file.
             if isFinished, error.code == .diskFailed, try await isReplaced(download) {
                 throw Problem(.conflict, "fileReplaced", error.message)
             }

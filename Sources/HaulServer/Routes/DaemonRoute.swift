@@ -2,7 +2,7 @@ internal import Foundation
 internal import HaulKit
 internal import Hummingbird
 
-/// Route that identifies the daemon, so that a command that looks for another daemon leaves this one alone.
+/// Route that identifies the daemon. A command that needs the daemon of another state folder then sends nothing else.
 struct DaemonRoute {
     let services: Services
 
@@ -22,7 +22,7 @@ struct DaemonRoute {
     }
 }
 
-/// The identity of a daemon.
+/// The answer to `GET /api/v1/daemon`.
 package struct DaemonIdentity: Codable, Hashable, Sendable {
     /// Absolute path of the folder of the daemon's token, sessions and lock.
     package var stateFolder: String

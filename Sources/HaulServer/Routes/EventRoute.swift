@@ -34,14 +34,14 @@ struct EventRoute {
     private enum Wake {
         /// The time between two pings has passed.
         case ping
-        /// The rows have changed.
+        /// Rows, totals or notices may have changed.
         case change
     }
 
     init(services: Services) { self.services = services }
 
     func add(to routes: RouteTable) {
-        // A stream would wait for a listener that HEAD does not have.
+        // Answers HEAD without a listener. ``RouteTable`` would otherwise call the handler of GET, which adds one.
         routes.head("/api/v1/events") { _, _ in Response(status: .ok, headers: Self.headers) }
         routes.get("/api/v1/events") { request, context in
             var query = try Query(request)
@@ -122,8 +122,8 @@ struct EventRoute {
         }
     }
 
-    /// Sends the first frames: `hello`, then all rows. A client that names a position of an earlier stream gets no
-    /// rows, but `reset` if the changes since that position are no longer known.
+    /// Sends the first frames: `hello`, then the rows of ``snapshot()``. A client that names a position of an earlier
+    /// stream gets no rows, but `reset` if the changes since that position are no longer known.
     ///
     /// - Returns: the revision after which the client needs the changes.
     private func begin(_ position: String?, _ output: ListenerWriter) async throws -> UInt64 {
@@ -152,7 +152,8 @@ struct EventRoute {
         return seen
     }
 
-    /// Sends the changes since a revision, at once and at each wake, and `bye` at the end of the stream.
+    /// Sends the changes since a revision, at once and at each wake. Also sends pings, totals and notices, and `bye` at
+    /// the end of the stream.
     private func follow(_ wakes: AsyncStream<Wake>, since start: UInt64, _ output: ListenerWriter) async throws {
         let feed = services.feed
         var seen = start

@@ -139,8 +139,8 @@ struct FileRoute {
                 body: .init(contentLength: count) { writer in try await writer.finish(nil) }
             )
         }
-        // Closes the connection after the answer, because the watch for a leaving client consumes all its further
-        // input.
+        // Closes the connection after the answer, because the watch for a leaving client consumes all further input of
+        // the client.
         if mayWait { headers[.connection] = "close" }
         return Response(
             status: status,

@@ -3,7 +3,7 @@ internal import HTTPTypes
 internal import HaulKit
 internal import Hummingbird
 
-/// Routes that list downloads page by page, groups and totals.
+/// Routes that return downloads in pages, the groups, and the totals.
 struct ListRoutes {
     let services: Services
 

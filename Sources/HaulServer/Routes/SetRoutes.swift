@@ -12,7 +12,7 @@ struct SetRoutes {
     private struct File: Encodable {
         var name: String
         var size: Int64?
-        /// Algorithm of the digest.
+        /// Algorithm of the digest; `nil` if the set names no digest of the file.
         var proof: String?
     }
     private struct Preview: Encodable {

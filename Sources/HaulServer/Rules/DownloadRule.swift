@@ -123,7 +123,7 @@ package struct DownloadRule: Hashable, Sendable {
 
 /// Properties of a new download that rules compare.
 package struct RuleTarget: Hashable, Sendable {
-    /// Host of the URL.
+    /// Host of the URL; empty if the URL has none.
     package var host: String
     /// The name that the file will probably have.
     package var name: String

@@ -6,7 +6,8 @@ package struct KeptSet: Codable, Sendable {
     package var request: SetRequest
     package var verifies = false
     package var deletes = false
-    /// Whether the user has cancelled the set. If so, the daemon cancels its downloads, even after a restart.
+    /// Whether the user has cancelled the set; `nil` counts as `false`. The daemon cancels the downloads of a cancelled
+    /// set, even after a restart.
     package var isCancelled: Bool?
     /// The owner of the key that added the set; `nil` without a key.
     package var owner: String?
@@ -33,7 +34,7 @@ package struct KeptSet: Codable, Sendable {
             && (wish.group == nil || wish.group == row.group)
     }
 
-    /// The downloads of the set that have not ended.
+    /// The downloads of the set, including ended ones: downloads in its group with a key that names its folder.
     var downloads: DownloadFilter {
         var filter = DownloadFilter.group(row.group)
         let folder = row.folder + "/"

@@ -117,7 +117,7 @@ package actor SetKeeper {
         defer { beginnings[id] = nil }
         let begun: BegunSync
         do throws(DownloadError) { begun = try await begin(set, isResumed: false) } catch {
-            // The set has not begun, and the answer says why.
+            // Forgets the set, because it has not begun. The answer has the error.
             sets.removeAll { $0.row.id == id }
             throw Problem(error)
         }
@@ -198,8 +198,8 @@ package actor SetKeeper {
         }
     }
 
-    /// Waits until the tasks of all sets have ended. After a shutdown of the downloader, no set then uses its folder
-    /// any more.
+    /// Waits until the tasks of all sets have ended. If the downloader has been shut down before, no set uses its
+    /// folder afterwards.
     func settled() async { for task in tasks.values { await task.value } }
 
     private static let backoff = Backoff(base: .seconds(30), cap: .seconds(900), jitter: .part(2))
@@ -242,7 +242,7 @@ package actor SetKeeper {
     private func follow(_ id: DownloadID, _ sync: SetSync) async {
         do throws(DownloadError) {
             let report = try await sync.report()
-            // The downloads go on at the next start, and so does the set.
+            // Leaves the set unfinished after a shutdown. The next start continues the set and its downloads.
             guard !report.faults.contains(where: { $0.error.code == .shutDown }) else { return }
             end(id) { $0.end(report) }
         } catch {

@@ -35,7 +35,7 @@ package struct SetRequest: Codable, Hashable, Sendable {
 
     /// Reads the source.
     ///
-    /// - Parameter access: names the hub whose links count.
+    /// - Parameter access: names the hub. Links to pages of this hub count as sources.
     /// - Throws: ``DownloadError`` for a text that is no source, and for a local file, because a request must not make
     ///   the daemon read files.
     func text(_ access: HubAccess) throws(DownloadError) -> SetSourceText {

@@ -55,7 +55,7 @@ extension JSONValue: ExpressibleByStringLiteral, ExpressibleByIntegerLiteral, Ex
 extension JSONValue {
     /// Reads a text; returns `nil` if it is no JSON.
     package init?(text: String) {
-        // The caller says what the text is for. The decoder's error would repeat parts of the text.
+        // Drops the decoder's error, which would repeat parts of the text. The caller says what the text is for.
         guard let value = try? JSONDecoder().decode(JSONValue.self, from: Data(text.utf8)) else { return nil }
         self = value
     }

@@ -3,7 +3,7 @@ actor Turns {
     private var isTaken = false
     private var waiting: [CheckedContinuation<Void, Never>] = []
 
-    /// Waits for its turn, and runs `body`.
+    /// Waits for the caller's turn, and runs `body`.
     nonisolated func take<Value: Sendable>(_ body: () async throws -> Value) async rethrows -> Value {
         await begin()
         do {

@@ -83,7 +83,7 @@ final class Aria2Console: Sendable {
         state.running[snapshot.id] = row
     }
 
-    /// Forgets a download that no longer runs, without a result.
+    /// Forgets a download that has stopped running, and adds no result.
     func removed(_ id: DownloadID) {
         state.withLock { state in
             leave(id, &state)

@@ -8,7 +8,7 @@ actor Aria2Follower {
     private let hooks: Aria2Hooks
     /// Downloads whose start was reported, with their GIDs and paths.
     private var running: [DownloadID: (gid: GID, path: String?)] = [:]
-    /// Whether the process is ending. From then on, no pause comes from a client.
+    /// Whether the process is ending. If so, a pause comes from the shutdown, not from a client.
     private var isEnding = false
 
     init(_ console: Aria2Console, _ hooks: Aria2Hooks) { (self.console, self.hooks) = (console, hooks) }

@@ -59,8 +59,8 @@ struct Aria2Readout: Sendable {
         total > 0 ? Int(max(0, min(100, Double(received) / Double(total) * 100))) : 0
     }
 
-    /// Returns the line of one download. For several, returns their total speed and then at most five of them, as aria2
-    /// does.
+    /// Returns the line of one download. For several downloads, returns their total speed, and short texts about at
+    /// most five of them, as aria2 does.
     func lines(_ rows: [Row]) -> String {
         guard let first = rows.first else { return "" }
         if rows.count == 1 { return line(first) }

@@ -62,7 +62,7 @@ struct Aria2RemoteRun: Sendable {
         }
     }
 
-    /// Returns the downloads of earlier processes, which include those of a session file.
+    /// Returns the downloads of earlier processes by GID. A session file names the same GIDs.
     private func remembered() async -> [GID: DownloadSnapshot] {
         do throws(DownloadError) {
             let snapshots = try await downloader.list(.all)
@@ -122,8 +122,8 @@ struct Aria2RemoteRun: Sendable {
         max(4, min(Aria2ServerConfiguration().maxConnections, DescriptorLimit.now / 4))
     }
 
-    /// Returns the name of the store for a port and a folder. Two processes cannot share it, because they cannot listen
-    /// at one port.
+    /// Returns the name of the store for a port and a folder. Two processes cannot have the same store, because they
+    /// cannot listen at the same port.
     static func storeName(_ options: Aria2Options) -> String {
         let folder = FilePaths.absolute(options["dir"] ?? "", from: FileManager.default.currentDirectoryPath)
         return "aria2-\(options["rpc-listen-port"] ?? "6800")-\(String(StableHash.of(folder.utf8), radix: 16))"

@@ -9,7 +9,7 @@ struct Aria2Results: Sendable {
         enum Status: Sendable, Equatable {
             case complete
             case failed(Aria2ErrorCode)
-            /// The process ended before the download.
+            /// The process ended before the download did.
             case unfinished
             case removed
         }

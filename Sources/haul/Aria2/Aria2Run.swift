@@ -48,7 +48,8 @@ struct Aria2Run: Sendable {
                 }
                 while followed > limit, await group.next() != nil { followed -= 1 }
             }
-            // The run was interrupted before these could be added. The next one reads them from the session file.
+            // Saves the requests that were not added because of an interruption, so that the next run finds them in the
+            // session file.
             for request in rest { await saver.add(Self.gid(of: request) ?? .random(), request) }
             await downloader.expectMoreDownloads(false)
             await group.waitForAll()
@@ -57,8 +58,8 @@ struct Aria2Run: Sendable {
         await saver.save(console.log)
     }
 
-    /// Starts the task that saves the session at the interval that the options name. Returns `nil` if they name no
-    /// interval or no session file.
+    /// Starts the task that saves the session at the interval that the options name. Returns `nil` if the options name
+    /// no interval or no session file.
     private func saving(_ saver: SessionSaver) -> Task<Void, Never>? {
         guard let interval = settings.global.seconds("save-session-interval"), saver.isWanted else { return nil }
         let log = console.log
@@ -87,7 +88,7 @@ struct Aria2Run: Sendable {
         for (index, one) in possible.enumerated() {
             let result = await again(results[index], made[index])
             switch result {
-            // The same URI twice is one download.
+            // Skips a URI that is named twice, because both requests have the same download.
             case .success(let download) where !seen.insert(download.id).inserted: break
             case .success(let download):
                 items.append(Item(request: one.request, gid: one.gid ?? GID(download.id), download: download))

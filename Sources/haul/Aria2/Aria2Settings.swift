@@ -127,7 +127,7 @@ struct Aria2Settings {
 
     // MARK: Downloads
 
-    /// Makes one request of all URIs of the command line, or with `-Z` one request of each.
+    /// Makes one request for all URIs of the command line, or, with `-Z`, one request for each URI.
     private func named(_ uris: [String]) throws(Failure) -> [Aria2Request] {
         guard !uris.isEmpty else { return [] }
         for uri in uris where !Self.isPossible(uri) {

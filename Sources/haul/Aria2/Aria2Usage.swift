@@ -23,7 +23,8 @@ enum Aria2Usage {
 
     /// Returns the help for options.
     ///
-    /// - Parameter word: a tag of aria2, which lists all options here, or a part of the name of an option.
+    /// - Parameter word: a tag of aria2 such as `#http`, for which all options are listed, or a part of the name of an
+    ///   option.
     static func help(_ word: String) -> String {
         let options = word.hasPrefix("#") ? Aria2Option.all : Aria2Option.all.filter { $0.name.contains(word) }
         let head = "Usage: aria2c [OPTIONS] [URI]...\nOptions of aria2 \(version), and what Haul makes of them:\n"

@@ -149,7 +149,7 @@ extension ServeSetting {
         apply: { text, settings in
             let streams = try number("--max-streams", text, 1...10_000)
             settings.server.maxEventStreams = streams
-            // Each event stream keeps a connection, in addition to those of requests.
+            // Each event stream occupies one connection. 256 more connections are for requests.
             settings.server.maxConnections = max(settings.server.maxConnections, streams + 256)
         }
     )

@@ -4,7 +4,7 @@ import HaulServer
 /// A setting of `haul serve`. The configuration file calls it ``name``, the command line ``option``. The variable of
 /// the environment is `HAUL_` and the name in capitals (`HAUL_LISTEN`).
 struct ServeSetting: Sendable {
-    /// A value as an option or the file has it.
+    /// A value that the option or the file gives, before it is checked.
     enum Value: Sendable, Equatable {
         case text(String)
         case list([String])
@@ -30,7 +30,7 @@ struct ServeSetting: Sendable {
         /// The value applies after a new start; the daemon logs a warning. `isSame` compares the values of two
         /// readings.
         case afterRestart(isSame: @Sendable (ServeSettings, ServeSettings) -> Bool)
-        /// The value chooses the daemon itself and has no effect on one that runs.
+        /// The value chooses the daemon itself, and has no effect on a running daemon.
         case never
 
         static func restart<Compared: Equatable & Sendable>(

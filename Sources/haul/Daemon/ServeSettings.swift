@@ -18,11 +18,12 @@ struct ServeSettings {
     var aria2Values = Aria2Values()
     /// The settings of aria2's RPC; `nil` if it is off.
     private(set) var aria2: Aria2ServerConfiguration?
-    /// The addresses that downloads may not connect to, with the link-local ones unless ``allowsLinkLocal``.
+    /// The addresses that downloads may not connect to, including link-local ones unless ``allowsLinkLocal``.
     var deniedAddresses: [AddressBlock] = []
     var allowsLinkLocal = false
     var jobs = 1
-    /// Checked when the daemon starts, because other commands read the settings too.
+    /// Values of the hook settings. They are checked only when the daemon starts, because other commands also read the
+    /// settings and need no hooks.
     var hooks = HookValues()
     var logLevel = Logger.Level.info
     var logFormat = DaemonLog.Format.text
@@ -145,7 +146,7 @@ extension ServeSetting {
         }
     }
 
-    /// Returns the value that the file has.
+    /// Returns the value that the file gives this setting.
     ///
     /// - Throws: ``Complaint`` if the value has a wrong type.
     fileprivate func value(_ json: JSONValue, in path: String) throws -> Value {

@@ -1,7 +1,7 @@
 import Foundation
 import HaulKit
 
-/// Tells systemd the state of the daemon by datagrams (sd_notify(3)). Does nothing if no supervisor asked for it.
+/// Tells systemd the state of the daemon by datagrams (sd_notify(3)). Does nothing without `NOTIFY_SOCKET`.
 struct Supervisor: Sendable {
     private let socket: String?
     /// Half of the time after which systemd takes the daemon for dead; `nil` without a watchdog.
@@ -19,7 +19,7 @@ struct Supervisor: Sendable {
         var address = sockaddr_un()
         address.sun_family = sa_family_t(AF_UNIX)
         var name = Array(socket.utf8)
-        // The abstract namespace of Linux begins with a zero byte.
+        // `@` stands for the zero byte with which a name in Linux's abstract namespace begins.
         if name.first == UInt8(ascii: "@") { name[0] = 0 }
         guard !name.isEmpty, name.count < MemoryLayout.size(ofValue: address.sun_path) else { return }
         withUnsafeMutableBytes(of: &address.sun_path) { $0.copyBytes(from: name) }

@@ -30,7 +30,7 @@ enum XDG {
         return Downloader.Configuration.Storage().stateFolder
     }
 
-    /// The folder for the socket, which only this user can open.
+    /// A folder for the socket. Only this user can open the folder.
     static func runtime(_ state: String) -> String {
         if let path = environment["RUNTIME_DIRECTORY"]?.split(separator: ":").first, path.hasPrefix("/") {
             return String(path)

@@ -11,7 +11,7 @@ protocol Display: Sendable {
     func changed(_ snapshot: DownloadSnapshot)
     func progressed(_ snapshot: DownloadSnapshot)
     func ended(_ snapshot: DownloadSnapshot, _ outcome: DownloadOutcome)
-    /// Announces the number of requests in all. Equal requests are one download.
+    /// Announces the total number of requests. Equal requests become one download.
     func expects(_ count: Int)
     /// Shows a request that was refused when it was added.
     ///
@@ -23,7 +23,7 @@ protocol Display: Sendable {
     func noted(_ text: String)
     /// Shows who signed a list of digests.
     ///
-    /// - Parameter list: its URL or path, without secrets.
+    /// - Parameter list: URL or path of the list, without secrets.
     func signed(_ list: String, by signer: String)
     func close()
 }

@@ -8,7 +8,7 @@ enum Format {
 
     /// `1.20/2.80 GB`: both numbers in the unit of `total`.
     ///
-    /// - Parameter isEstimate: writes `1.20/~2.80 GB`.
+    /// - Parameter isEstimate: whether `total` is an estimate: `1.20/~2.80 GB`.
     static func bytes(_ count: Int64, of total: Int64, isEstimate: Bool = false) -> String {
         let text = QuantityText.bytes(count, of: total)
         return isEstimate ? text.replacingOccurrences(of: "/", with: "/~") : text
@@ -79,7 +79,8 @@ enum Format {
         return ", with gaps: " + gaps.joined(separator: "; ")
     }
 
-    /// Returns the terminal cells of a text: two for wide East Asian characters and emoji, none for nonspacing marks.
+    /// Returns the number of terminal cells that a text takes: two for each wide East Asian character or emoji, none
+    /// for a nonspacing mark.
     static func width(_ text: String) -> Int {
         text.reduce(0) { $0 + width($1) }
     }

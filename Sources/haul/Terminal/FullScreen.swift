@@ -10,7 +10,7 @@ enum FullScreen {
     }
     private static let state = Mutex(State())
 
-    // Alternate screen, hidden cursor, no automatic line wrap.
+    // Sequences that switch to an empty alternate screen without cursor and line wrap, and back.
     private static let entering = "\u{1B}[?1049h\u{1B}[?25l\u{1B}[?7l\u{1B}[2J"
     private static let leaving = "\u{1B}[?7h\u{1B}[?25h\u{1B}[?1049l"
 

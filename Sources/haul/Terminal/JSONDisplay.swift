@@ -31,7 +31,7 @@ struct JSONDisplay: Display {
         var connections: Int?
         var proof: String?
         var wasThere: Bool?
-        /// Gaps of a film.
+        /// Gaps of a finished film, one line each.
         var gaps: [String]?
         /// The signer of the list of digests at `url`.
         var signedBy: String?

@@ -18,7 +18,7 @@ enum Key: Hashable, Sendable {
             }
             guard rest.first == UInt8(ascii: "[") || rest.first == UInt8(ascii: "O") else { continue }
             rest = rest.dropFirst()
-            // Parameters, then one final byte (ECMA-48 §5.4).
+            // The parameters come first, then one final byte (ECMA-48 §5.4).
             let parameters = rest.prefix { (0x20...0x3F).contains($0) }
             rest = rest.dropFirst(parameters.count)
             switch (rest.popFirst().map { Character(Unicode.Scalar($0)) }, String(decoding: parameters, as: UTF8.self))

@@ -114,7 +114,7 @@ final class OutputWriter: Sendable {
             (state.closed.contains(line.descriptor), state.broken.contains(line.descriptor))
         }
         if isClosed { return false }
-        // Ends a line that was cut off, so that this line does not continue it.
+        // Begins on a new line if an error has cut off the previous line.
         var text = isBroken ? "\n" + line.text : line.text
         let count = text.utf8.count
         var written = 0

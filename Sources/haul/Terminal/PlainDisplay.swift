@@ -2,7 +2,7 @@ import Foundation
 import HaulKit
 import Synchronization
 
-/// The display for logs and pipes: prints a line when a file starts, when it waits, with the reason, and when it ends.
+/// The display for logs and pipes: prints a line when a file starts, when it waits (with the reason), and when it ends.
 /// The paths of complete files go to standard output, unless that is a terminal.
 final class PlainDisplay: Display {
     private struct State {
@@ -21,7 +21,8 @@ final class PlainDisplay: Display {
             let start = state.withLock { state -> (bytes: Int64, isAgain: Bool)? in
                 guard state.started[snapshot.id] == nil else { return nil }
                 let before = state.before.removeValue(forKey: snapshot.id) ?? snapshot.receivedBytes
-                // The bytes of an earlier run were dropped, for example because the file has changed.
+                // If there are fewer bytes than before, those of an earlier run were dropped, for example because the
+                // file has changed.
                 let isAgain = snapshot.receivedBytes < before
                 state.started[snapshot.id] = (.now, isAgain ? 0 : before)
                 return (before, isAgain)

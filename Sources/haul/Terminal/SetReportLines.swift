@@ -53,7 +53,7 @@ struct SetReportLines {
 
     func print() {
         for file in report.files {
-            // A file without a digest, or with MD5 alone, is there, and nothing proves it.
+            // A file without a digest, or with MD5 alone, is present but not proved.
             Self.put(
                 FileLine(
                     event: file.isProved ? "proved" : "present",

@@ -4,7 +4,7 @@ import HaulKit
 struct SetSummary {
     let lines: [String]
 
-    /// - Parameter isComparison: whether nothing was fetched.
+    /// - Parameter isComparison: whether the folder was only compared, so that nothing was fetched.
     init(_ report: SetReport, folder: String, isComparison: Bool) {
         var lines: [String] = []
         let count = Self.files(report.files.count)

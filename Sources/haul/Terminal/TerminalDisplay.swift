@@ -23,7 +23,7 @@ final class TerminalDisplay: Display, Suspension.Participant {
     private let state = Mutex(State())
     private let timer = Mutex<Task<Void, Never>?>(nil)
 
-    /// - Parameter isVerbose: shows the parts of each file and its connections.
+    /// - Parameter isVerbose: whether to show the parts of each file and its connections.
     init(_ advice: ErrorAdvice, isVerbose: Bool) {
         self.advice = advice
         self.isVerbose = isVerbose

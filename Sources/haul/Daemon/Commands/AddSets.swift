@@ -65,7 +65,7 @@ struct AddSetOptions: ParsableArguments {
     }
 }
 
-/// Adds the sets of one `haul add`, and prints what becomes of them.
+/// Adds the sets of one `haul add`, and prints their beginnings and ends.
 final class AddedSets {
     private let client: DaemonClient
     private let isJSON: Bool

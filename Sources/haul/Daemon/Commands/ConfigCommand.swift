@@ -71,10 +71,10 @@ struct ConfigCommand: AsyncParsableCommand {
             guard let number = ByteCount(text)?.bytes else { throw Complaint("\(name) is a number.", .usage) }
             return (name, .integer(number))
         case .array, .object:
-            // The daemon refuses a text in place of a list with its own sentence.
+            // Sends a text that is no JSON unchanged, and the daemon refuses it with its own sentence.
             return (name, text.isEmpty ? .null : JSONValue(text: text) ?? .string(text))
         default:
-            // The daemon refuses unknown names with its own sentence.
+            // Sends the value of an unknown name too, and the daemon refuses the name with its own sentence.
             return (name, .string(name == "folder" && !text.isEmpty ? try FilePaths.absolute(text) : text))
         }
     }

@@ -4,7 +4,7 @@ public import HaulKit
 import HaulServer
 import NIOHTTP1
 
-/// Reads lists of the daemon page by page, and finds ids by a part of them.
+/// Reads lists of the daemon page by page, and finds a download by the beginning or the end of its id.
 extension DaemonClient {
     struct Page: Decodable {
         var items: [DownloadRow]

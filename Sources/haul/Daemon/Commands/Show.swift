@@ -34,7 +34,7 @@ struct Show: AsyncParsableCommand {
         }
     }
 
-    /// Masks the URL of the page, which the daemon has whole for the extension, like every URL that is printed.
+    /// Masks the URL of the page, as every printed URL. The daemon sends the whole URL, because other clients open it.
     private static func masked(_ row: JSONValue) -> JSONValue {
         guard case .object(var fields) = row, case .string(let page)? = fields["page"] else { return row }
         fields["page"] = URL(string: page).map { .string($0.masked) } ?? .null

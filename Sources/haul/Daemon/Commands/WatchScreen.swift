@@ -11,7 +11,7 @@ struct WatchScreen {
     private var line = Line.empty
     private var drawn = ""
 
-    /// The chosen download.
+    /// Id of the download that keys act on.
     var chosen: String? { view.id }
 
     mutating func setAway(_ isAway: Bool) { view.isAway = isAway }

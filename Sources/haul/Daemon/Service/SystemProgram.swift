@@ -19,7 +19,7 @@ enum SystemProgram {
 
     /// Runs a program to its end. Its output goes to standard error.
     ///
-    /// - Parameter isQuiet: drops the output.
+    /// - Parameter isQuiet: whether the output is dropped.
     /// - Returns: the exit status; 256 or more if a signal ended the program, -1 if it could not be started.
     static func run(_ path: String, _ arguments: [String], isQuiet: Bool = false) -> Int32 {
         var process: Int32 = 0
