@@ -33,7 +33,9 @@ package struct HeaderFields: Sendable, Hashable {
 
     /// The values of all lines with this name.
     package subscript(_ name: String) -> [String] {
-        lines.lazy.filter { Self.isSame($0.name, name) }.map(\.value)
+        var values: [String] = []
+        for line in lines where Self.isSame(line.name, name) { values.append(line.value) }
+        return values
     }
 
     /// The value of the first line with this name.
@@ -61,13 +63,7 @@ package struct HeaderFields: Sendable, Hashable {
     private static func isBlank(_ byte: UInt8) -> Bool { byte == 0x20 || byte == 0x09 }
 
     private static func isSame(_ one: String, _ other: String) -> Bool {
-        guard one.utf8.count == other.utf8.count else { return false }
-        // `withUTF8` does not copy a native string, because its bytes are contiguous.
-        var (one, other) = (one, other)
-        return one.withUTF8 { one in
-            other.withUTF8 { other in
-                one.indices.allSatisfy { one[$0].asciiLowercased == other[$0].asciiLowercased }
-            }
-        }
+        one.utf8.count == other.utf8.count
+            && one.utf8.elementsEqual(other.utf8) { $0.asciiLowercased == $1.asciiLowercased }
     }
 }

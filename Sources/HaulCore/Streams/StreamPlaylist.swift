@@ -95,11 +95,18 @@ extension StreamPlaylist {
     ///
     /// - Parameter mediaType: a `Content-Type`, perhaps with parameters.
     package static func isPlaylist(mediaType: String?, path: String) -> Bool {
-        if let mediaType {
-            let type = mediaType.prefix { $0 != ";" }.filter { !$0.isWhitespace }.lowercased()
-            if mediaTypes.contains(type) { return true }
+        // Compares bytes, because each answer of each download comes here.
+        if let mediaType, mediaTypes.contains(where: { names(mediaType, $0) }) { return true }
+        return path.utf8.suffix(5).elementsEqual(".m3u8".utf8) { $0.asciiLowercased == $1 }
+    }
+
+    /// Whether a `Content-Type` names a media type in lower case. Ignores case, blanks and parameters.
+    private static func names(_ contentType: String, _ mediaType: String) -> Bool {
+        var expected = mediaType.utf8.makeIterator()
+        for byte in contentType.utf8.prefix(while: { $0 != UInt8(ascii: ";") }) where byte != 0x20 && byte != 0x09 {
+            guard byte.asciiLowercased == expected.next() else { return false }
         }
-        return path.lowercased().hasSuffix(".m3u8")
+        return expected.next() == nil
     }
 
     /// Whether a body is a list of files in the older format: it has an entry, and no tag of HLS. A body without an
