@@ -36,7 +36,8 @@ extension ServerError {
         case let error as IOError where error.errnoCode == EADDRNOTAVAIL:
             reason = "this machine has no such address. Name one of its own with \(option)."
         case let error as IOError where error.errnoCode == EACCES:
-            reason = "the system does not allow it. Name a port above 1023 with \(option)."
+            let remedy = address.contains("/") ? "Name a path in a folder of your own" : "Name a port above 1023"
+            reason = "the system does not allow it. \(remedy) with \(option)."
         case let error as IOError: reason = "\(error). Name another address with \(option)."
         case is SocketAddressError.UnknownHost: reason = "the host name is unknown. Name another one with \(option)."
         case let error as SocketAddressError: reason = "\(error). Name another address with \(option)."

@@ -31,8 +31,8 @@ struct MetalinkDocument {
     /// Returns the document in UTF-8, without its XML declaration (`<?xml … encoding="…"?>`).
     private static func utf8(_ bytes: [UInt8]) throws(DownloadError) -> ArraySlice<UInt8> {
         if let wide = try utf16(bytes) { return try declaration(wide[...]).rest }
-        let persisted: [UInt8] = [0xEF, 0xBB, 0xBF]
-        let (encoding, body) = try declaration(bytes.dropFirst(bytes.starts(with: persisted) ? persisted.count : 0))
+        let mark: [UInt8] = [0xEF, 0xBB, 0xBF]
+        let (encoding, body) = try declaration(bytes.dropFirst(bytes.starts(with: mark) ? mark.count : 0))
         guard !bytes.contains(0) else { throw .invalidMetalink("it is not in UTF-8") }
         let isUTF8 = String(validating: bytes, as: UTF8.self) != nil
         guard let encoding else {

@@ -161,7 +161,8 @@ extension DownloadFilter {
         if let added, !added.contains(snapshot.addedAt) { return false }
         if let ended { guard let end = snapshot.endedAt, ended.contains(end) else { return false } }
         if let text {
-            let places = [snapshot.url.searched, snapshot.path, snapshot.key].compactMap(\.self)
+            let places = [snapshot.url.searched, snapshot.path, snapshot.key, snapshot.suggestedName]
+                .compactMap(\.self)
             let wanted = Self.folded(text)
             guard places.contains(where: { wanted.isEmpty || Self.folded($0).contains(wanted) }) else { return false }
         }

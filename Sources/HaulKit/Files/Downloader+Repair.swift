@@ -152,13 +152,14 @@ extension Downloader {
     private func copy(_ right: ByteSet, of file: any DiskFile, _ request: DownloadRequest) async throws(DownloadError) {
         let (disk, placement) = (disk, placement)
         let damaged = try await services.status(of: file)
+        let checked = try Self.checked(request)
+        let known = try await keyed(request)
         let (part, status) = try await services.runBlocking { () throws(DownloadError) in
             try placement.createCopy(FilePaths.part(of: file.path))
         }
         let now = time.date()
-        let known = try await keyed(request)
         let id = known ?? catalog.factory.nextID(at: now)
-        var record = DownloadRecord(id, try Self.checked(request), createdAt: now)
+        var record = DownloadRecord(id, checked, createdAt: now)
         record.repair(damaged, at: file.path, with: status)
         let isStopping = engine.environment.isStopping
         do throws(DownloadError) {

@@ -2,7 +2,6 @@
 /// for a small difference, only counts down.
 struct TimeLeft {
     private var seconds: Double?
-    private var bytes: Int64 = 0
 
     /// Returns the smoothed time left in seconds.
     ///

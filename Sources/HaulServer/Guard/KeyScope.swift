@@ -28,6 +28,6 @@ enum KeyScope {
     static let refusal = Problem(
         .forbidden,
         "outOfScope",
-        "The key of a browser extension may only add downloads, list those that it added, and renew their links."
+        "The key of a browser extension may only add downloads and sets, list those that it added, and renew their links."
     )
 }

@@ -126,7 +126,10 @@ struct CookieTests {
         #expect(CookieDate.read(text)?.timeIntervalSince1970 == Double(seconds))
     }
 
-    @Test(arguments: ["", "never", "32 Jan 2020 00:00:00", "1 Jan 2020 24:00:00", "1 Jan 2020", "1 Jan 1600 00:00:00"])
+    @Test(arguments: [
+        "", "never", "32 Jan 2020 00:00:00", "1 Jan 2020 24:00:00", "1 Jan 2020", "1 Jan 1600 00:00:00",
+        "29 Feb 2023 00:00:00", "31 Apr 2020 00:00:00",
+    ])
     func readsNoDateWhereThereIsNone(_ text: String) { #expect(CookieDate.read(text) == nil) }
 
     @Test func neverTrapsOnHostileFields() {

@@ -56,13 +56,14 @@ struct DownloadFilterTests {
 
     @Test(arguments: [
         ("ada", false), ("Secret", false), ("token", false), ("size=10", false), ("later", false), ("h.example", true),
-        ("http://h", true), ("/@scope/FILE", true), ("a@b", true),
+        ("http://h", true), ("/@scope/FILE", true), ("a@b", true), ("holiday", true),
     ])
     func looksForNoTextInUserInfoAndQuery(_ text: String, _ isFound: Bool) async throws {
         try await DownloaderRig.run(serving: { _, _ in .empty(404, "Not Found") }) { rig async throws in
             let url = try #require(URL(string: "http://ada:Secret@h.example/@scope/file;a@b?size=10&token=x@y/z#later"))
             var request = DownloadRequest(url, to: .folder(path: rig.folder))
             request.startsPaused = true
+            request.suggestedName = "Holiday.zip"
             let download = try await rig.downloader.add(request)
             let filter = DownloadFilter(text: text)
             #expect(try await rig.downloader.list(filter).count == (isFound ? 1 : 0))

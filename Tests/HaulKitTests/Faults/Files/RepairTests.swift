@@ -112,6 +112,18 @@ struct RepairTests {
         }
     }
 
+    @Test func leavesNoPartialFileWhenTheRequestIsRefused() async throws {
+        try await DownloaderRig.run(serving: content.resource()) { rig in
+            try put(.firstByte, rig)
+            var wish = try request(rig)
+            var stream = DownloadRequest.Stream()
+            stream.variant = "none"
+            wish.stream = stream
+            await #expect(throws: DownloadError.self) { try await rig.downloader.repair(rig.path, from: wish) }
+            #expect(try rig.names() == ["file.bin"])
+        }
+    }
+
     @Test func fetchesAFileThatIsNotThere() async throws {
         try await DownloaderRig.run(serving: content.resource(), configure: { $0.share() }) { rig in
             guard
