@@ -153,7 +153,8 @@ extension Downloader {
         let (disk, placement) = (disk, placement)
         let damaged = try await services.status(of: file)
         let checked = try Self.checked(request)
-        let known = try await keyed(request)
+        let earlier = try await keyed(request)
+        let known = earlier.flatMap { DownloadID($0.record.id) }
         let (part, status) = try await services.runBlocking { () throws(DownloadError) in
             try placement.createCopy(FilePaths.part(of: file.path))
         }
@@ -177,7 +178,11 @@ extension Downloader {
         } catch {
             // Throws the first error, not one of the cleanup.
             try? await services.onDisk { () throws(DiskError) in try placement.remove(part) }
-            try? await store.remove(record.id)
+            if let earlier {
+                try? await store.commit(earlier.record, earlier.progress?.persisted(bootID: disk.bootID))
+            } else {
+                try? await store.remove(record.id)
+            }
             throw error
         }
         part.unlock()
@@ -208,9 +213,8 @@ extension Downloader {
 
     /// Returns the download that already has the key of the request. A key identifies one download, so the repair
     /// belongs to that download.
-    private func keyed(_ request: DownloadRequest) async throws(DownloadError) -> DownloadID? {
-        guard request.key != nil, let saved = try await store.find(request) else { return nil }
-        return DownloadID(saved.record.id)
+    private func keyed(_ request: DownloadRequest) async throws(DownloadError) -> DownloadStore.Saved? {
+        request.key == nil ? nil : try await store.find(request)
     }
 
     /// Refuses to repair the file of a download that is running.

@@ -34,6 +34,25 @@ struct RepairInterruptedTests {
         return download
     }
 
+    @Test(.enabled(if: geteuid() == 0, "mounting needs root"))
+    func keepsTheRecordOfTheKeyWhereTheCopyFails() async throws {
+        try await DownloaderRig.run(serving: content.resource(), configure: { $0.share() }) { rig in
+            try SystemCommand.run("mount", "-t", "tmpfs", "-o", "size=1200k", "tmpfs", rig.folder)
+            defer { try? SystemCommand.run("umount", "-l", rig.folder) }
+            var wish = try request(rig)
+            wish.key = "film"
+            _ = try await rig.downloader.add(wish).result()
+            try putHalf(rig)
+            let error = await #expect(throws: DownloadError.self) {
+                try await rig.downloader.repair(rig.path, from: wish)
+            }
+            #expect(error?.code == .diskFull)
+            #expect(try rig.names() == ["file.bin"])
+            let kept = try #require(try await rig.downloader.find(key: "film"))
+            #expect(kept.snapshot.state == .completed)
+        }
+    }
+
     /// Begins to repair the file, interrupts the repair after some bytes by a shutdown, and calls `test`.
     private func interrupted(_ test: (DownloaderRig, Downloader) async throws -> Void) async throws {
         let whole = content.resource()
