@@ -215,6 +215,7 @@ private final class PowerCutRig: Sendable {
         _ context: String,
         _ script: @escaping @Sendable (TransportRequest, Int) -> ScriptedTransport.Answer
     ) async throws {
+        snapshots.end()
         disk.restart()
         let restored = folder("b")
         let isRestored = try random.withLock { try snapshots.restore(into: restored, choosing: &$0) }

@@ -75,6 +75,7 @@ struct RenamePowerCutTests {
                 await before.shutDown()
                 guard isCut else { break }
                 cuts += 1
+                snapshots.end()
                 disk.restart()
                 var random = SplitMix64(seed: seed &* 31 &+ UInt64(operation))
                 #expect(try snapshots.restore(into: folder("b"), choosing: &random))

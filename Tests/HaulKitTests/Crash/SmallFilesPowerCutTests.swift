@@ -95,6 +95,7 @@ private final class SmallFilesRig: Sendable {
     }
 
     func recover(_ context: String) async throws {
+        snapshots.end()
         disk.restart()
         for path in disk.paths where !path.hasSuffix(".haulpart") && path != "/data/taken.bin" {
             // A file under a final name is complete and belongs to that name.

@@ -7,7 +7,11 @@ import Synchronization
 /// The files of a store after its last synced commit, and after each later commit. A power cut may leave any of these
 /// states.
 final class StoreSnapshots: Sendable {
-    private let commits = Mutex<[(number: Int, files: [String: Data])]>([])
+    private struct State {
+        var commits: [(number: Int, files: [String: Data])] = []
+        var hasEnded = false
+    }
+    private let state = Mutex(State())
 
     /// Records the state after a commit, and drops the states before a synced one. Called on the store's own thread
     /// between commits, or after a sync.
@@ -18,17 +22,22 @@ final class StoreSnapshots: Sendable {
             for name in ["default.sqlite", "default.sqlite-wal"] {
                 if let data = FileManager.default.contents(atPath: folder + "/" + name) { files[name] = data }
             }
-            commits.withLock { $0.append((number, files)) }
-        case .synced(let number): commits.withLock { $0.removeAll { $0.number < number } }
+            state.withLock { if !$0.hasEnded { $0.commits.append((number, files)) } }
+        case .synced(let number):
+            state.withLock { if !$0.hasEnded { $0.commits.removeAll { $0.number < number } } }
         case .failed: break
         }
     }
+
+    /// Ignores later events. Call this method before the disk starts again: the sync of a commit that came after the power
+    /// cut may end after its downloader has shut down.
+    func end() { state.withLock { $0.hasEnded = true } }
 
     /// Writes the files of a random state into the new folder `folder`.
     ///
     /// - Returns: `false` if there is no state.
     func restore(into folder: String, choosing random: inout SplitMix64) throws -> Bool {
-        let left = commits.withLock(\.self)
+        let left = state.withLock(\.commits)
         guard !left.isEmpty else { return false }
         let chosen = left[Int(random.next(upperBound: UInt64(left.count)))]
         try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
