@@ -88,8 +88,7 @@ public struct DownloadRequest: Sendable, Hashable, Codable {
     public var destination: Destination {
         didSet { if destination != oldValue { root = nil } }
     }
-    /// The folder that the file must not leave through a symbolic link, because a Metalink chose the part of
-    /// ``destination`` below the folder; `nil` without a Metalink.
+    /// Folder that the file must not leave through a symbolic link, because a Metalink or a set chose the path below.
     package var root: String?
     /// The file name in a ``Destination/folder(path:)`` if the response names none (`Content-Disposition`), used
     /// instead of the name in the URL. Default: `nil`.

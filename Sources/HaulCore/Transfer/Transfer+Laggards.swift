@@ -66,8 +66,8 @@ extension Transfer {
         return actions
     }
 
-    /// Returns whether a connection whose answer goes on beyond its segment will reach the segment of `id` within a
-    /// second.
+    /// Returns whether another connection will reach the segment of `id` within a second. Counts only connections whose
+    /// answers continue beyond their own segments.
     private func isAboutToBeReached(_ id: ConnectionID, at now: Instant) -> Bool {
         guard let plan, let start = plan.segments[id]?.position else { return false }
         return plan.segments.contains { other, segment in

@@ -116,8 +116,8 @@ struct StoreOpening {
                 "The store \(path) was written by a newer version of Haul. Update Haul, or name another state folder."
             )
         }
-        // A new store does not call `migrate`, which needs the exclusive lock: nobody has tables of an earlier version
-        // open.
+        // `prepare` calls `migrate`, which needs the exclusive lock, for an existing store only. No process of an
+        // earlier version uses a new store.
         try Schema.prepare(queue) { try migrate($0, queue) }
         return queue
     }

@@ -136,8 +136,8 @@ extension DownloadTask {
         throw FilePlacement.inUse(part, owner: nil)
     }
 
-    /// Removes the unfinished film that an ended process left for the same download, after its log was lost. Nobody
-    /// else would remove that film, and this film needs its path.
+    /// Removes an unfinished film that an ended process left for the same download and whose log is lost. No other
+    /// task removes it, and it is in the place of this film.
     private func discardFilmOfTwin(at part: String, isolation: isolated (any Actor)? = #isolation)
         async throws(DownloadError)
     {

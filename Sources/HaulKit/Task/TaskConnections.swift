@@ -25,7 +25,7 @@ struct TaskConnections {
         return jar
     }
 
-    /// Returns new progress for the film. Each request whose answer may be a playlist begins it anew.
+    /// Returns empty progress for the film. Call this method for each request whose answer may be a playlist.
     ///
     /// - Parameter isContinued: whether an earlier attempt has begun the film. If the recording is to end, the new
     ///   attempt ends it.

@@ -46,7 +46,7 @@ struct FragmentQueue: Sendable {
     var isEmpty: Bool { head == fragments.count }
     var first: Pending? { isEmpty ? nil : fragments[head] }
 
-    /// Whether each track's start is known, or so many fragments wait that a track without samples is ignored.
+    /// Whether the start of each track is known. Ignores tracks without samples when ``fragmentsForStart`` wait.
     var knowsStart: Bool {
         !isEmpty
             && (fragments.count - head >= Self.fragmentsForStart
