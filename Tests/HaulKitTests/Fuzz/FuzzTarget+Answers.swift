@@ -38,7 +38,8 @@ extension FuzzTarget {
                         rest = rest.dropFirst(piece.count)
                     }
                     return pieces
-                }
+                },
+                asks: { random.next() % 3 > 0 }
             )
             return whole == pieces ? nil : "\(whole) as a whole and \(pieces) in pieces"
         }
@@ -62,8 +63,11 @@ private struct Heard: Equatable {
     var contradiction: String?
     var requests = 0
 
-    /// - Parameter segments: the bytes after each request, in pieces.
-    init(_ segments: [[ArraySlice<UInt8>]]) {
+    /// - Parameters:
+    ///   - segments: the bytes after each request, in pieces.
+    ///   - asks: decides whether the client asks for a piece before it arrives. After each segment the client asks for
+    ///     the rest.
+    init(_ segments: [[ArraySlice<UInt8>]], asks: () -> Bool = { true }) {
         let listener = Listener()
         let channel = EmbeddedChannel(handlers: [ResponseDecoder(), listener])
         let pipeline = channel.pipeline.syncOperations
@@ -77,7 +81,13 @@ private struct Heard: Equatable {
             let head = HTTPRequestHead(version: .http1_1, method: .GET, uri: "/")
             pipeline.write(NIOAny(HTTPClientRequestPart.head(head)), promise: nil)
             pipeline.writeAndFlush(NIOAny(HTTPClientRequestPart.end(nil)), promise: nil)
-            for piece in segment { pipeline.fireChannelRead(NIOAny(ByteBuffer(bytes: piece))) }
+            for piece in segment {
+                if asks() { channel.pipeline.read() }
+                pipeline.fireChannelRead(NIOAny(ByteBuffer(bytes: piece)))
+                pipeline.fireChannelReadComplete()
+            }
+            for _ in segment where listener.heard.failures.isEmpty { channel.pipeline.read() }
+            pipeline.fireChannelReadComplete()
         }
         listener.isClosing = true
         channel.close(promise: nil)
@@ -123,6 +133,15 @@ private struct Heard: Equatable {
         return raw.wrong(answer)
     }
 
+    /// Returns a description of a violated rule: the rest of a broken-off answer is the end of its body.
+    private func wrong(_ broken: BrokenOffAnswer) -> String? {
+        guard let body = answers.last?.body, broken.offset <= body.count else { return "a rest of nothing" }
+        func rest(after count: Int64) -> [UInt8] { broken.bytes(after: count).flatMap { $0.readableBytesView } }
+        if rest(after: broken.offset) != body.dropFirst(Int(broken.offset)) { return "a rest of other bytes" }
+        if broken.offset > 0, !rest(after: broken.offset - 1).isEmpty { return "a rest behind a gap" }
+        return rest(after: Int64(body.count)).isEmpty ? nil : "a rest beyond the body"
+    }
+
     private final class Listener: ChannelInboundHandler {
         typealias InboundIn = HTTPClientResponsePart
         var heard = Heard()
@@ -146,7 +165,10 @@ private struct Heard: Equatable {
         }
 
         func errorCaught(context: ChannelHandlerContext, error: any Error) {
-            heard.failures.append((error as? TransportError)?.kind.rawValue ?? "\(type(of: error))")
+            let answer = error as? BrokenOffAnswer
+            if let answer, let wrong = heard.wrong(answer) { heard.contradiction = wrong }
+            let cause = answer?.cause ?? error
+            heard.failures.append((cause as? TransportError)?.kind.rawValue ?? "\(type(of: cause))")
         }
     }
 }

@@ -1,13 +1,16 @@
 internal import AsyncHTTPClient
+internal import NIOCore
 internal import Synchronization
 
-/// Cancels whatever an exchange waits for: an admission, a name lookup or an answer. Any thread may use it.
+/// Cancels whatever an exchange waits for: an admission, a name lookup, an answer, or a receiver that has yet to take
+/// the rest of a broken-off answer. Any thread may use it.
 final class ExchangeCancellation: Sendable {
     private struct State {
         var isCancelled = false
         var admission: (any AdmissionWait)?
         var lookup: NameResolver.WaiterID?
         var task: HTTPClient.Task<AnswerJudgement>?
+        var rest: EventLoopPromise<Void>?
     }
     private let state = Mutex(State())
     private let names: NameResolver
@@ -17,13 +20,14 @@ final class ExchangeCancellation: Sendable {
     var isCancelled: Bool { state.withLock(\.isCancelled) }
 
     func cancel() {
-        let (task, lookup, admission) = state.withLock { state in
+        let (rest, task, lookup, admission) = state.withLock { state in
             state.isCancelled = true
-            return (state.task, state.lookup, state.admission)
+            return (state.rest, state.task, state.lookup, state.admission)
         }
         admission?.cancel()
         if let lookup { names.cancel(lookup) }
         task?.cancel()
+        rest?.fail(CancellationError())
     }
 
     // MARK: Waits to cancel, at once if the exchange has been cancelled
@@ -50,5 +54,13 @@ final class ExchangeCancellation: Sendable {
             return state.isCancelled
         }
         if isLate { task.cancel() }
+    }
+
+    func add(_ rest: EventLoopPromise<Void>) {
+        let isLate = state.withLock { state in
+            state.rest = rest
+            return state.isCancelled
+        }
+        if isLate { rest.fail(CancellationError()) }
     }
 }

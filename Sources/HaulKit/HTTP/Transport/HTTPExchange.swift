@@ -139,6 +139,12 @@ final class HTTPExchange: Exchange {
             clients.release(path, isSettled: isConnected || !ConnectingWatch.leavesAttempt(result))
             switch delegate.judgement(of: result) {
             case .success(let judgement): act(on: judgement, step, path.route, clients)
+            case .failure(let answer as BrokenOffAnswer):
+                delegate.pass(answer, until: cancellation, on: task.eventLoop).whenComplete { [self] result in
+                    var error = answer.cause
+                    if case .failure(let refusal) = result { error = refusal }
+                    receiver.ended(step.failure(error, over: path, isConnected: true).at(elsewhere(step, address)))
+                }
             case .failure(let error):
                 if let next = step.next(after: error, isConnected: isConnected) { return ask(next, clients) }
                 let failure = step.failure(error, over: path, isConnected: isConnected)

@@ -32,6 +32,15 @@ final class ResponseDecoder: ChannelDuplexHandler {
     /// Whether a request was written after this connection had become useless.
     private var hasTurnedAway = false
 
+    /// Whether the HTTP client has asked for bytes that have not arrived.
+    private var isAsked = false
+    /// Bytes that arrived during a body without being asked for, because the server has closed the connection.
+    private var unasked = CircularBuffer<ByteBuffer>()
+    /// Parts of the body that were passed on since the HTTP client last asked for bytes. It may still keep them.
+    private var passed: [ByteBuffer] = []
+    /// Number of bytes of the body before ``passed``.
+    private var taken: Int64 = 0
+
     private static let mostInterim = 100
 
     // MARK: Outbound
@@ -48,19 +57,52 @@ final class ResponseDecoder: ChannelDuplexHandler {
             requests += 1
             interim = 0
             hasBytes = false
+            taken = 0
+            passed.removeAll(keepingCapacity: true)
         }
         context.write(data, promise: promise)
+    }
+
+    func read(context: ChannelHandlerContext) {
+        isAsked = true
+        taken += passed.reduce(0) { $0 + Int64($1.readableBytes) }
+        passed.removeAll(keepingCapacity: true)
+        guard let bytes = unasked.popFirst() else { return context.read() }
+        decode(bytes, context)
+        channelReadComplete(context: context)
     }
 
     // MARK: Inbound
 
     func channelRead(context: ChannelHandlerContext, data: NIOAny) {
-        var buffer = unwrapInboundIn(data)
+        let bytes = unwrapInboundIn(data)
+        if isAsked || !isInBody { decode(bytes, context) } else { unasked.append(bytes) }
+    }
+
+    func channelReadComplete(context: ChannelHandlerContext) {
+        isAsked = false
+        context.fireChannelReadComplete()
+    }
+
+    private func decode(_ bytes: ByteBuffer, _ context: ChannelHandlerContext) {
+        var bytes = bytes
         do throws(TransportError) {
-            while buffer.readableBytes > 0, try take(&buffer, context) {}
+            while bytes.readableBytes > 0, try take(&bytes, context) {}
         } catch {
+            fail(error, context)
             place = .refused
-            context.fireErrorCaught(error)
+        }
+    }
+
+    private func pass(_ part: ByteBuffer, _ context: ChannelHandlerContext) {
+        passed.append(part)
+        context.fireChannelRead(wrapInboundOut(.body(part)))
+    }
+
+    private var isInBody: Bool {
+        switch place {
+        case .body, .chunks, .untilClose: true
+        case .idle, .head, .refused: false
         }
     }
 
@@ -82,21 +124,21 @@ final class ResponseDecoder: ChannelDuplexHandler {
         case .body(let remaining):
             if remaining > buffer.readableBytes {
                 place = .body(remaining: remaining - Int64(buffer.readableBytes))
-                context.fireChannelRead(wrapInboundOut(.body(buffer)))
+                pass(buffer, context)
                 return false
             }
             if let last = buffer.readSlice(length: Int(remaining)), last.readableBytes > 0 {
-                context.fireChannelRead(wrapInboundOut(.body(last)))
+                pass(last, context)
             }
             end(before: buffer, context)
         case .chunks:
             switch try chunks.next(&buffer) {
             case nil: return false
-            case .data(let bytes): context.fireChannelRead(wrapInboundOut(.body(bytes)))
+            case .data(let bytes): pass(bytes, context)
             case .end: end(before: buffer, context)
             }
         case .untilClose:
-            context.fireChannelRead(wrapInboundOut(.body(buffer)))
+            pass(buffer, context)
             return false
         }
         return true
@@ -137,6 +179,7 @@ final class ResponseDecoder: ChannelDuplexHandler {
     private func end(before rest: ByteBuffer, _ context: ChannelHandlerContext) {
         let hasSurplus = !rest.readableBytesView.allSatisfy { $0 == 0x0A || $0 == 0x0D }
         place = hasSurplus ? .refused : .idle
+        passed.removeAll(keepingCapacity: true)
         context.fireChannelRead(wrapInboundOut(.end(nil)))
         if hasSurplus { context.close(promise: nil) }
     }
@@ -144,10 +187,24 @@ final class ResponseDecoder: ChannelDuplexHandler {
     // MARK: The end of the connection
 
     func errorCaught(context: ChannelHandlerContext, error: any Error) {
-        context.fireErrorCaught(isUnanswered && error is IOError ? KeptConnectionClosed() : error)
+        decodeUnasked(context)
+        fail(isUnanswered && error is IOError ? KeptConnectionClosed() : error, context)
+    }
+
+    /// Decodes what has arrived without being asked for. The HTTP client passes it on at once if it ends the answer.
+    private func decodeUnasked(_ context: ChannelHandlerContext) {
+        while let bytes = unasked.popFirst() { decode(bytes, context) }
+    }
+
+    private func fail(_ error: any Error, _ context: ChannelHandlerContext) {
+        guard isInBody, !passed.isEmpty else { return context.fireErrorCaught(error) }
+        let rest = passed
+        passed = []
+        context.fireErrorCaught(BrokenOffAnswer(cause: error, offset: taken, rest: rest))
     }
 
     func channelInactive(context: ChannelHandlerContext) {
+        decodeUnasked(context)
         switch place {
         case .idle: break
         case .refused: if hasTurnedAway { context.fireErrorCaught(KeptConnectionClosed()) }
@@ -157,7 +214,7 @@ final class ResponseDecoder: ChannelDuplexHandler {
             } else if hasBytes {
                 context.fireErrorCaught(Self.endedEarly)
             }
-        case .body, .chunks: context.fireErrorCaught(Self.endedEarly)
+        case .body, .chunks: fail(Self.endedEarly, context)
         case .untilClose: context.fireChannelRead(wrapInboundOut(.end(nil)))
         }
         place = .refused

@@ -20,8 +20,10 @@ final class ResponseDelegate: HTTPClientResponseDelegate {
         var judgement = AnswerJudgement.deliver
         var discarded = 0
         var lastActivity = NIODeadline.now()
-        /// Whether the receiver holds the server back. Silence then says nothing about the server.
-        var isHoldingBack = false
+        /// The receiver's future while it holds the server back. Silence then says nothing about the server.
+        var holdingBack: EventLoopFuture<Void>?
+        /// Number of bytes of the body that the receiver has got.
+        var received: Int64 = 0
         var hasHead = false
         /// Whether there is a connection and the request is being sent.
         var isConnected = false
@@ -92,7 +94,7 @@ final class ResponseDelegate: HTTPClientResponseDelegate {
     private func check(_ task: HTTPClient.Task<AnswerJudgement>, _ timeout: TimeAmount) {
         let now = NIODeadline.now()
         let (idle, hasHead) = state.withLock { state in
-            if state.isHoldingBack { state.lastActivity = now }
+            if state.holdingBack != nil { state.lastActivity = now }
             return (now - state.lastActivity, state.hasHead)
         }
         if idle >= timeout {
@@ -105,13 +107,39 @@ final class ResponseDelegate: HTTPClientResponseDelegate {
     private func note(holdingBackFor future: EventLoopFuture<Void>) -> EventLoopFuture<Void> {
         // An event loop shares one succeeded future, which needs no wait.
         if future === future.eventLoop.makeSucceededVoidFuture() { return future }
-        state.withLock { $0.isHoldingBack = true }
+        state.withLock { $0.holdingBack = future }
         return future.always { _ in
             self.state.withLock { state in
-                state.isHoldingBack = false
+                state.holdingBack = nil
                 state.lastActivity = .now()
             }
         }
+    }
+
+    // MARK: Answers that broke off
+
+    /// Passes the rest of a broken-off answer to the receiver, once the receiver has taken what it has got.
+    ///
+    /// - Parameter cancellation: ends the wait for the receiver. The receiver gets nothing after that.
+    /// - Returns: a future that completes when the receiver has taken the rest, or fails with the receiver's error.
+    func pass(
+        _ answer: BrokenOffAnswer,
+        until cancellation: ExchangeCancellation,
+        on eventLoop: any EventLoop
+    ) -> EventLoopFuture<Void> {
+        let (judgement, received, holdingBack) = state.withLock { ($0.judgement, $0.received, $0.holdingBack) }
+        guard judgement == .deliver else { return eventLoop.makeSucceededVoidFuture() }
+        var taken = holdingBack ?? eventLoop.makeSucceededVoidFuture()
+        for part in answer.bytes(after: received) {
+            taken = taken.flatMap { [receiver] in
+                guard !cancellation.isCancelled else { return eventLoop.makeFailedFuture(CancellationError()) }
+                return receiver.bodyReceived(part, on: eventLoop) ?? eventLoop.makeSucceededVoidFuture()
+            }
+        }
+        let done = eventLoop.makePromise(of: Void.self)
+        taken.cascade(to: done)
+        cancellation.add(done)
+        return done.futureResult
     }
 
     // MARK: HTTPClientResponseDelegate
@@ -159,7 +187,10 @@ final class ResponseDelegate: HTTPClientResponseDelegate {
     func didReceiveBodyPart(task: HTTPClient.Task<AnswerJudgement>, _ buffer: ByteBuffer) -> EventLoopFuture<Void> {
         let isDiscarding: Bool? = state.withLock { state in
             state.lastActivity = .now()
-            guard state.judgement != .deliver else { return false }
+            guard state.judgement != .deliver else {
+                state.received += Int64(buffer.readableBytes)
+                return false
+            }
             state.discarded += buffer.readableBytes
             return state.discarded > Self.mostDetourBody ? nil : true
         }

@@ -24,6 +24,7 @@ extension TransportError {
         case let error as HTTPParserError: self.init(.malformedResponse, Self.plain(error))
         case NIOSSLError.uncleanShutdown: self.init(.connectionLost, "closed without a TLS goodbye")
         case is KeptConnectionClosed: self.init(.connectionLost)
+        case let error as BrokenOffAnswer: self.init(error.cause)
         case is CancellationError: self.init(.connectionLost, "cancelled")
         default: self = TLSFailure(of: error).map { TransportError($0) } ?? .init(.connectionLost, Self.plain(error))
         }
