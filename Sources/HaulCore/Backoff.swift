@@ -19,7 +19,7 @@ package struct Backoff: Sendable, Hashable {
     package let cap: Duration
     package let jitter: Jitter
 
-    /// - Note: both values are limited to zero to ``longest``, and `base` also to `cap`.
+    /// - Note: clamps both values to the range from zero to ``longest``, and `base` also to `cap`.
     package init(base: Duration, cap: Duration, jitter: Jitter = .full) {
         self.cap = min(max(cap, .zero), Self.longest)
         self.base = min(max(base, .zero), self.cap)

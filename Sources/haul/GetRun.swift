@@ -123,21 +123,3 @@ struct GetRun {
         return (.otherFailure, .failed(error))
     }
 }
-
-/// Sums up a list: its status is the status of the first download in the list that did not complete.
-struct StatusSummary {
-    private var first: (position: Int, status: ExitStatus)?
-    private var hasInterrupted = false
-
-    mutating func note(_ status: ExitStatus, at position: Int) {
-        if status == .interrupted { hasInterrupted = true }
-        guard status != .complete, first.map({ position < $0.position }) ?? true else { return }
-        first = (position, status)
-    }
-
-    /// - Parameter isInterrupted: whether a signal came. If so, ``ExitStatus/interrupted`` of any download takes
-    ///   precedence over earlier failures.
-    func status(isInterrupted: Bool) -> ExitStatus {
-        isInterrupted && hasInterrupted ? .interrupted : first?.status ?? .complete
-    }
-}

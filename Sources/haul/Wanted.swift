@@ -1,7 +1,7 @@
 import Foundation
 import HaulKit
 
-/// The requests of one command, and the lines of its list that are not URLs.
+/// The requests of one command, and the parts of its lists that are no requests.
 struct Wanted {
     /// A line of a list that is not a URL, or a file of a Metalink that cannot be used.
     struct Unreadable {

@@ -28,7 +28,7 @@ struct Aria2GIDs {
     subscript(gid: GID) -> DownloadID? { ids[gid.number] }
 
     /// Returns the known GIDs in a range such as ``GID/range(ofPrefix:)``; at most two, because two show that a
-    /// shortened GID is ambiguous.
+    /// shortened GID is ambiguous. ``Aria2Session`` refuses it.
     func all(in range: ClosedRange<UInt64>) -> [GID] {
         if range.lowerBound == range.upperBound {
             guard ids[range.lowerBound] != nil, let gid = GID(number: range.lowerBound) else { return [] }

@@ -1,7 +1,8 @@
 internal import Crypto
 internal import Foundation
 
-/// The secret of `--rpc-secret`, with which the parameters of each call must begin.
+/// The secret of `--rpc-secret`, with which the parameters of each call must begin. ``Aria2Calls`` checks it, and knows
+/// the methods that need none.
 package struct Aria2Secret: Sendable {
     private let digest: SHA256.Digest
 

@@ -1,7 +1,7 @@
 internal import HaulKit
 internal import HaulServer
 
-/// Performs the methods of the protocol.
+/// Performs the methods of the protocol. ``Aria2Calls`` has checked and removed the token.
 extension Aria2Session {
     package func call(_ method: String, _ parameters: [Aria2Value]) async throws(Aria2Error) -> Aria2Value {
         guard let known = Aria2Method(rawValue: method) else {

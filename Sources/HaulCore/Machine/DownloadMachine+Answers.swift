@@ -191,8 +191,8 @@ extension DownloadMachine {
     /// Returns the end of a connection whose body was never admitted. Its ranges are dropped, because they are older
     /// than the prepared file.
     ///
-    /// Only a disk failure keeps ranges, because the disk may have lost bytes. The bytes in both `end` and `persisted`
-    /// remain.
+    /// A disk failure keeps its ranges, because the machine replaces `persisted` with them to forget the bytes that the
+    /// disk lost. Ranges that are not in `persisted` are removed from them.
     func withoutBody(_ end: ConnectionEnd) -> ConnectionEnd {
         switch end {
         case .finished: .failed(TransportError(.connectionLost, "the body ended before it was let in"), nil)

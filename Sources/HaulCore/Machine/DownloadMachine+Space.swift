@@ -1,4 +1,4 @@
-/// Lack of space: a write failed with `ENOSPC`, or the space monitor found too little space on the disk or in the
+/// Lack of space: a write failed with `ENOSPC`, or `SpaceMonitor.refusal` found too little space on the disk or in the
 /// quota.
 ///
 /// The machine holds the download, and the downloader ends the hold when there is space again. If

@@ -4,8 +4,8 @@ extension DownloadMachine {
     /// Whether all bytes have arrived and only work on the disk remains.
     package var isComplete: Bool { state == .verifying || state == .publishing }
 
-    /// Whether any connection has been requested, including the first one.
-    package var isShared: Bool { transfer.isShared }
+    /// Whether the machine has asked for a connection, be it the first or an additional one.
+    package var hasIssuedConnections: Bool { transfer.hasIssuedConnections }
 
     /// The timer of the current or last wait.
     package var timer: TimerID { restTimer.timer }

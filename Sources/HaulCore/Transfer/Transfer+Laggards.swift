@@ -55,8 +55,8 @@ extension Transfer {
         for id in openIDs {
             guard let connection = active[id], !connection.isFlowing else { continue }
             let waited = now - connection.opened
-            // Drops the connection sooner if the connection that was cut short for it is about to reach the cut. Until
-            // then, that connection can take the bytes back.
+            // Drops an unanswered connection sooner if the connection that gave up a range to it will soon arrive at
+            // that range. The range can be given back only before that moment.
             let isUrgent = waited > max(Self.shortestQuestion, answers.slowest * 4) && isAboutToBeReached(id, at: now)
             guard isUrgent || waited > max(Self.longestQuestion, answers.slowest * 8) else { continue }
             if sources.isMirror(connection.source) { sources.noteFailure(of: connection.source) }

@@ -76,8 +76,8 @@ package struct Transfer: Sendable, Equatable {
     /// Number in the ``ConnectionID`` that was issued last; 0 if none was issued.
     var issued = 0
 
-    /// Whether any connection has been requested, including the first one.
-    package var isShared: Bool { issued > 0 }
+    /// Whether a connection has been asked for, be it the first or an additional one.
+    package var hasIssuedConnections: Bool { issued > 0 }
 
     mutating func issueID() -> ConnectionID {
         issued += 1

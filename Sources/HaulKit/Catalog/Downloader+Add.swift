@@ -196,7 +196,7 @@ extension Downloader {
         }
         catalog.insert(task)
         task.hub.changed(task.present())
-        if task.standing.isOwned {
+        if task.ownership.isOwned {
             do throws(DownloadError) { try await store.commit(task.record, nil, durably: true) } catch {
                 catalog.remove(task)
                 throw error

@@ -305,7 +305,7 @@ extension DownloadTask {
     /// not recorded.
     fileprivate var isUnderWay: Bool {
         switch machine.state {
-        case .paused: machine.hold != nil || standing.isPauseUnrecorded
+        case .paused: machine.hold != nil || ownership.isPauseUnrecorded
         case .completed, .failed, .cancelled: false
         default: true
         }

@@ -56,7 +56,7 @@ final class TaskFactory {
         let task = DownloadTask(id, machine, record, limiter(record.request), environment)
         // A downloader that restores everything has the store to itself, and owns every record.
         let isAddedHere = record.ownerNumber == services.store.owner.number && record.partPath == nil
-        task.standing.isOwned = configuration.storage.restoration == .everything || state != .queued || isAddedHere
+        task.ownership.isOwned = configuration.storage.restoration == .everything || state != .queued || isAddedHere
         task.smallFile.hasNoDiskState = isAddedHere && state == .queued && record.startedAt == nil
         if record.status == .completed { task.earlierFile = .completed }
         return task

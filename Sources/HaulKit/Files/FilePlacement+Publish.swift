@@ -1,16 +1,5 @@
 /// Gives finished files their names.
 extension FilePlacement {
-    /// Limit of names that are tried to find a free one.
-    static let mostCandidates = 10_000
-
-    /// The names to try for a finished file, in order.
-    func names(for path: String, policy: DownloadRequest.ConflictPolicy) -> some Sequence<String> {
-        let folder = FilePaths.folder(of: path)
-        let name = FilePaths.name(of: path)
-        let count = policy == .rename ? Self.mostCandidates : 1
-        return (0..<count).lazy.map { $0 == 0 ? path : FilePaths.join(folder, FileName.candidate(name, $0)) }
-    }
-
     /// Renames the synced partial file and makes the new name durable.
     ///
     /// - Parameter length: length of the whole file. It is checked, because another program may have cut the file

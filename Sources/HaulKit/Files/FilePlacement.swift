@@ -33,6 +33,17 @@ struct FilePlacement: Sendable {
         case gone
     }
 
+    /// Limit of names that are tried to find a free one.
+    static let mostCandidates = 10_000
+
+    /// Returns the names to try for a file, in order: the wanted one, then numbered ones if the policy allows them.
+    func names(for path: String, policy: DownloadRequest.ConflictPolicy) -> some Sequence<String> {
+        let folder = FilePaths.folder(of: path)
+        let name = FilePaths.name(of: path)
+        let count = policy == .rename ? Self.mostCandidates : 1
+        return (0..<count).lazy.map { $0 == 0 ? path : FilePaths.join(folder, FileName.candidate(name, $0)) }
+    }
+
     /// Checks whether a name is available. Throws if the name exists and the policy allows neither another name nor an
     /// overwrite.
     func availability(of name: String, policy: DownloadRequest.ConflictPolicy) throws(DownloadError) -> Availability {

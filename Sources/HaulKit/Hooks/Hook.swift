@@ -94,8 +94,9 @@ extension Downloader {
 public enum HookEvent: String, Sendable, Hashable, Codable, CaseIterable {
     /// A run sends its first request. Reported once for each run: continuing after a pause does not start another run.
     case started
-    /// The file is complete, verified and under its final name. Not reported for a file that an earlier run completed,
-    /// unless this run has reported ``started``.
+    /// The file is complete, verified and under its final name. For a file that existed before this run, because an
+    /// earlier run completed it or ``DownloadRequest/ConflictPolicy/skip`` kept it, the event is reported only if this
+    /// run has reported ``started``.
     case completed
     /// A run has failed. Not reported for a download that was cancelled, or when the downloader shuts down.
     case failed

@@ -38,7 +38,7 @@ final class LinkWatch: Sendable {
     func stop() { source.cancel() }
 }
 
-/// Reads one netlink socket into a table, and sends the requests of the table.
+/// Reads the messages of one netlink socket into a ``LinkTable``, and sends the requests that the table returns.
 private final class LinkReader: Sendable {
     enum Outcome {
         case settled(NetworkStatus)

@@ -205,7 +205,7 @@ final class Scheduler {
         // Keeps a paused download if its row does not record the pause, or if another process may own the row now. Once
         // evicted, the download could go on by itself, or never be resumed.
         if task.machine.state == .paused,
-            !task.standing.isOwned || task.standing.isPauseUnrecorded || services.store.hasMetOthers
+            !task.ownership.isOwned || task.ownership.isPauseUnrecorded || services.store.hasMetOthers
         {
             return
         }

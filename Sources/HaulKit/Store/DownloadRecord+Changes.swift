@@ -181,7 +181,8 @@ extension DownloadRecord {
             request.method = old.method
         }
         // Keeps destination, key and priority, because adding a request again does not change them.
-        (request.destination, request.root) = (old.destination, new.root)
+        // A request without a root does not let the file of a set leave the folder of the set.
+        (request.destination, request.root) = (old.destination, new.root ?? old.root)
         (request.key, request.priority) = (old.key, old.priority)
         if new.headers.isEmpty, !isReplaced { request.headers = old.headers }
         if new.mirrors.isEmpty, !isReplaced { request.mirrors = old.mirrors }

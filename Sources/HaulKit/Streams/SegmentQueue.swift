@@ -1,6 +1,7 @@
 internal import DequeModule
 
-/// Segments of a film that are still to be fetched, in the order of need, and the lanes that wait for one.
+/// Segments of a film that are still to be fetched, in the order of need, and the lanes that wait for a segment. A lane
+/// is a task of a ``StreamRun`` that fetches one segment after another.
 struct SegmentQueue {
     /// A segment to fetch.
     struct Item {

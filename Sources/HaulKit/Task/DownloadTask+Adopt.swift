@@ -116,7 +116,8 @@ extension EngineServices {
         length: Int64,
         isolation: isolated (any Actor)? = #isolation
     ) async {
-        // A control file at another name belongs to another file.
+        // If the file was published under another name than the adopted one, the control file beside it belongs to
+        // another file.
         guard record.isRepair, record.request.adopts != nil, record.partPath == FilePaths.part(of: path) else { return }
         let placement = placement
         do throws(DownloadError) {

@@ -14,7 +14,7 @@ extension DownloadTask {
         // Notes the ranges even if the machine already has them: `note(_:)` compares with the last note only.
         if notesProgress { note(part) }
         if part.file.isInMemory { leavesMemoryInTime(at: time.now()) }
-        guard machine.isShared else { return }
+        guard machine.hasIssuedConnections else { return }
         send(.bytesLanded(part.persisted))
     }
 

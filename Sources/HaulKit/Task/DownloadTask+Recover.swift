@@ -123,7 +123,7 @@ extension DownloadTask {
 
     /// Makes the record this process's own, so that this process records the end of the download.
     private func own() {
-        standing.isOwned = true
+        ownership.isOwned = true
         record.ownerNumber = services.store.owner.number
     }
 

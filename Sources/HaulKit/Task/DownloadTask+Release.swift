@@ -57,7 +57,7 @@ extension DownloadTask {
                 return nil
             }
             try await services.store.remove(record.id)
-            standing.rowRemoved()
+            ownership.rowRemoved()
         } catch { services.logger.debug("store: \(error)") }
         return nil
     }
@@ -101,7 +101,7 @@ extension DownloadTask {
         pieces.removeAll()
         // Another process may run the download from now on.
         smallFile.hasNoDiskState = false
-        guard standing.isOwned, record.ownerNumber != nil else { return false }
+        guard ownership.isOwned, record.ownerNumber != nil else { return false }
         record.ownerNumber = nil
         return true
     }

@@ -86,7 +86,7 @@ extension DownloadTask {
         isolation: isolated (any Actor)? = #isolation
     ) async throws(DownloadError) {
         let before = record
-        if !standing.isOwned {
+        if !ownership.isOwned {
             guard try await services.store.claim(record.id) else {
                 let path = record.partPath ?? record.finalPath ?? record.file ?? record.folder ?? "."
                 throw FilePlacement.inUse(path, owner: record.ownerPID)

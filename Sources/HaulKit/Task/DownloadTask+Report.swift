@@ -25,7 +25,7 @@ extension DownloadTask {
         count()
         if isOnlyAnAttempt {
             removeRow()
-        } else if state != .cancelled, standing.isOwned, !(smallFile.hasNoDiskState && record.status == .queued) {
+        } else if state != .cancelled, ownership.isOwned, !(smallFile.hasNoDiskState && record.status == .queued) {
             services.store.note(record)
         }
         let now = services.time.now()
@@ -109,7 +109,7 @@ extension DownloadTask {
 
     /// Tells the listeners of the download and of the downloader.
     private func announce(_ snapshot: DownloadSnapshot, _ outcome: DownloadOutcome?) {
-        environment.notifications.announce(snapshot, outcome, hub, isForgotten: standing.takeRemoval())
+        environment.notifications.announce(snapshot, outcome, hub, isForgotten: ownership.takeRemoval())
     }
 
     /// Announces the end of the download again, after it has been requested again.
@@ -120,11 +120,11 @@ extension DownloadTask {
     }
 
     private func removeRow() {
-        guard standing.isOwned else { return }
+        guard ownership.isOwned else { return }
         step { task, _ in
             do throws(DownloadError) {
                 try await task.services.store.remove(task.record.id)
-                task.standing.rowRemoved()
+                task.ownership.rowRemoved()
             } catch { task.services.logger.debug("store: \(error)") }
             return nil
         }

@@ -4,7 +4,7 @@ extension DownloadTask {
     func setSpeedLimit(_ bytesPerSecond: Int64?) {
         connections.speedLimit.bytesPerSecond = bytesPerSecond
         record.request.bytesPerSecond = bytesPerSecond
-        if standing.isOwned { environment.services.store.note(record) }
+        if ownership.isOwned { environment.services.store.note(record) }
     }
 
     /// Adopts the priority and the queue position that the store has recorded.
@@ -38,7 +38,7 @@ extension DownloadTask {
         let isReplaced = record.merge(request)
         connections.speedLimit.bytesPerSecond = record.request.bytesPerSecond
         send(.retargeted(settings(record), isFromReplacedSource: isReplaced))
-        guard isReplaced || isMoved, standing.isOwned else { return }
+        guard isReplaced || isMoved, ownership.isOwned else { return }
         try await environment.services.store.commit(record, nil, durably: true)
     }
 }

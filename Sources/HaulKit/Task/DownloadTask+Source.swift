@@ -107,7 +107,7 @@ extension DownloadTask {
 
     /// Records the new link. Makes it durable before bytes come from it, unless nothing of the download is on the disk.
     func recordLink() -> Work {
-        guard standing.isOwned, machine.state != .cancelled else { return .nothing }
+        guard ownership.isOwned, machine.state != .cancelled else { return .nothing }
         if smallFile.hasNoDiskState {
             services.store.note(record)
             return .nothing

@@ -115,7 +115,7 @@ extension DownloadTask {
     /// Records the ranges after ``syncAtRest()``.
     func commitAtRest(isolation: isolated (any Actor)? = #isolation) async -> DownloadMachine.Event? {
         guard let part else {
-            if standing.isOwned { services.store.note(record) }
+            if ownership.isOwned { services.store.note(record) }
             return nil
         }
         guard !part.file.isInMemory else { return nil }
@@ -147,11 +147,11 @@ extension DownloadTask {
             try await services.store.commit(paused.map { ($0.record, nil) })
             failure = nil
         } catch { failure = error }
-        for task in paused { task.standing.isPauseUnrecorded = failure != nil }
+        for task in paused { task.ownership.isPauseUnrecorded = failure != nil }
         return failure
     }
 
     private var isPausedByUser: Bool {
-        machine.state == .paused && machine.hold == nil && standing.isOwned && !environment.isShuttingDown
+        machine.state == .paused && machine.hold == nil && ownership.isOwned && !environment.isShuttingDown
     }
 }

@@ -26,7 +26,7 @@ final class DownloadTask {
     var smallFile = SmallFileStay()
     /// The current request to the application for a link.
     var sourceAsk: SourceAsk?
-    var standing = RecordStanding()
+    var ownership = RecordOwnership()
     var earlierFile = EarlierFile.none
     /// Records progress on the actor. The partial file calls it from any thread when enough bytes have arrived.
     private(set) lazy var progressSignal: @Sendable () -> Void = environment.spawner.signal(self) { task, _ in

@@ -10,7 +10,7 @@ enum EarlierFile {
         if case .none = self { false } else { true }
     }
 
-    /// Status of a file that was left alone.
+    /// Status of the existing file; `nil` if there is none, or if this download completed it.
     var status: FileStatus? {
         if case .leftAlone(let status) = self { status } else { nil }
     }

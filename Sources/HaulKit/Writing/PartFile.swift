@@ -30,7 +30,8 @@ final class PartFile: Sendable {
         var written: Int64 = 0
         var milestone: Int64 = 0
         var waiters = WriteWaiters()
-        /// Space ahead of the end; `nil` if the whole space is allocated, or no more can be.
+        /// Decides how much space is allocated beyond the present end of the file. `nil` if the length of the file is
+        /// known, or if the file system has refused an allocation.
         var ahead: AheadAllocation?
     }
     private let state: Mutex<State>
@@ -78,6 +79,7 @@ final class PartFile: Sendable {
                 $0.generation += 1
                 $0.version += 1
                 $0.syncFailure = nil
+                if $0.ahead != nil { $0.ahead = AheadAllocation() }
                 if let algorithm = $0.digest?.algorithm { $0.digest = RunningDigest(algorithm) }
                 $0.pieces?.startOver()
             }

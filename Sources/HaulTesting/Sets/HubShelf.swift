@@ -118,8 +118,8 @@ final class HubShelf: Sendable {
 
     // MARK: - The storage
 
-    /// Returns the path of a file at the storage. Two files with the same bytes have different paths, because one of
-    /// them may be corrupt.
+    /// Returns the path of a file at the storage. The path contains a digest of the file's name too, because one of two
+    /// files with the same digest may serve other bytes (``HubFile/corrupt()``).
     static func blobPath(of file: HubFile, in commit: HubCommit) -> String {
         let name = TestContent(file.path.utf8).digest(.sha1).hexadecimal
         return "/repos/\(commit.id)/\(name)/\(file.sha256 ?? file.oid)"

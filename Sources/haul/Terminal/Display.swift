@@ -17,7 +17,7 @@ protocol Display: Sendable {
     ///
     /// - Parameter place: file and line, if the request comes from a list.
     func refused(_ url: String, _ error: DownloadError, at place: String?)
-    /// Shows a line of a list that is not a URL.
+    /// Shows a line of a list that is not a URL, or a file of a Metalink that cannot be used.
     func unreadable(_ line: Wanted.Unreadable)
     /// Shows a remark that is not about a single download.
     func noted(_ text: String)

@@ -116,12 +116,12 @@ struct LivePlanTests {
         var plan = LivePlan(from: .start, limit: 10)
         let step = try plan.handle(.playlist(playlist(0, 9), at: at(0)))
         #expect(step.segments.count == 3 && step.next == .ended(.limit) && plan.ending == .limit)
-        var standing = LivePlan(from: .start, limit: 10)
-        _ = try standing.handle(.playlist(playlist(0, 1), at: at(0)))
+        var ownership = LivePlan(from: .start, limit: 10)
+        _ = try ownership.handle(.playlist(playlist(0, 1), at: at(0)))
         // One target duration more, in which the last segment is listed.
-        #expect(standing.deadline == at(14))
-        #expect(try standing.handle(.playlist(playlist(0, 1), at: at(13))).next == .reload(after: .seconds(2)))
-        #expect(try standing.handle(.playlist(playlist(0, 1), at: at(14))).next == .ended(.limit))
+        #expect(ownership.deadline == at(14))
+        #expect(try ownership.handle(.playlist(playlist(0, 1), at: at(13))).next == .reload(after: .seconds(2)))
+        #expect(try ownership.handle(.playlist(playlist(0, 1), at: at(14))).next == .ended(.limit))
     }
 
     @Test func endsAtItsDeadlineWithoutAnAnswer() throws {

@@ -74,7 +74,7 @@ export function percent(part, total) {
     return Math.min(part >= total ? 100 : 99, Math.floor((part / total) * 100));
 }
 
-/// A remaining time, rounded: above an hour to 5 minutes, above a minute to 10 seconds.
+/// A remaining time, which the daemon has smoothed (`TimeLeft.swift`), rounded: above an hour to 5 minutes, above a minute to 10 seconds.
 export function timeLeft(seconds) {
     if (seconds === undefined || seconds === null) return "";
     if (seconds < 60) return t("underAMinuteLeft");

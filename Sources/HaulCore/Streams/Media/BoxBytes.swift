@@ -16,7 +16,7 @@ extension [UInt8] {
         }
     }
 
-    /// A box with this content.
+    /// Returns the bytes of a box: a header of 8 bytes with the length and the type, then the content.
     static func box(_ type: BoxType, _ content: some Collection<UInt8>) -> [UInt8] {
         var box: [UInt8] = []
         box.reserveCapacity(content.count + 8)

@@ -1,5 +1,5 @@
 /// Relation between the record in memory and its row in the store.
-struct RecordStanding {
+struct RecordOwnership {
     /// Whether the record belongs to this process. While `false`, another process may run the download, and this one
     /// must not write the record.
     var isOwned = true
