@@ -16,8 +16,8 @@ extension URL: DownloadRequest.URLConvertible {
 }
 
 extension String: DownloadRequest.URLConvertible {
-    /// Parses the text as a URL. Surrounding white space is ignored. Escapes stay as they are, and characters that a
-    /// URL cannot hold are escaped, as browsers do: `/a%20b c` becomes `/a%20b%20c`.
+    /// Parses the text as a URL. Surrounding white space and a fragment are ignored. Escapes stay as they are, and
+    /// characters that a URL cannot hold are escaped, as browsers do: `/a%20b c` becomes `/a%20b%20c`.
     ///
     /// - Throws: ``DownloadError`` with code ``DownloadError/Code/invalidURL`` when the text is not a URL.
     public func downloadURL() throws(DownloadError) -> URL { try SpelledURL(self).url }
@@ -29,16 +29,18 @@ package struct SpelledURL: Sendable, Hashable {
     package let target: String?
     package let earlierSpelling: String?
 
-    /// Parses a text; surrounding white space is ignored.
+    /// Parses a text; surrounding white space is ignored. Drops the fragment, because two texts that differ only in it
+    /// name the same file.
     ///
     /// - Throws: ``DownloadError`` with code ``DownloadError/Code/invalidURL``.
     package init(_ text: String) throws(DownloadError) {
         let isTrimmed = [text.utf8.first, text.utf8.last].allSatisfy { $0.map { (0x21...0x7E).contains($0) } ?? false }
         let text = isTrimmed ? text : text.trimmingCharacters(in: .whitespacesAndNewlines)
-        if let address = HTTPURL(text) {
+        let withoutFragment = text.utf8.firstIndex(of: UInt8(ascii: "#")).map { String(text[..<$0]) } ?? text
+        if let address = HTTPURL(withoutFragment) {
             (url, target) = (address.url, address.spelling)
             // Earlier versions used `URL(string:)`, which escapes every percent sign of a part that has anything to
-            // escape.
+            // escape. They kept the fragment.
             earlierSpelling =
                 target == nil && text == url.absoluteString
                 ? nil : URL(string: text).map(\.absoluteString).flatMap { [url] in $0 == url.absoluteString ? nil : $0 }

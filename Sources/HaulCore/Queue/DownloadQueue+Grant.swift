@@ -33,7 +33,8 @@ extension DownloadQueue {
     /// Returns the time at which the rest of a host ends (``Limits/hostSpacing``), so that ``grant(at:)`` can grant a
     /// slot there. `nil` if no download waits only for the rest of its host.
     package func nextGrant(after now: Instant) -> Instant? {
-        guard !isShut, underWay.count <= mostActive, let host = waking.first, let startedAt = busy[host]?.startedAt
+        if isShut { return servesThisMachine ? nextGrantHere(after: now) : nil }
+        guard underWay.count <= mostActive, let host = waking.first, let startedAt = busy[host]?.startedAt
         else { return nil }
         if underWay.count == mostActive {
             guard let first = closed.first.flatMap({ hosts[$0].line.first }), let last = lastOfAll,
@@ -41,6 +42,13 @@ extension DownloadQueue {
             else { return nil }
         }
         return max(now, startedAt + limits.hostSpacing)
+    }
+
+    private func nextGrantHere(after now: Instant) -> Instant? {
+        guard underWay.count < mostActive else { return nil }
+        let starts = waking.numbers.filter { NetworkStatus.isThisMachine(hosts.name($0)) }
+            .compactMap { busy[$0]?.startedAt }
+        return starts.min().map { max(now, $0 + limits.hostSpacing) }
     }
 
     private var mostActive: Int { max(1, limits.active) }

@@ -120,6 +120,18 @@ struct DownloadQueueTests {
         #expect(queue.grant(at: .start).granted == [ids[0]])
     }
 
+    @Test func startsAtThisMachineAfterItsRestWhileShut() {
+        let items = [item(0, host: "localhost"), item(1, host: "localhost"), item(2), item(3)]
+        var queue = queue(items, .init(active: 2, hostSpacing: .seconds(10)))
+        (queue.isShut, queue.servesThisMachine) = (true, true)
+        #expect(queue.grant(at: .start).granted == [ids[0]])
+        queue.leave(ids[0])
+        #expect(queue.nextGrant(after: at(1)) == at(10))
+        #expect(queue.grant(at: at(9)).granted.isEmpty)
+        #expect(queue.grant(at: at(10)).granted == [ids[1]])
+        #expect(queue.nextGrant(after: at(10)) == nil, "the other host waits for the network")
+    }
+
     @Test func startsAtAHostNoSoonerThanItHasRested() {
         var queue = queue([item(0), item(1), item(2, host: "b")], .init(active: 5, hostSpacing: .seconds(10)))
         #expect(queue.nextGrant(after: .start) == nil)

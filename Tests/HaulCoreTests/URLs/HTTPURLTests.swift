@@ -44,6 +44,12 @@ struct HTTPURLTests {
         #expect(address.flatMap { HTTPURL($0.url, target: $0.spelling) } == address)
     }
 
+    @Test(arguments: ["http://h/a", "http://h/a#b", "http://h/a#b#c", " http://h/a#b c ", "http://h/a #"])
+    func namesAFileWithoutTheFragmentOfAText(_ text: String) throws {
+        #expect(try SpelledURL(text).url.absoluteString == "http://h/a")
+        #expect(try SpelledURL("http://h#?/a").url.absoluteString == "http://h")
+    }
+
     @Test(arguments: [
         "", " ", "h", "/a", "//h/a", "http:", "http:/h/a", "http:h/a", "http://", "http:///a", "http://:80/",
         "ftp://h/a", "file:///a",
