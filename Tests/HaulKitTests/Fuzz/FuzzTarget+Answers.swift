@@ -136,8 +136,8 @@ private struct Heard: Equatable {
     /// Returns a description of a violated rule: the rest of a broken-off answer is the end of its body.
     private func wrong(_ broken: BrokenOffAnswer) -> String? {
         guard let body = answers.last?.body, broken.offset <= body.count else { return "a rest of nothing" }
-        func rest(after count: Int64) -> [UInt8] { broken.bytes(after: count).flatMap { $0.readableBytesView } }
-        if rest(after: broken.offset) != body.dropFirst(Int(broken.offset)) { return "a rest of other bytes" }
+        func rest(after count: Int64) -> [UInt8] { broken.bytes(after: count).flatMap { Array($0.readableBytesView) } }
+        if rest(after: broken.offset) != Array(body.dropFirst(Int(broken.offset))) { return "a rest of other bytes" }
         if broken.offset > 0, !rest(after: broken.offset - 1).isEmpty { return "a rest behind a gap" }
         return rest(after: Int64(body.count)).isEmpty ? nil : "a rest beyond the body"
     }

@@ -90,7 +90,7 @@ struct BrokenOffAnswerFaultTests {
         let transport = try HTTPTransport(configuration, isTight: false)
         let receiver = SlowReceiver(pausesAtHead: pausesAtHead)
         let url = try #require(URL(string: server.url("/file.bin")))
-        let exchange = transport.open(TransportRequest(url: url), receiver: receiver)
+        let exchange = transport.open(TransportRequest(url: url, headers: [], allowsInsecureRedirects: false), receiver: receiver)
         var failure: (any Error)?
         do { try await test(receiver, exchange) } catch { failure = error }
         await transport.shutDown()
