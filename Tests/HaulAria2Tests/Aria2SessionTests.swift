@@ -82,6 +82,8 @@ import Testing
             let options = try await rig.call("getOption", .text(active))
             #expect(options["header"] == "A: b\n" && options["split"] == "3")
             #expect(try await rig.call("getGlobalStat")["numStopped"] == "1")
+            let beginning = String(active.prefix(15))
+            #expect(await rig.failure("pause", .text(beginning)) == "GID#\(active) cannot be paused now")
             #expect(try await rig.call("removeDownloadResult", .text(active)) == "OK")
             #expect(try await rig.call("tellStopped", 0, 10) == [])
         }

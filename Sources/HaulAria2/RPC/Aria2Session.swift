@@ -88,10 +88,10 @@ package actor Aria2Session: Aria2Methods {
             ? gids.gid(of: snapshot.id) : Aria2Record(snapshot.metadata).gid ?? GID(snapshot.id)
     }
 
-    /// Returns the GID of a text, for messages about removed downloads.
-    static func gid(_ text: String) throws(Aria2Error) -> GID {
-        guard let gid = GID(text) else { throw notFound(text) }
-        return gid
+    /// Returns the GID of a removed download, which `text` may shorten.
+    func removedGID(_ text: String) async throws(Aria2Error) -> GID {
+        guard case .removed(let entry) = try await find(text) else { throw Self.notFound(text) }
+        return entry.gid
     }
 
     /// Returns the record of a download, with the URIs that clients have changed.

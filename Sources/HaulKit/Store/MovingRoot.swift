@@ -39,15 +39,17 @@ enum MovingRoot {
                 arguments: arguments
             )
         }
-        // `root` of a request is the folder that its file must not leave. A row whose text is not JSON is reported when
-        // it is read.
-        let inner = "json_extract(request, '$.root')"
-        try database.execute(
-            sql: """
-                UPDATE download SET request = json_set(request, '$.root', \(moved(inner)))
-                WHERE CASE WHEN json_valid(request) THEN \(isBelow(inner)) ELSE 0 END
-                """,
-            arguments: arguments
-        )
+        // The folder that the file of a request must not leave, and the film with gaps that it replaces. A row whose
+        // text is not JSON is reported when it is read.
+        for key in ["$.root", "$.replaces.path"] {
+            let inner = "json_extract(request, '\(key)')"
+            try database.execute(
+                sql: """
+                    UPDATE download SET request = json_set(request, '\(key)', \(moved(inner)))
+                    WHERE CASE WHEN json_valid(request) THEN \(isBelow(inner)) ELSE 0 END
+                    """,
+                arguments: arguments
+            )
+        }
     }
 }

@@ -68,10 +68,16 @@ struct ConfigurationRoutes {
             all.append(try await problems { () throws(DownloadError) in try services.live.networkChange() })
         }
         let changes = all
-        try await problems { () throws(DownloadError) in
-            _ = try await services.downloader.update { configuration in
-                for change in changes { change(&configuration) }
+        do {
+            try await problems { () throws(DownloadError) in
+                _ = try await services.downloader.update { configuration in
+                    for change in changes { change(&configuration) }
+                }
             }
+        } catch {
+            // The changes may apply although the store could not record them.
+            await services.feed.markStale()
+            throw error
         }
         // Logs no values, because a proxy may have a password.
         if !kept.isEmpty { services.logger.info("Settings were changed: \(names.joined(separator: ", ")).") }

@@ -5,45 +5,37 @@ import HaulKit
 enum XDG {
     private static let environment = ProcessInfo.processInfo.environment
 
-    private static func folder(_ names: [String], _ fallback: String) -> String {
-        // Relative paths count as unset, as the specification requires. Takes the first folder, because systemd may
-        // name several.
-        for name in names {
-            if let path = environment[name]?.split(separator: ":").first, path.hasPrefix("/") { return String(path) }
-        }
-        return fallback
+    /// Returns the path that a variable of the specification holds. A relative path counts as unset, as the
+    /// specification requires.
+    private static func folder(_ name: String) -> String? {
+        environment[name].flatMap { $0.hasPrefix("/") ? $0 : nil }
     }
+
+    /// Returns the first of the folders that systemd names in a variable of a unit.
+    private static func folderOfUnit(_ name: String) -> String? {
+        guard let path = environment[name]?.split(separator: ":").first, path.hasPrefix("/") else { return nil }
+        return String(path)
+    }
+
+    /// The configuration folder of all programs of this user.
+    private static var userConfiguration: String { folder("XDG_CONFIG_HOME") ?? HomeFolder.path(".config") }
 
     /// The configuration folder of Haul itself.
-    static var configuration: String {
-        if let path = environment["CONFIGURATION_DIRECTORY"]?.split(separator: ":").first, path.hasPrefix("/") {
-            return String(path)
-        }
-        return folder(["XDG_CONFIG_HOME"], HomeFolder.path(".config")) + "/haul"
-    }
+    static var configuration: String { folderOfUnit("CONFIGURATION_DIRECTORY") ?? userConfiguration + "/haul" }
 
     /// The state folder of Haul itself.
-    static var state: String {
-        if let path = environment["STATE_DIRECTORY"]?.split(separator: ":").first, path.hasPrefix("/") {
-            return String(path)
-        }
-        return Downloader.Configuration.Storage().stateFolder
-    }
+    static var state: String { folderOfUnit("STATE_DIRECTORY") ?? Downloader.Configuration.Storage().stateFolder }
 
     /// A folder for the socket. Only this user can open the folder.
     static func runtime(_ state: String) -> String {
-        if let path = environment["RUNTIME_DIRECTORY"]?.split(separator: ":").first, path.hasPrefix("/") {
-            return String(path)
-        }
-        if let path = environment["XDG_RUNTIME_DIR"], path.hasPrefix("/") { return path + "/haul" }
-        return state + "/daemon"
+        folderOfUnit("RUNTIME_DIRECTORY") ?? folder("XDG_RUNTIME_DIR").map { $0 + "/haul" } ?? state + "/daemon"
     }
 
     /// The download folder of `user-dirs.dirs`, else `~/Downloads`.
     static var downloads: String {
         if let path = environment["XDG_DOWNLOAD_DIR"], path.hasPrefix("/") { return path }
         let fallback = HomeFolder.path("Downloads")
-        let file = folder(["XDG_CONFIG_HOME"], HomeFolder.path(".config")) + "/user-dirs.dirs"
+        let file = userConfiguration + "/user-dirs.dirs"
         // Most machines without a desktop have no such file.
         guard let data = FileManager.default.contents(atPath: file) else { return fallback }
         for line in String(decoding: data, as: UTF8.self).split(separator: "\n")

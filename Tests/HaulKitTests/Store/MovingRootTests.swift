@@ -26,6 +26,22 @@ struct MovingRootTests {
         return record
     }
 
+    @Test func changesThePathOfAFilmThatIsReplaced() async throws {
+        var records = [record("/old/film.mp4"), record("/old/b.mp4")]
+        let file = FileStatus(kind: .file, size: 9, allocated: 9, device: 1, inode: 4, modified: 5)
+        for (index, path) in ["/old/film.mp4", "/elsewhere/b.mp4"].enumerated() {
+            records[index].request.replaces = ReplacedFilm(path: path, file: file, missing: 2)
+        }
+        let first = try store("/old")
+        try await first.commit(records.map { ($0, PersistedRanges.zero) })
+        await first.close()
+        let second = try store("/new")
+        var paths: [String?] = []
+        for record in records { paths.append(try await second.find(id: record.id)?.record.request.replaces?.path) }
+        #expect(paths == ["/new/film.mp4", "/elsewhere/b.mp4"])
+        await second.close()
+    }
+
     @Test func changesWhatLiesBelowItAndNothingElse() async throws {
         let paths = ["/old/a", "/old/b'\"% é/c", "/older/a", "/elsewhere/old/a"]
         var records = paths.map { record($0) } + [record("/old/m", root: "/old"), record("/x/m", root: "/x")]
