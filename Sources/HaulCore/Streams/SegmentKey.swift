@@ -42,7 +42,7 @@ struct KeysInForce {
             self = KeysInForce()
             return
         }
-        guard byFormat.count < scope.limits.keyFormats else {
+        guard byFormat[declared.format] != nil || byFormat.count < scope.limits.keyFormats else {
             throw .tooLarge("it has keys of more than \(scope.limits.keyFormats) formats at once")
         }
         byFormat[declared.format] = declared.key

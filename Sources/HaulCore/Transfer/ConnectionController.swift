@@ -108,9 +108,8 @@ package struct ConnectionController: Sendable, Equatable {
     /// - Parameters:
     ///   - received: bytes of the file that have arrived.
     ///   - flowing: connections that get bytes.
-    ///   - opening: connections that wait for their first answer.
     ///   - missing: bytes of the file still to come.
-    package mutating func tick(received: Int64, flowing: Int, opening: Int, missing: Int64, at now: Instant) {
+    package mutating func tick(received: Int64, flowing: Int, missing: Int64, at now: Instant) {
         if let last = recent.last, now <= last.at { return }
         let received = max(received, 0)
         if aimedAt == nil { aimedAt = now }

@@ -9,12 +9,10 @@ extension Transfer {
         guard let plan else { return (actions, .goesOn) }
         if !plan.isComplete {
             if !isHeldBack {
-                let flowing = active.values.count { $0.isFlowing }
                 let worthwhile = controller.worthwhile
                 controller.tick(
                     received: persisted.count,
-                    flowing: flowing,
-                    opening: active.count - flowing,
+                    flowing: active.values.count { $0.isFlowing },
                     missing: plan.total - persisted.count,
                     at: now
                 )

@@ -79,7 +79,6 @@ struct LinkSimulation {
         controller.tick(
             received: Int64(receivedRanges),
             flowing: count,
-            opening: connections.count - count,
             missing: Int64(length - receivedRanges),
             at: instant
         )

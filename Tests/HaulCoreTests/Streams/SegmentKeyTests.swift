@@ -123,6 +123,15 @@ struct SegmentKeyTests {
         #expect(sample.protection != nil && sample.segments.first?.key == nil)
     }
 
+    @Test func takesANewKeyOfEachOfTenFormatsAndNoEleventhFormat() throws {
+        func key(_ format: Int, _ uri: String) -> String {
+            "#EXT-X-KEY:METHOD=AES-128,URI=\"\(uri)\",KEYFORMAT=\"f\(format)\""
+        }
+        let ten = (0..<10).map { key($0, "k") } + ["#EXTINF:1,", "a"]
+        _ = try playlist((ten + [key(3, "k2"), "#EXTINF:1,", "b"]).joined(separator: "\n"))
+        #expect(throws: StreamError.self) { try playlist((ten + [key(10, "k")]).joined(separator: "\n")) }
+    }
+
     @Test func refusesAKeyWithoutMethodOrURI() {
         #expect(throws: StreamError.self) { try playlist("#EXT-X-KEY:URI=\"k\"") }
         #expect(throws: StreamError.self) { try playlist("#EXT-X-KEY:METHOD=AES-128") }

@@ -205,7 +205,6 @@ struct ConnectionControllerTests {
                 controller.tick(
                     received: isOdd ? odd.randomElement(using: &random) ?? 0 : receivedRanges,
                     flowing: isOdd ? Int.min : Int.random(in: 0...max(controller.target, 1), using: &random),
-                    opening: 0,
                     missing: isOdd ? odd.randomElement(using: &random) ?? 0 : 1 << 40,
                     at: now
                 )
