@@ -43,7 +43,7 @@ package struct CommandWords: Sendable, Equatable {
         self.arguments = arguments
     }
 
-    /// Environment variables that contain paths or settings of paths.
+    /// Environment variables that contain paths.
     private static let variables = [
         "HOME", "HAUL_STATE_DIR", "HAUL_SOCKET", "HAUL_DIRECTORY", "HAUL_ROOT", "HAUL_CONFIG", "HAUL_ARIA2_SECRET_FILE",
         "STATE_DIRECTORY", "CONFIGURATION_DIRECTORY", "RUNTIME_DIRECTORY", "XDG_STATE_HOME", "XDG_CONFIG_HOME",

@@ -7,7 +7,7 @@ package struct Backoff: Sendable, Hashable {
     package enum Jitter: Sendable, Hashable {
         /// From zero to the bound.
         case full
-        /// From the bound divided by the number to the bound. A number below 1 counts as 1.
+        /// From a fraction of the bound to the bound. The number divides the bound; a number below 1 counts as 1.
         case part(Int)
         /// From a fixed delay to the bound. The bound is never less than the fixed delay.
         case above(Duration)
@@ -19,7 +19,7 @@ package struct Backoff: Sendable, Hashable {
     package let cap: Duration
     package let jitter: Jitter
 
-    /// - Note: clamps both values to the range from zero to ``longest``, and `base` also to `cap`.
+    /// - Note: negative values count as zero. `cap` is at most ``longest``, and `base` is at most `cap`.
     package init(base: Duration, cap: Duration, jitter: Jitter = .full) {
         self.cap = min(max(cap, .zero), Self.longest)
         self.base = min(max(base, .zero), self.cap)

@@ -93,7 +93,7 @@ package struct DesktopNotifier: Notifier {
         text.replacing("&", with: "&amp;").replacing("<", with: "&lt;").replacing(">", with: "&gt;")
     }
 
-    /// Removes control characters that no desktop can show, above all NUL.
+    /// Removes the characters below U+0020 except line feeds, above all NUL, and cuts the text to ``mostCharacters``.
     private static func plain(_ text: String) -> String {
         String(
             String.UnicodeScalarView(text.unicodeScalars.filter { $0.value >= 32 || $0 == "\n" }).prefix(mostCharacters)

@@ -18,12 +18,11 @@ extension Downloader {
     var idle: IdleMonitor { engine.idle }
     /// The tasks of the downloads in memory.
     var tasks: [DownloadID: DownloadTask] { catalog.tasks }
-    /// Number of downloads in memory.
     var loadedCount: Int { tasks.count }
     var isShuttingDown: Bool { engine.environment.isShuttingDown }
 
-    /// Throws ``DownloadError/Code/shutDown`` after the shutdown, when another downloader may own the store. Every
-    /// public call calls this first.
+    /// Throws ``DownloadError/Code/shutDown`` after the shutdown, when another downloader may own the store. Public
+    /// calls that throw make this check, directly or in ``withCatalogLock(_:)``.
     func checkIsOpen() throws(DownloadError) { try engine.environment.checkIsOpen() }
 
     /// Makes a change while no other change is under way; see ``DownloadCatalog/lock(isolation:)``.

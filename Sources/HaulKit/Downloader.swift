@@ -85,7 +85,8 @@ public actor Downloader {
         try await self.init(configuration)
     }
 
-    /// Opens a downloader over the given dependencies.
+    /// Opens a downloader over the given dependencies: applies the remembered settings, completes interrupted renames,
+    /// and restores the downloads if the configuration says so.
     init(
         _ configuration: Configuration,
         readers: SourceReaders,

@@ -26,7 +26,8 @@ package final class HaulServer: Service {
     private let token: AccessToken
     private let logger: Logger
     private let onListening: @Sendable (ServerConfiguration.Listener) -> Void
-    /// The listening address, with the port that the system chose; `nil` before the server listens.
+    /// The TCP address at which the server listens, with the port that the system chose; `nil` before that, and if the
+    /// server listens only at its socket.
     private let listener = Mutex<ServerConfiguration.Listener?>(nil)
 
     /// Creates a server. Reads the sessions and the token, or creates a token. Does not listen yet.
@@ -84,8 +85,8 @@ package final class HaulServer: Service {
         )
     }
 
-    /// Returns a link that signs in once, within ten minutes. The code is in the fragment, so that no server receives
-    /// it and no log contains it.
+    /// Returns a link that signs in once, within ten minutes. The code is in the fragment. Browsers do not send
+    /// the fragment with a request for the page, so no log of a proxy or a server contains the code.
     package func signInLink(_ listener: ServerConfiguration.Listener) -> String {
         Self.address(listener) + "#code=" + codes.make()
     }
@@ -96,8 +97,8 @@ package final class HaulServer: Service {
         return "http://\(ServerConfiguration.Listener(host: host, port: listener.port))/"
     }
 
-    /// Applies the settings that may change while the server runs; ``LiveConfiguration`` lists them. Ignores all other
-    /// settings. Settings that were changed over the API stay.
+    /// Applies the settings that may change while the server runs; the `update` method of ``LiveConfiguration`` lists
+    /// them. Ignores all other settings. Settings that were changed over the API stay.
     ///
     /// - Throws: ``DownloadError`` if the proxy is invalid, or the downloader was shut down.
     package func reload(_ configuration: ServerConfiguration) async throws(DownloadError) {

@@ -7,7 +7,7 @@ struct Listening: Service {
     let server: any Service
     /// The address, as a user writes it.
     let address: String
-    /// The option that names another address.
+    /// The command-line option that sets the address.
     let option: String
     let messages: ServingLog
 
@@ -27,7 +27,7 @@ extension ServerError {
     /// - Parameters:
     ///   - name: the server, as the subject of a sentence.
     ///   - address: the address, as a user writes it.
-    ///   - option: the option that names another address.
+    ///   - option: the command-line option that sets the address.
     package init?(_ name: String, cannotListenAt address: String, _ error: any Error, option: String) {
         let reason: String
         switch error {

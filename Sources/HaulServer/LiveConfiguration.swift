@@ -41,7 +41,7 @@ package final class LiveConfiguration: Sendable {
     /// `User-Agent` of downloads at present.
     package var userAgent: String { present.withLock { $0.changed.userAgent ?? $0.start.userAgent } }
 
-    /// Proxy of downloads at present, as ``ServerConfiguration/proxy``. It may have a password.
+    /// Proxy of downloads at present, in the form of ``ServerConfiguration/proxy``. May have a password.
     package var proxy: String { present.withLock { $0.changed.proxy ?? $0.start.proxy } }
 
     /// Returns a closure that sets `User-Agent` and proxies of the downloader's requests.
@@ -83,8 +83,8 @@ package actor SettingsKeeper {
 
     /// Saves the changed settings, and then applies them to ``LiveConfiguration``.
     ///
-    /// - Throws: the error of `change`, or ``Problem`` if the settings cannot be saved. Nothing has changed in both
-    ///   cases.
+    /// - Throws: the error of `change`, or ``Problem`` if the settings cannot be saved. In both cases, no setting
+    ///   has changed.
     func change(_ change: @Sendable (inout ChangedSettings) throws(Problem) -> Void) throws(Problem) {
         var changed = live.changed
         try change(&changed)

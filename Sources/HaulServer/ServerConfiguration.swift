@@ -53,8 +53,8 @@ package struct ServerConfiguration: Sendable, Hashable {
     /// Address and access token of the hub of sets. The API never shows the token.
     package var hub = HubAccess()
 
-    /// Returns the access to the hub for the sets of `owner`. The key of an extension gets no access token, because its
-    /// rights end at its own downloads.
+    /// Returns the access to the hub for the sets of `owner`: without the access token if the owner is the key of an
+    /// extension, because such a key has rights only to what it added itself.
     func hub(for owner: String?) -> HubAccess { owner == nil ? hub : HubAccess(endpoint: hub.endpoint) }
 
     /// Host names that a request may name besides `localhost` and IP addresses; in lower case, without a port.

@@ -1,14 +1,15 @@
 internal import Logging
 internal import Synchronization
 
-/// Passes Hummingbird's messages on until the server ends, because Hummingbird logs the end of a listener as an error.
+/// Passes Hummingbird's messages on until the server ends. Drops later messages, because Hummingbird logs the end of a
+/// listener as an error.
 final class ServingLog: Sendable {
     private let hasEnded = Mutex(false)
 
     /// Drops all later messages.
     func end() { hasEnded.withLock { $0 = true } }
 
-    /// Returns a logger for Hummingbird, which logs warnings and errors with `target`.
+    /// Returns a logger for Hummingbird. The logger passes only warnings and errors to `target`.
     func logger(_ target: Logger) -> Logger {
         let level = max(target.logLevel, .warning)
         return Logger(label: target.label) { [self] _ in Handler(logLevel: level, target: target, serving: self) }

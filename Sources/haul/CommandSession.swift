@@ -72,7 +72,7 @@ struct CommandSession {
 
     private static func close(_ downloader: Downloader, _ trace: DownloadTrace?) async {
         await downloader.shutDown()
-        // Waits until the refresh programs have ended, because only this process ends them.
+        // Waits until the refresh programs have ended, because only this process kills those that ignore SIGTERM.
         await RefreshCommand.waitForEnds()
         Interruption.end()
         if let sentence = await trace?.close() { Output.error(sentence) }

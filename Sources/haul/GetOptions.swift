@@ -66,7 +66,7 @@ struct GetOptions: ParsableArguments {
     /// Whether the options allow several files: `--output`, `--checksum` and `--mirror` are for a single file.
     var areForMany: Bool { output == nil && checksum == nil && mirror.isEmpty }
 
-    /// The file that `--output` names, in `--directory` unless its path is absolute; else the folder.
+    /// The file that `--output` names, below `--directory` unless the path is absolute; without `--output`, the folder.
     private var destination: DownloadRequest.Destination {
         guard let output else { return .folder(path: directory) }
         let isWhole = directory == "." || output.hasPrefix("/")

@@ -1,4 +1,4 @@
-/// The titles of the groups in the help texts. Groups with one title become one section.
+/// The titles of the groups in the help texts. Groups with the same title become one section.
 enum OptionTitle {
     static let sources = "URLs and lists"
     static let files = "Files"

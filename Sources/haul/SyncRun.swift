@@ -23,7 +23,7 @@ struct SyncRun {
         let status = await run.finish(Wanted(work.requests))
         let report = try await work.finish()
         try await finish(report)
-        // A wrong digest takes precedence over other failures.
+        // An interruption takes precedence over the faults of the report.
         return status == .interrupted ? status : Self.status(report)
     }
 

@@ -11,7 +11,7 @@ package struct Aria2Option: Sendable {
         /// A decimal number of at least 0, kept as written.
         case decimal
         case choice([String])
-        /// One value for each use of the option; empty values are allowed.
+        /// One value for each use of the option; an empty value removes the earlier ones.
         case list
         /// `INDEX=PATH` for each use of the option.
         case indexedPaths

@@ -107,7 +107,7 @@ package struct Aria2Options: Sendable, Equatable, Codable {
     /// aria2's defaults of the options that belong both to a download and to the process.
     package static let downloadDefaults = defaults.filtered { $0.scope == .both }
 
-    /// aria2's defaults of all options that have a default.
+    /// aria2's defaults of all options that have a default, and Haul's own `user-agent`.
     package static let defaults: Aria2Options = {
         var result = Aria2Options()
         for option in Aria2Option.all { if let standard = option.standard { result.values[option.name] = [standard] } }

@@ -17,8 +17,8 @@ extension Aria2Session {
         return try await add(made, request, at: position)
     }
 
-    /// Sets the folder that the rules of the server choose, unless the client named a folder for the download or for
-    /// all downloads.
+    /// Returns the request, and the placement that the rules of the server choose; `nil` for no choice. The request
+    /// gets the folder of the placement, unless the client named a folder for the download or for all downloads.
     ///
     /// - Parameter name: the name that a Metalink gives the file.
     private func placed(
@@ -90,8 +90,8 @@ extension Aria2Session {
 
     private static let mostNames = 10_000
 
-    /// Adds a download of a named file. The engine has one download for each file, including ended ones; aria2 has one
-    /// for each addition.
+    /// Adds a download of a named file. The engine has at most one download for each path, even after the download has
+    /// ended; aria2 has one for each addition.
     private func addNamed(_ request: DownloadRequest, _ path: String) async throws(Aria2Error) -> Download {
         var request = request
         request.onDuplicate = .refuse

@@ -246,7 +246,8 @@ extension Aria2Session {
 }
 
 extension Downloader.Configuration {
-    /// Applies the named options of aria2. Leaves all other settings unchanged.
+    /// Applies the named options of aria2, and leaves all other settings unchanged. Only `max-concurrent-downloads` may
+    /// also raise the number of connections to a host, so that each download can have one.
     fileprivate mutating func change(_ names: Set<String>, to options: Aria2Options) {
         var changed = self
         changed.applyLimits(aria2: options)

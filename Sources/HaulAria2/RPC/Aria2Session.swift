@@ -12,7 +12,7 @@ package struct Aria2Configuration: Sendable {
     package var placement: @Sendable (URL, _ name: String?) throws(Problem) -> PlacementRules.Placement? = { _, _ in nil
     }
     /// Value of the global option `dir` until a client sets the option. Until then, ``placement`` may choose another
-    /// folder. `nil` if ``placement`` chooses no folder.
+    /// folder. `nil` in a session without rules.
     package var folder: String?
     /// File in which `aria2.saveSession` saves, unless the option `save-session` names another file.
     package var sessionFile: String?
@@ -51,7 +51,7 @@ package actor Aria2Session: Aria2Methods {
     /// Downloads whose start has been reported.
     private var running: Set<DownloadID> = []
     private nonisolated let events: DownloaderEvents
-    /// The task that reads the GIDs of all downloads; kept after its end.
+    /// The task that reads the GIDs of all downloads; kept after its end, so that the GIDs are not read again.
     private var reading: Task<Void, any Error>?
     /// Downloads that were removed while the GIDs are being read; `nil` at other times.
     private var gone: Set<DownloadID>?

@@ -90,6 +90,6 @@ final class Aria2Body: Sendable {
         }
     }
 
-    /// Gives the share back, when nothing uses the bytes any more.
+    /// Gives the share back. The caller must not use the bytes afterwards.
     func end() { share.giveAll() }
 }

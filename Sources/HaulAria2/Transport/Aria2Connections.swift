@@ -3,12 +3,13 @@ internal import Synchronization
 
 /// The open connections. Limits their number, and closes all of them when the server ends.
 ///
-/// At the limit, a new connection replaces the oldest yielding one. A connection yields while it has sent no complete
-/// request, or no token if one is needed.
+/// At the limit, a new connection replaces the oldest yielding one. An HTTP connection yields until its client has sent
+/// the right token; if no token is needed, it yields while none of its requests is being answered. A WebSocket yields
+/// only while a needed token is missing.
 final class Aria2Connections: Sendable {
     private struct State {
         var channels: [ObjectIdentifier: any Channel] = [:]
-        /// The yielding connections by number; the oldest has the lowest.
+        /// The yielding connections by number. The oldest connection has the lowest number.
         var yielding: [Int: ObjectIdentifier] = [:]
         var numbers: [ObjectIdentifier: Int] = [:]
         var last = 0

@@ -9,7 +9,7 @@ struct Aria2Response: Sendable {
     var body = ByteBuffer()
     /// Whether the connection closes after this response.
     var isLast = false
-    /// Whether the request contained the right token.
+    /// Whether a call of the request had the right token, or no token is needed.
     var isAuthorized = false
 }
 

@@ -22,7 +22,7 @@ enum CookieDate {
             time[0] <= 23, time[1] <= 59, time[2] <= 59
         else { return nil }
         let days = daysSince1970(year, month, day)
-        // A day that its month does not have would be one of the next month (RFC 6265 §5.1.1).
+        // Refuses a day that its month does not have, such as 31 April (RFC 6265 §5.1.1).
         let next = month == 12 ? daysSince1970(year + 1, 1, 1) : daysSince1970(year, month + 1, 1)
         guard days < next else { return nil }
         return Date(timeIntervalSince1970: Double(days * 86_400 + time[0] * 3600 + time[1] * 60 + time[2]))

@@ -6,7 +6,7 @@ public import Foundation
 public struct Cookies: Sendable, Hashable {
     private struct Entry: Sendable, Hashable {
         var cookie: Cookie
-        /// Rises with each new cookie. A cookie that replaces another one keeps its number.
+        /// Rises with each new cookie. A cookie that replaces another one takes over the number of the replaced one.
         var number: Int
     }
     private var entries: [Cookie.Place: [Entry]] = [:]

@@ -1,8 +1,9 @@
 /// Removes or replaces invisible characters in text from outside: control characters, marks that reorder or hide text,
 /// unassigned and private-use code points. Such characters make different names look the same.
 ///
-/// Characters that a script needs stay: the joiners of Arabic, Persian, the scripts of India and of emoji (as RFC 5892
-/// A.1 and A.2 allow them in host names), and selectors behind an emoji or a Han character.
+/// Characters that a script needs stay: joiners in Arabic and Persian and in the scripts of India (by the rules that
+/// RFC 5892 A.1 and A.2 have for host names), joiners between emoji, and variation selectors behind an emoji or a Han
+/// character.
 package enum VisibleText {
     static func cleaned(_ text: some StringProtocol) -> String {
         var scalars = Array(text.unicodeScalars)

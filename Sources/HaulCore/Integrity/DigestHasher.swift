@@ -1,6 +1,6 @@
 package import Crypto
 
-/// Hashes incrementally with any of the algorithms.
+/// Hashes incrementally with any ``DownloadRequest/Checksum/Algorithm``.
 package enum DigestHasher: Sendable {
     case md5(Insecure.MD5)
     case sha1(Insecure.SHA1)

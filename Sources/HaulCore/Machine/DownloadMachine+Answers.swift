@@ -188,11 +188,10 @@ extension DownloadMachine {
         }
     }
 
-    /// Returns the end of a connection whose body was never admitted. Its ranges are dropped, because they are older
-    /// than the prepared file.
+    /// Returns the end of a connection whose body was never written. A complete body counts as lost. The ranges are
+    /// dropped, because they are older than the prepared file.
     ///
-    /// A disk failure keeps its ranges, because the machine replaces `persisted` with them to forget the bytes that the
-    /// disk lost. Ranges that are not in `persisted` are removed from them.
+    /// A disk failure keeps the ranges that both `end` and `persisted` contain, because the disk may have lost bytes.
     func withoutBody(_ end: ConnectionEnd) -> ConnectionEnd {
         switch end {
         case .finished: .failed(TransportError(.connectionLost, "the body ended before it was let in"), nil)

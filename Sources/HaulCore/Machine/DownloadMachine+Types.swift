@@ -63,7 +63,7 @@ extension DownloadMachine {
     package enum ConnectionEnd: Sendable, Equatable, Codable {
         /// The body was complete by its own framing.
         case finished(PersistedRanges)
-        /// The transport failed. The ranges are `nil` if no body was admitted.
+        /// The transport failed. The ranges are `nil` if no body was being written.
         case failed(TransportError, PersistedRanges?)
         /// The overlap differs from the bytes on the disk.
         case overlapDiffers

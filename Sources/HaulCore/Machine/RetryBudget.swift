@@ -15,7 +15,7 @@ package struct RetryBudget: Sendable, Equatable {
 
     /// Consecutive failed attempts without a new byte.
     package private(set) var failures = 0
-    /// Number of those attempts with an answer that was not valid HTTP.
+    /// Number of failed attempts without a new byte and with an answer that was not valid HTTP.
     private var malformed = 0
     package private(set) var changes = 0
     private var renewals = 0

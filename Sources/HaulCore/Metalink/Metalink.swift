@@ -68,7 +68,7 @@ public struct Metalink: Sendable, Hashable {
         (files, remarks, leftOut) = (contents.files, contents.remarks, contents.leftOut)
     }
 
-    /// The parts of a document that has been read.
+    /// The result of parsing a document: the values of the properties of ``Metalink``.
     struct Contents {
         let files: [File]
         let remarks: [String]

@@ -48,7 +48,7 @@ struct MetalinkDocument {
         return Array(text.utf8)[...]
     }
 
-    /// - Returns: `nil` for a document that is not in UTF-16.
+    /// - Returns: the document in UTF-8; `nil` if its first two bytes are not those of a document in UTF-16.
     private static func utf16(_ bytes: [UInt8]) throws(DownloadError) -> [UInt8]? {
         let isBig: Bool
         let start: Int

@@ -157,7 +157,7 @@ extension MetalinkFile {
         try? DownloadRequest.Checksum("\(algorithm.rawValue):\(withoutBlanks(text))")
     }
 
-    /// Returns a length from 0 to 2^62. The bound prevents overflow in later arithmetic.
+    /// Returns a length from 0 to 2^62; `nil` for any other text. The bound prevents overflow in later arithmetic.
     private static func length(_ text: String) -> Int64? {
         let digits = withoutBlanks(text)
         guard digits.utf8.allSatisfy({ (0x30...0x39).contains($0) }), let length = Int64(digits),

@@ -142,7 +142,7 @@ extension MetalinkReader {
         file?.addPiece(text, number: version == .three ? attributes["piece"] : nil)
     }
 
-    /// - Returns: `nil` if Haul cannot send requests to the URL, or the type names another protocol.
+    /// - Returns: `nil` if Haul cannot send requests to the URL, or if the `type` of Metalink 3 names another protocol.
     private func source(_ text: String, _ attributes: [String: String]) -> Metalink.Source? {
         guard let url = Metalink.Source.url(text) else { return nil }
         let location = attributes["location"].flatMap(Metalink.Source.location)
@@ -151,7 +151,7 @@ extension MetalinkReader {
             let priority = attributes["priority"].flatMap(Metalink.Source.priority)
             return .init(url, priority: priority ?? Metalink.Source.lowestPriority, location: location)
         case .three:
-            // The type takes precedence over the scheme: a torrent file has an `http` URL and is not the file.
+            // `type` takes precedence over the scheme: a torrent file has an `http` URL, but is not the described file.
             if let type = attributes["type"], !HTTPURL.schemes.contains(type.lowercased()) { return nil }
             // Metalink 3 has a preference from 100 (best) to 0.
             let preference = attributes["preference"].flatMap { Int($0) }.flatMap { (0...100).contains($0) ? $0 : nil }

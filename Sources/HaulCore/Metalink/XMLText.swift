@@ -13,8 +13,8 @@ package import Foundation
 package struct XMLText: Sendable {
     /// A construct that a document must not contain.
     package enum Hazard: Error, Sendable {
-        /// `<!DOCTYPE` or `<!ENTITY`, even within a comment. No honest document contains them, and only a parser could
-        /// tell comments apart.
+        /// `<!DOCTYPE` or `<!ENTITY`, even within a comment. Only a parser could recognize a comment, and no honest
+        /// document contains these texts.
         case documentType
         /// A processing instruction without data: `<?target?>`. `<?target ?>` is allowed, because it has empty data.
         case emptyInstruction

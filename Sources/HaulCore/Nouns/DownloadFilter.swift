@@ -9,8 +9,8 @@ public import Foundation
 /// let page = try await downloader.list(DownloadFilter(states: [.failed], group: "Swift course", limit: 50))
 /// ```
 ///
-/// All conditions must match. Ids, keys, groups and owners that the store does not have match nothing. The store
-/// answers every filter without a predicate, so the cost does not grow with the number of downloads in memory.
+/// All conditions must match. Ids, keys, groups and owners that the store does not have match nothing. A filter that
+/// has no predicate is answered by the store, so its cost does not grow with the number of downloads in memory.
 ///
 /// With ``Downloader/Configuration/Restoration/onRequest``, pause, resume, retry, cancel and remove skip the downloads
 /// that another live process owns.
@@ -28,7 +28,7 @@ public struct DownloadFilter: Sendable, Hashable {
         case path
         /// By complete length; unknown lengths first.
         case size
-        /// By bytes per second (``DownloadSnapshot/bytesPerSecond``); downloads to which nothing arrives first.
+        /// By bytes per second (``DownloadSnapshot/bytesPerSecond``); downloads that receive nothing come first.
         case speed
         /// By the time to the last byte (``DownloadSnapshot/timeLeft``); unknown times last.
         case timeLeft

@@ -88,7 +88,8 @@ public struct DownloadRequest: Sendable, Hashable, Codable {
     public var destination: Destination {
         didSet { if destination != oldValue { root = nil } }
     }
-    /// Folder that the file must not leave through a symbolic link, because a Metalink or a set chose the path below.
+    /// Folder that the file must not leave through a symbolic link, because a Metalink or a set chose the part of the
+    /// path below this folder. `nil` if the user chose the whole path.
     package var root: String?
     /// The file name in a ``Destination/folder(path:)`` if the response names none (`Content-Disposition`), used
     /// instead of the name in the URL. Default: `nil`.

@@ -27,7 +27,8 @@ public struct DownloadSnapshot: Sendable, Hashable, Identifiable {
         /// Cancelled or removed: the store no longer has the download.
         case cancelled
 
-        /// Whether the run has begun and is not over. The web page's `lists.js` has the same list.
+        /// Whether the download works on its file or waits for its next attempt. The web page's `lists.js` has the same
+        /// list.
         package var isActive: Bool {
             switch self {
             case .connecting, .transferring, .waiting, .verifying: true
@@ -46,7 +47,7 @@ public struct DownloadSnapshot: Sendable, Hashable, Identifiable {
         package static let active = Set(allCases.filter(\.isActive))
     }
 
-    /// The id of the download.
+    /// The id of the download, the same in all of its snapshots.
     public let id: DownloadID
     /// The URL as text, because a hundred thousand parsed URLs would take more memory than everything else.
     private let urlText: String

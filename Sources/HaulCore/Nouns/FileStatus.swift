@@ -37,8 +37,8 @@ package struct FileStatus: Sendable, Hashable, Codable {
 
     private enum CodingKeys: String, CodingKey { case kind, size, allocated, device, inode, born, modified }
 
-    /// Whether this is a regular file with only one name, so that a write to it changes nothing else. The user may have
-    /// made a second name.
+    /// Whether this is a regular file with only one name. If the user has made a second name (a hard link), a write
+    /// would also change the file under that name.
     package var isPlainFile: Bool { kind == .file && links == 1 }
 
     /// Whether the policy `overwrite` may replace this: a file or a symbolic link. A rename replaces the link, not the

@@ -1,8 +1,8 @@
 /// Lets downloads that wait before their next attempt leave their slots to others. `Scheduler.longestWaitWithSlot`
 /// decides which waits are long enough.
 extension DownloadQueue {
-    /// Number of downloads of one host that may back off without a slot. While that many do, no other download of the
-    /// host starts. `limits.active` applies instead if it is larger. So a host that refuses everything does not get a
+    /// While at least this number of downloads of one host back off without a slot, no other download of the host
+    /// starts. `limits.active` replaces this number if it is larger. So a host that refuses everything does not get a
     /// request for each file of a long list, and a few files that are missing for a while do not stop the others.
     static let mostBackingOffPerHost = 16
 

@@ -6,8 +6,8 @@ extension DownloadQueue {
     package mutating func grant(at now: Instant) -> (granted: [DownloadID], withdrawn: [DownloadID]) {
         load(at: now)
         var (granted, withdrawn): ([DownloadID], [DownloadID]) = ([], [])
-        // The loop ends if more than `mostActive` downloads run, because stopping one of them frees no slot.
         if isShut, servesThisMachine { return (grantHere(at: now), []) }
+        // The loop ends if more than `mostActive` downloads run, because stopping one of them frees no slot.
         while !isShut, underWay.count <= mostActive, let host = open.first, let first = hosts[host].line.first {
             if let last = holderOfSlot(at: host) {
                 guard takesSlot(first, from: last) else { break }
@@ -30,8 +30,8 @@ extension DownloadQueue {
         return granted
     }
 
-    /// Returns the time at which the rest of a host ends (``Limits/hostSpacing``), so that ``grant(at:)`` can grant a
-    /// slot there. `nil` if no download waits only for the rest of its host.
+    /// Returns the time at which a host has rested for ``Limits/hostSpacing``, so that ``grant(at:)`` can grant a slot
+    /// to a download of the host. `nil` if no download waits only because its host rests.
     package func nextGrant(after now: Instant) -> Instant? {
         if isShut { return servesThisMachine ? nextGrantHere(after: now) : nil }
         guard underWay.count <= mostActive, let host = waking.first, let startedAt = busy[host]?.startedAt

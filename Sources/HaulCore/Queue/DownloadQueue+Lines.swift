@@ -77,9 +77,9 @@ extension DownloadQueue {
 
     // MARK: Hosts
 
-    /// Updates the position of a host in all heaps of hosts. Call this method after a change of the host's waiting or
-    /// running downloads, of its rest, or of the limits. Removes a host that does not rest and has no waiting, running
-    /// or backing-off download.
+    /// Updates the position of a host in all heaps of hosts. Call this method after a change of the host's waiting,
+    /// running or backing-off downloads, when the host begins or ceases to rest, and after a change of the limits.
+    /// Removes a host that does not rest and has no waiting, running or backing-off download.
     package mutating func refresh(_ host: Int) {
         let state = hosts[host]
         let isWanted = !state.line.isEmpty
@@ -119,8 +119,8 @@ extension DownloadQueue {
         if !isWanted, busy[host] == nil { hosts.remove(host) }
     }
 
-    /// Whether the host's own limit lets its first download start, in a free slot or in that of another download of the
-    /// host.
+    /// Whether the host's own limits let its first waiting download start, in a free slot or in the slot of a running
+    /// download of the host. `false` while too many downloads of the host back off.
     private func hasSlot(_ host: Int) -> Bool {
         if isBackedOff(host) { return false }
         let running = busy[host]?.running.count ?? 0
@@ -137,7 +137,8 @@ extension DownloadQueue {
         return first.priority > last.priority && (limits.preempts || first.isUrged)
     }
 
-    // A heap contains only hosts that have the compared value. A host without the value would come last.
+    // A heap contains only hosts that have the compared value, so the `false` for a host without the value has no
+    // effect.
 
     package static func startsBefore(_ one: Int, _ other: Int, _ hosts: QueueHosts, _ waiting: QueueTable) -> Bool {
         guard let first = hosts[one].line.first, let second = hosts[other].line.first else { return false }

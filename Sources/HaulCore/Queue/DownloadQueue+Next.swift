@@ -1,6 +1,7 @@
 extension DownloadQueue {
-    /// Returns approximately the next `count` downloads that will start, so that the caller can load them. Follows the
-    /// order of the line in rounds. Each round takes from a host at most as many downloads as run there at once.
+    /// Returns approximately the next `count` downloads that will start, so that the caller can load them. Takes the
+    /// waiting downloads of all hosts in their order, but in rounds: each round takes at most ``mostPerHost`` downloads
+    /// of a host.
     package func next(_ count: Int) -> [DownloadID] {
         var next: [DownloadID] = []
         var views: [Int: View] = [:]

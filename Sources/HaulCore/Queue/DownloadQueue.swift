@@ -5,8 +5,8 @@ package import DequeModule
 ///
 /// Downloads of a higher priority start first; within a priority, those of a smaller position. Each host has a line of
 /// its downloads. The hosts themselves are ordered by the first download of each line. A host that is full or rests is
-/// set aside with its whole line until it has a free slot or has rested. So each operation costs at most the logarithm
-/// of the number of waiting downloads.
+/// set aside with its whole line until it has a free slot or has rested. So the cost of adding, moving or removing one
+/// download grows only with the logarithm of the number of downloads.
 package struct DownloadQueue: Sendable {
     package struct Limits: Sendable, Equatable {
         /// Maximum number of running downloads; at least one.
@@ -98,7 +98,7 @@ package struct DownloadQueue: Sendable {
     package init(_ limits: Limits) { self.limits = limits }
 
     package var waitingCount: Int { waiting.count }
-    /// Numbers of downloads that run, wait for a slot, and wait for their next attempt without one.
+    /// Numbers of downloads that run, that wait for a slot, and that back off without a slot.
     package var counts: (running: Int, waiting: Int, backingOff: Int) {
         (underWay.count, waiting.count, backingOff.count)
     }

@@ -23,7 +23,7 @@ package struct IndexedHeap: Sendable {
     /// The number that precedes all others.
     package var first: Int? { top < 0 ? nil : Int(top) }
 
-    /// The setter gives the element at `place` another number. The new number must have the same order as the old one.
+    /// The setter is for an element whose value got another number. The order of the element must not change.
     package subscript(place: Int) -> Int {
         get { Int(place == 0 ? top : rest[place - 1]) }
         set {

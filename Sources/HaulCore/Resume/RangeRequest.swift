@@ -25,7 +25,7 @@ public struct RangeRequest: Sendable, Equatable, Codable {
 
     /// Index of the source that is asked; 0 is the download's own URL.
     package var source = 0
-    /// Number of the link that the request is made over.
+    /// ``ExpiringURL/number`` when the request was made. The download's own URL may have been replaced since.
     package var link = 0
     /// Offset of the first wanted byte.
     package var offset: Int64
@@ -97,7 +97,7 @@ public struct RangeRequest: Sendable, Equatable, Codable {
     /// allows (the ladder in docs/design/resume.md).
     ///
     /// - Parameters:
-    ///   - end: offset of the first byte behind the gap that is on disk already; `nil` if no such byte follows.
+    ///   - end: offset of the first byte on disk behind the gap; `nil` if no byte on disk follows the gap.
     ///   - resumesUnverified: whether to request a range although the server names no version at all.
     ///   - isPlain: whether to leave out the condition, for servers that answer conditional ranges wrongly.
     static func resuming(

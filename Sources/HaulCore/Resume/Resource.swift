@@ -4,7 +4,7 @@ package import Foundation
 package enum StreamStage: String, Sendable, Hashable, Codable {
     /// The partial file is a log (``StreamLog``). Its reader decides where it ends.
     case log
-    /// The film is being put together beside the log, or was when a run ended.
+    /// The film is being put together beside the log. The stage stays if the run ends before the film is complete.
     case assembling
     /// The partial file is the film.
     case film
@@ -29,9 +29,9 @@ public struct Resource: Sendable, Hashable, Codable {
     package var contentCoding: String?
     /// `false` once the server has shown that its ranges cannot be trusted.
     package var hasUsableRanges: Bool
-    /// Whether the server advises against range requests (RFC 9110 §14.3); `nil` means `false`. The rest of a file is
-    /// requested all the same, because a refusal costs nothing. But no working connection is cut short for an
-    /// additional one, which would probably fail.
+    /// Whether the server advises against range requests (RFC 9110 §14.3); `nil` means `false`. An interrupted download
+    /// requests the missing bytes all the same, because a refusal costs nothing. But the server gets no additional
+    /// connections, because their range requests would probably fail.
     var advisesAgainstRanges: Bool?
     /// `false` if only the closing of the connection marked the end, so that nothing proves that the body is whole.
     package var isFramed: Bool
@@ -55,8 +55,8 @@ public struct Resource: Sendable, Hashable, Codable {
     package var shortSounds: [String]?
     /// The mirror that these facts come from; `nil` if they come from the download's own URL.
     package var mirror: URL?
-    /// The URL that these facts come from, without query and user info. `nil` if the application has never named a
-    /// link.
+    /// The URL that these facts come from, without query and user info. `nil` if the application has never supplied a
+    /// link in addition to the request (``ExpiringURL/isVouchedFor``).
     package var place: URL?
     /// The URL that redirects led to for the bytes on disk, without user info; `nil` if there was no redirect.
     package var redirectedTo: URL?

@@ -11,7 +11,8 @@ enum SegmentResponse: Sendable, Equatable {
     case changed
     /// The server sends something other than the range. It cannot serve additional connections.
     case noUsableRange
-    /// The file is not the same, or not provably. The source is of no use.
+    /// Only with `isMirror`: the source has another file, or nothing proves that its file is the same. The source is of
+    /// no use.
     case otherFile
     /// The server refuses this connection, for now or for good.
     case refused(status: Int)

@@ -11,7 +11,7 @@ package struct VersionComparison: Sendable, Equatable {
     package private(set) var isWanted = false
     /// Number of bytes on disk when the last comparison of this run ended; `nil` if there was none.
     private var lastCount: Int64?
-    /// The place that the blocks are compared with.
+    /// The source that the blocks are compared with: its URL without query, fragment and user info.
     private var place: URL?
     /// Path of the last answer, after redirects.
     private var answeringPath: String?

@@ -40,7 +40,8 @@ struct ChecksumLine {
     }
 
     /// - Parameter line: without its line end.
-    /// - Returns: `nil` when the line has no digest of at least 16 bytes.
+    /// - Returns: `nil` if the line has none of the forms that ``plain(_:)`` and ``tagged(_:)`` read. Both accept some
+    ///   damaged digests in lines with a name.
     init?(_ line: ArraySlice<UInt8>) {
         var rest = line
         // A backslash in front says that the name is escaped.

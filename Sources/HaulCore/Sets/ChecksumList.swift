@@ -15,7 +15,7 @@ package struct ChecksumList: Sendable, Hashable {
     package let lines: [Line]
     /// Names without a usable digest, in the order of the list.
     package let refused: [RefusedName]
-    /// Number of lines that do not give a digest for a name. Blank lines and remarks do not count.
+    /// Number of lines that do not give a digest for a name. Blank lines and lines that begin with `#` do not count.
     package let unreadLines: Int
     /// Number of ``unreadLines`` that have a damaged digest or a digest without a name. Such a line may belong to a
     /// file of the set.
@@ -28,8 +28,8 @@ package struct ChecksumList: Sendable, Hashable {
 
     /// - Parameter name: the name of the list. A digest without a name belongs to the file that the list is named
     ///   after.
-    /// - Throws: ``DownloadError/Code/invalidSet`` for a list without any digest, a list above one of the limits, and
-    ///   one that is signed in clear text.
+    /// - Throws: ``DownloadError/Code/invalidSet`` for a list in which no digest belongs to a name, a list above one of
+    ///   the limits, and a list that contains a signature or a key.
     package init(_ bytes: [UInt8], name: String) throws(DownloadError) {
         guard bytes.count <= Self.maximumBytes else {
             throw .invalidSet("it is larger than \(Self.maximumBytes >> 20) MiB")

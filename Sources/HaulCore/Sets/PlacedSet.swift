@@ -95,7 +95,8 @@ extension FileSet {
         return "\(shown(name)) ends in \(FilePaths.partSuffix), as files do that are not complete."
     }
 
-    /// Adds a sentence for each path that is used twice, and for each path that is the folder of another.
+    /// Adds a sentence for each file whose path is also that of another file, is the folder of another file, or lies
+    /// below another file.
     ///
     /// Sorts the paths with the slash before every other byte, so that everything below a path follows it directly.
     private static func addCollisions(of paths: [String?], named names: [String], to reasons: inout [Int: String]) {

@@ -13,8 +13,8 @@ package enum SetSourceText: Sendable, Hashable {
 
     /// - Parameters:
     ///   - text: surrounding white space does not count.
-    ///   - hub: the URL of the model hub. A link to the page of a repository there counts as a reference; `nil` if no
-    ///     link does.
+    ///   - hub: the URL of the model hub. A link to the page of one of its repositories counts as a reference. With
+    ///     `nil`, no link counts as a reference.
     /// - Throws: ``DownloadError`` with code ``DownloadError/Code/invalidURL``, or with
     ///   ``DownloadError/Code/unsupportedScheme`` for a URL of a scheme that is not known.
     package init(_ text: String, hub: URL?) throws(DownloadError) {

@@ -158,8 +158,8 @@ extension LivePlan {
         )
     }
 
-    /// Refuses a playlist that lists another segment under a known number, and an older copy after too many others.
-    /// Remembers the places of the segments of a playlist that is not an older copy.
+    /// Refuses a playlist that lists another segment under a known number, and an older copy that follows too many
+    /// older copies. Remembers the places of the segments of a playlist that is not an older copy.
     private mutating func compare(_ playlist: MediaPlaylist) throws(StreamError) {
         guard let first = playlist.segments.first, let last = playlist.segments.last else { return }
         for segment in playlist.segments {

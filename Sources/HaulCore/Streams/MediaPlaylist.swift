@@ -31,7 +31,7 @@ package struct MediaPlaylist: Sendable, Hashable {
     package internal(set) var start: Start?
     /// The variables that the playlist defines.
     package internal(set) var variables: [String: String] = [:]
-    /// The first encryption of a segment or initialization section that Haul does not remove.
+    /// The first encryption that Haul does not remove, of a segment or of an initialization section; `nil` for none.
     package internal(set) var protection: StreamProtection?
 
     /// Length of all segments, in seconds.

@@ -52,7 +52,7 @@ struct MediaPlaylistReader {
         case .endList: (playlist.isEnded, playlist.hasEndMark) = (true, true)
         case .playlistType:
             playlist.kind = MediaPlaylist.Kind(rawValue: String(decoding: text, as: UTF8.self))
-            // A playlist of this type must not change, whether or not it has an end mark (4.4.3.5).
+            // A playlist of this type must not change, whether or not it has an end mark (rfc8216bis §4.4.3.5).
             if playlist.kind == .vod { playlist.isEnded = true }
         case .iFramesOnly: playlist.isIFramesOnly = true
         case .skip: throw .unsupported("the server sent a playlist with segments left out, which nobody asked for")

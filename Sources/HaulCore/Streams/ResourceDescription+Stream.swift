@@ -25,7 +25,8 @@ extension ResourceDescription {
             public let name: String
             /// Language tag (RFC 5646); `nil` if the playlist names none.
             public let language: String?
-            /// Whether a download without a choice takes this track.
+            /// Whether the playlist marks this sound as the default, which a download without a choice prefers. `false`
+            /// for subtitles, which need a choice.
             public let isDefault: Bool
         }
 
@@ -37,7 +38,7 @@ extension ResourceDescription {
         public let subtitles: [Track]
         /// Duration in seconds of the listed segments; `nil` if their playlist could not be read.
         public let seconds: Double?
-        /// Whether segments are still being added.
+        /// Whether segments are still being added; `false` if their playlist could not be read.
         public let isLive: Bool
         /// The protection that keeps Haul from fetching the stream, for people; `nil` without one.
         public let protection: String?

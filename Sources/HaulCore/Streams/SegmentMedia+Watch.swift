@@ -140,7 +140,8 @@ extension SegmentMedia {
             return nil
         }
 
-        /// Number of bytes of a head of at least 8 bytes that are still to come.
+        /// Number of bytes that still belong to `head` once it has its first 8 bytes: a box with a 64-bit size has 8
+        /// more.
         private var missing: Int { number(0..<4) == 1 ? 16 - head.count : 0 }
 
         private var size: Int64 {

@@ -53,7 +53,7 @@ extension SegmentMedia {
 
     /// Whether each packet begins with the sync byte, as far as the bytes go.
     ///
-    /// - Throws: ``Refusal`` if the first two packets do, but a later one does not.
+    /// - Throws: ``Refusal`` if the first missing sync byte is that of the third packet or of a later one.
     private static func isTransportStream(_ bytes: some RandomAccessCollection<UInt8>) throws(Refusal) -> Bool {
         guard bytes.first == 0x47, bytes.count >= packet else { return false }
         var offset = 0
@@ -105,7 +105,7 @@ extension SegmentMedia {
             return byte(bytes, 5) >> 3 <= 10 ? .ac3 : .eac3
         }
         guard first == 0xFF, bytes.count >= 4 else { return nil }
-        // ADTS has layer 0, MPEG audio another one and neither the reserved version nor the reserved rates.
+        // ADTS has layer 0. MPEG audio has another layer, and neither the reserved version nor a reserved rate.
         if second & 0xF6 == 0xF0 { return .aac }
         let third = byte(bytes, 2)
         let isMPEG = second & 0xE0 == 0xE0 && second & 0x18 != 0x08 && second & 0x06 != 0

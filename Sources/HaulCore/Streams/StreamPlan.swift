@@ -45,10 +45,12 @@ package struct StreamPlan: Sendable, Hashable {
     package init(_ playlist: MediaPlaylist) throws(StreamError) { try self.init(media: [(.main, playlist)]) }
 }
 
-/// A stretch of a track with one initialization section at most and without a discontinuity.
+/// Consecutive segments of a track with the same initialization section, or without one, and with the same
+/// discontinuity number.
 package struct StreamPart: Sendable, Hashable {
     package let discontinuityNumber: Int64
-    /// The index of the initialization section in the track's resources. Parts may share one.
+    /// The index of the initialization section in the track's resources; `nil` if the segments need none. Several parts
+    /// may share a section.
     package let initialization: Int?
     /// The indexes of the segments in the track's resources.
     package internal(set) var segments: [Int]

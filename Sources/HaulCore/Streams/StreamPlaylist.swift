@@ -43,7 +43,8 @@ package enum StreamPlaylist: Sendable, Hashable {
         return try parse(bytes, url: url, imports: imports)
     }
 
-    /// Finds the kind by the tags. A playlist of both kinds is refused, except for an end mark among variants.
+    /// Finds the kind by the tags. Refuses a playlist with tags of both kinds, but allows `EXT-X-ENDLIST` beside
+    /// variants.
     private static func kind(_ bytes: [UInt8]) throws(StreamError) -> PlaylistTag.Kind {
         var multivariantLine: Int?
         var mediaLine: Int?
@@ -100,7 +101,8 @@ extension StreamPlaylist {
         return path.utf8.suffix(5).elementsEqual(".m3u8".utf8) { $0.asciiLowercased == $1 }
     }
 
-    /// Whether a `Content-Type` names a media type in lower case. Ignores case, blanks and parameters.
+    /// Whether a `Content-Type` names `mediaType`, which is in lower case. Ignores case, blanks and parameters of the
+    /// `Content-Type`.
     private static func names(_ contentType: String, _ mediaType: String) -> Bool {
         var expected = mediaType.utf8.makeIterator()
         for byte in contentType.utf8.prefix(while: { $0 != UInt8(ascii: ";") }) where byte != 0x20 && byte != 0x09 {

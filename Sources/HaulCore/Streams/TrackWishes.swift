@@ -5,7 +5,7 @@ package enum VariantWish: Sendable, Hashable {
     case best
     /// The fewest bits per second.
     case smallest
-    /// The best variant of at most this class (``StreamVariant/Resolution/lines``).
+    /// The best variant with at most this many lines (``StreamVariant/Resolution/lines``).
     case height(Int)
     /// The best variant of at most this many bits per second.
     case bandwidth(Int64)

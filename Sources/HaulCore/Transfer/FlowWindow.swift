@@ -1,4 +1,4 @@
-/// Counts the bytes of a whole download over a stretch of time.
+/// Counts the bytes of a whole download over a period of time.
 struct FlowWindow: Sendable, Equatable {
     private let startedAt: Instant
     private let landedAtStart: Int64

@@ -19,7 +19,7 @@ struct LearnedHostLimit: Sendable, Equatable {
     private static let proof: Duration = .seconds(2)
     private static let firstProbeWait: Duration = .seconds(60)
     private static let longestProbeWait: Duration = .seconds(3600)
-    /// Maximum number of requests that are sent before the first answer is back. The host may refuse all of them.
+    /// Maximum number of connections that are opened in addition to those in ``seen``. The host may refuse all of them.
     private static let mostUntested = 3
 
     /// Upper bound of every count of connections.

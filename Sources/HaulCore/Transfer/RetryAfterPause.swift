@@ -16,7 +16,7 @@ struct RetryAfterPause: Sendable, Equatable {
         self.allowed = allowed
     }
 
-    /// - Parameter isNews: whether an earlier pause is over. Otherwise the refusal is one of those that led to that
+    /// - Parameter isNews: whether an earlier pause is over. `false` for the first refusal, and for a refusal during a
     ///   pause.
     mutating func refused(flowing: Int, retryAfter: Duration?, isNews: Bool, at now: Instant) {
         if isNews {

@@ -26,7 +26,8 @@ extension SegmentPlan {
     package struct Claim: Sendable, Equatable {
         /// The bytes to request.
         package let range: Range<Int64>
-        /// The segment that was cut short for the range; `nil` if none was.
+        /// The connection that gave up the range, with the new end of its segment; `nil` for an unassigned range and
+        /// for a hedge.
         let narrowed: Narrowing?
         /// Whether another connection fetches these bytes too. The bytes that arrive first are used.
         let isHedge: Bool
@@ -38,7 +39,7 @@ extension SegmentPlan {
         }
     }
 
-    /// A new, earlier end for a connection.
+    /// A connection whose segment was shortened, and the new end of the segment.
     package struct Narrowing: Sendable, Equatable {
         package let id: ConnectionID
         package let newEnd: Int64

@@ -11,7 +11,7 @@ extension SegmentPlan {
     ///     shorter than the smallest piece.
     ///   - requestTime: time to the first byte of a new request. A segment that will be done sooner stays whole.
     ///   - readers: positions at which readers wait, most urgent first.
-    /// - Returns: `nil` if nothing is worth a request of its own.
+    /// - Returns: `nil` if nothing is worth a request of its own, or if the connection is not free.
     package mutating func claim(
         for id: ConnectionID,
         speeds: [ConnectionID: Double],

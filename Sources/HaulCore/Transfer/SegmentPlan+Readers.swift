@@ -2,8 +2,8 @@
 extension SegmentPlan {
     /// Location of the first missing byte for a reader.
     enum Demand: Sendable, Equatable {
-        /// In a range that is unassigned. The range begins at the byte, or at the last multiple of the alignment
-        /// before.
+        /// In an unassigned range. The range begins at the last multiple of the alignment up to the byte, or later if
+        /// the bytes from there on have landed or are owed.
         case unassigned(Range<Int64>)
         /// In the segment of a connection, which brings `ahead` other bytes first.
         case owed(by: ConnectionID, at: Int64, ahead: Int64)
@@ -41,12 +41,12 @@ extension SegmentPlan {
         return speeds.seconds(ahead, by: id) <= Self.soon.seconds
     }
 
-    /// Longest wait of a reader for which no connection is cut short.
+    /// Time within which bytes count as coming soon. No segment is cut for a reader whose bytes come within this time.
     static let soon: Duration = .seconds(1)
 
     /// Gives a free connection the bytes for the first of `readers` whose bytes no other connection brings soon.
     ///
-    /// - Returns: `nil` if there is none, or the connection is not free.
+    /// - Returns: `nil` if there is no such reader, if no segment can be cut for one, or if the connection is not free.
     mutating func claim(
         for id: ConnectionID,
         readers: [Int64],

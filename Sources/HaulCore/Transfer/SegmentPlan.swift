@@ -49,8 +49,8 @@ package struct SegmentPlan: Sendable, Equatable {
         let remainingRange = segments.values.map(\.remainingRange).sorted { $0.lowerBound < $1.lowerBound }
         var coveredTo: Int64 = 0
         var next = remainingRange.startIndex
-        /// Moves past the segments before `limit`. Returns the gap before the next one or before `limit`, if there is
-        /// one.
+        /// Moves past the segments that begin before `limit`. Returns the first gap before `limit`; `nil` if there is
+        /// none.
         func gap(before limit: Int64) -> Range<Int64>? {
             while next < remainingRange.endIndex, remainingRange[next].lowerBound < limit {
                 if remainingRange[next].lowerBound > coveredTo { return coveredTo..<remainingRange[next].lowerBound }
@@ -99,8 +99,8 @@ package struct SegmentPlan: Sendable, Equatable {
         return done.keys.sorted { $0.number < $1.number }
     }
 
-    /// Takes over bytes that have landed outside of segments. A connection that was cut short may have brought a little
-    /// more.
+    /// Adds all written bytes, also those outside of segments: a connection whose segment was shortened may have
+    /// brought bytes behind its new end.
     mutating func absorb(_ written: ByteSet) {
         receivedRanges.formUnion(written.intersection(ByteSet(0..<total)))
     }
@@ -129,14 +129,15 @@ package struct SegmentPlan: Sendable, Equatable {
         return end
     }
 
-    /// Removes the segment of a connection that is gone. Its bytes are unassigned again, unless a hedge owes them too.
+    /// Removes the segment of a connection that has ended or owes nothing any more. The bytes that it still owed become
+    /// unassigned, unless another connection owes them too.
     package mutating func release(_ id: ConnectionID) {
         guard let segment = segments.removeValue(forKey: id) else { return }
-        // Two connections shared bytes. Without this one, none of these bytes come twice any more.
+        // Two connections owed the same bytes, and only `other` still has a segment for them.
         if let (_, other) = segments.first(where: { $0.value.end == segment.end }), segment.isHedge || other.isHedge {
             let (hedge, main) = segment.isHedge ? (segment, other) : (other, segment)
-            // Subtracts the bytes that now arrive only once. The bytes that the released connection received stay
-            // counted only if `other` still has to fetch them.
+            // Subtracts the bytes that arrive only once. If `other` still owes its rest, the bytes that the released
+            // connection has received come twice. Otherwise only the bytes that both have received came twice.
             let ends = receivedRanges.firstMissing(in: other.remainingRange) == other.end
             let reached = ends ? min(hedge.position, main.position) : segment.position
             duplicateBytes -= hedge.end - max(hedge.start, reached)
@@ -172,7 +173,7 @@ package struct SegmentPlan: Sendable, Equatable {
         segments.values.contains { $0.isHedge && $0.end == segment.end }
     }
 
-    /// Makes a hedge an ordinary segment if the connection that it repeated is gone.
+    /// Makes a hedge an ordinary segment if the connection whose bytes it repeated is gone.
     private mutating func promoteHedge(endingAt end: Int64) {
         let sharing = segments.filter { $0.value.end == end }
         guard sharing.count == 1, let id = sharing.keys.first else { return }

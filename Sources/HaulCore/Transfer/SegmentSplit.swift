@@ -13,15 +13,16 @@ package struct SegmentSplit: Sendable, Equatable {
         self.alignment = min(max(alignment, sane.lowerBound), sane.upperBound)
     }
 
-    /// Length from which on every range has a point to cut at. Whether the cut is worth it depends on the speeds.
+    /// Shortest length at which every range can be cut. The longest range that may have to stay whole has one byte
+    /// less. Whether a cut is worth it depends on the speeds.
     package var longestUncut: Int64 { 2 * smallestPiece + alignment - 1 }
 
-    /// Limits of the share that a new connection gets. It gets at least half, because the advantage of the running
-    /// connection is unknown. It gets at most 15/16, because its speed is a guess.
+    /// Limits of the share that a new connection gets. It gets at least half even if the running connection was faster,
+    /// because that connection may become slower. It gets at most 15/16, because its own speed is only expected.
     private static let share = 0.5...(15.0 / 16)
 
     /// - Parameters:
-    ///   - remainingRange: bytes that the connection has not brought yet.
+    ///   - remainingRange: bytes that the victim has not brought yet.
     ///   - victim: bytes per second of the connection that owes the range; `nil` if unknown. Then `taker` is `nil` too.
     ///   - taker: bytes per second that the free connection is expected to reach.
     /// - Returns: the end of the victim's part; `nil` if no cut leaves two parts that are long enough.
@@ -34,10 +35,10 @@ package struct SegmentSplit: Sendable, Equatable {
         return aligned(min(max(ideal, lowest), highest), within: lowest...highest)
     }
 
-    /// Returns the last part of a rest that is too short to be cut, for a second connection that begins there. The
-    /// second connection has this part at about the time when the first one reaches it.
+    /// Returns the last part of a rest that is too short to be cut. A second connection that requests this part has
+    /// received it at about the time at which the first connection reaches it.
     ///
-    /// - Returns: `nil` if the part is not worth a request.
+    /// - Returns: `nil` if the part is too short for a request of its own, or if ``alignment`` is not 1.
     package func tail(of rest: Range<Int64>, victim: Double, taker: Double?) -> Range<Int64>? {
         guard alignment == 1 else { return nil }
         let count = taken(of: rest.upperBound - rest.lowerBound, victim: victim, taker: taker)

@@ -97,8 +97,9 @@ package struct SourceSelector: Sendable, Equatable {
         sources[index].bytesPerSecond = max(bytesPerSecond, sources[index].bytesPerSecond ?? 0)
     }
 
-    /// Makes another source the primary one after the present one failed. The next one has the fewest failures, then
-    /// the best priority. Drops the failed source if `droppingHome` is `true`, unless it is the last one.
+    /// Makes another source the primary one, because the present primary source failed. Takes the source with the
+    /// fewest failures and, among several, the one with the best priority. Drops the failed source if `droppingHome` is
+    /// `true`, unless it is the last one.
     ///
     /// - Returns: `false` if no other source has failed less often.
     mutating func moveOn(droppingHome: Bool) -> Bool {
@@ -141,7 +142,8 @@ package struct SourceSelector: Sendable, Equatable {
     private func rank(_ index: Int) -> (Int, Int, Int) { (sources[index].failures, sources[index].priority, index) }
 
     /// Returns the source of an additional connection. Each source gets one connection before any source gets a second.
-    /// After that, the source with the highest speed for each connection is chosen.
+    /// After that, the source is chosen whose best speed is highest when divided by its number of connections,
+    /// including the new one.
     ///
     /// - Parameters:
     ///   - open: number of connections that each source has now.
@@ -181,8 +183,8 @@ package struct SourceSelector: Sendable, Equatable {
         }
     }
 
-    /// Maximum number of connections to a mirror. It is small because mirrors serve voluntarily (RFC 6249 §7.1 has one
-    /// at a time).
+    /// Maximum number of connections to a mirror. It is small because mirrors serve voluntarily (RFC 6249 §7.1
+    /// describes one for each mirror).
     private static let mostOfAMirror = 4
 
     mutating func noteFailure(of index: Int) { sources[index].failures += 1 }

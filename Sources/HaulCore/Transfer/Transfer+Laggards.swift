@@ -81,9 +81,10 @@ extension Transfer {
     private static let shortestQuestion = Duration.seconds(1)
     private static let longestQuestion = Duration.seconds(5)
 
-    /// Returns the slowest connection if all connections together bring less than 1 % of the best speed of a single
-    /// one. No fast connection is then open for a comparison. Returns `nil` otherwise, or if a connection was measured
-    /// for less than `longestSilence`, or if no other connection may be opened.
+    /// Returns the slowest connection if all connections together bring less than 1 % of the best speed that one
+    /// connection has had. A comparison of the open connections does not show this, because all of them are slow.
+    /// Returns `nil` otherwise, or if a connection was measured for less than `longestSilence`, or if no other
+    /// connection may be opened.
     private func slowestOfADrip(_ plan: SegmentPlan, _ sources: SourceSelector, at now: Instant) -> ConnectionID? {
         guard replacements < Self.mostReplacements, !isSolitary, terms.limits.connections > 1,
             let best = sources.sources.compactMap(\.bytesPerSecond).max()

@@ -46,8 +46,8 @@ extension Transfer {
         var actions: [Action] = []
         for id in openIDs {
             guard let connection = active[id] else { continue }
-            // Keeps the first connection until its repeated bytes have been compared. Only the comparison shows that a
-            // complete file is the server's.
+            // Keeps the first connection until its repeated bytes have been compared. Only the comparison shows that
+            // the bytes on disk are those of the server, even if all have arrived.
             guard plan.segments[id] == nil || plan.isComplete, id != overlap.connection else { continue }
             let isLate = connection.doneSince.map { now - $0 > Self.graceToEnd } ?? false
             if connection.isShortened || !connection.isFlowing || isLate { actions += drop(id) }
@@ -55,7 +55,8 @@ extension Transfer {
         return actions
     }
 
-    /// Time for a body to end after its last wanted byte has arrived. Its connection can then be used again.
+    /// Time limit for a body to end after its last wanted byte has arrived. If the body ends in time, its connection
+    /// can be used again.
     static let graceToEnd = Duration.milliseconds(500)
 
     package mutating func drop(_ id: ConnectionID) -> [Action] {
@@ -93,8 +94,9 @@ extension Transfer {
         sources.isMirror(source) || home.isForeign && source == 0
     }
 
-    /// If a connection closed before its answer, gives its bytes back to the connection that was cut short for it. A
-    /// server that serves only one connection thus gets no request for the same bytes again.
+    /// Gives unassigned bytes back to the connections that gave them up and whose answers still contain them. Called
+    /// after a connection was closed before its answer, so that a server that serves only one connection is not asked
+    /// again for bytes that it is sending already.
     package mutating func giveBack() -> [Action] {
         guard var plan else { return [] }
         var actions: [Action] = []

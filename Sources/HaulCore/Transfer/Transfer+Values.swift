@@ -37,8 +37,8 @@ extension Transfer {
 
     /// Trust in the first source, whose link the application may replace.
     struct HomeTrust: Sendable, Equatable {
-        /// Whether the link of the first source leads to another place than the known version. The source is then
-        /// judged like a mirror.
+        /// Whether the link of the first source leads to another place than the one that the known version came from.
+        /// The source is then judged like a mirror.
         private(set) var isForeign = false
         /// Whether the first source gets no additional connections.
         private(set) var isBarred = false

@@ -4,7 +4,7 @@ enum DBusValue: Sendable, Hashable {
     case int64(Int64), uint64(UInt64), double(Double)
     case string(String), objectPath(String), signature(String)
     /// Index of a file descriptor sent with the message. No message brings a descriptor, because the connection does
-    /// not negotiate them.
+    /// not negotiate descriptors.
     case descriptor(UInt32)
     indirect case variant(DBusValue)
     case array(of: DBusType, [DBusValue])

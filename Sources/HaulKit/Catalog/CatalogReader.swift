@@ -17,8 +17,8 @@ final class CatalogReader {
         StoreCondition(filter, live: filter.states == nil ? [:] : live, measures: measures(for: filter.order))
     }
 
-    /// Returns a filter without a predicate that matches the same downloads. Calls the predicate of `filter` for each
-    /// download that matches the other conditions.
+    /// Replaces the predicate of a filter by the ids of the matching downloads. Calls the predicate for each download
+    /// that matches the other conditions of `filter`.
     func resolved(_ filter: DownloadFilter, isolation: isolated (any Actor)? = #isolation) async throws(DownloadError)
         -> DownloadFilter
     {
@@ -44,7 +44,8 @@ final class CatalogReader {
 
     private static let pageSize = 1000
 
-    /// States of the downloads that run or back off, which their rows do not record. Leaves out the state `queued`.
+    /// States of the downloads that run or back off. Their rows do not record these states, except `queued`, which is
+    /// left out.
     private var live: [DownloadID: DownloadSnapshot.State] {
         let now = time.now()
         return scheduler.runningOrBackingOff.reduce(into: [:]) { states, task in
@@ -53,8 +54,8 @@ final class CatalogReader {
         }
     }
 
-    /// Returns the values that `order` compares, by running download: speed in bytes per second, or time left in
-    /// seconds. Empty for an order by stored values.
+    /// Returns the value that `order` compares for each running download: speed in bytes per second, or time left in
+    /// seconds. Empty if `order` compares stored values.
     func measures(for order: DownloadFilter.Order) -> [DownloadID: Double] {
         let now = time.now()
         var measures: [DownloadID: Double] = [:]

@@ -7,13 +7,13 @@ internal import Foundation
 ///
 /// Confined to the actor of its downloader.
 final class DownloadCatalog {
-    /// Distance between two positions in the queue. The gap leaves room for downloads that are moved by hand.
+    /// Distance between two positions in the queue. The gap leaves room for downloads that ``Downloader/move(_:to:)``
+    /// puts between two others.
     static let positionStep: Int64 = 1 << 16
 
     let factory: TaskFactory
     private let environment: TaskEnvironment
     private var store: DownloadStore { environment.services.store }
-    /// The downloads in memory.
     private(set) var tasks: [DownloadID: DownloadTask] = [:]
     /// The last position in the queue.
     var position: Int64
@@ -38,8 +38,8 @@ final class DownloadCatalog {
 
     /// Waits until no other change of the catalogue is in progress. The caller must call ``unlock()`` after its change.
     ///
-    /// Adding and removing downloads, and changes of rows that are not in memory, run one after another under this
-    /// lock.
+    /// Adding and removing downloads, and changes of the rows of downloads that are not in memory, run one after
+    /// another under this lock.
     ///
     /// - Throws: ``DownloadError`` with code ``DownloadError/Code/shutDown`` once the downloader shuts down.
     func lock(isolation: isolated (any Actor)? = #isolation) async throws(DownloadError) {

@@ -23,15 +23,15 @@ extension Download {
 /// Reads one version of a file, and waits for bytes that have not arrived yet. If the server can send ranges of exactly
 /// this version, the download first fetches the bytes that readers wait for. The newest reader comes before the others.
 ///
-/// Can be used from any thread. The download prefers a byte that a reader waits for until the byte is written or the
-/// reader is released. All bytes are of one version. A digest of the file or of a piece may still prove that bytes
-/// already read are wrong.
+/// Can be used from any thread. A reader counts as waiting for a byte until the byte is written or the reader is
+/// released. All bytes are of one version. A digest of the file or of a piece may still prove that bytes already read
+/// are wrong.
 public final class DownloadReader: Sendable {
     /// Complete length of the file in bytes.
     public let length: Int64
-    /// Entity tag of the version, with its quotes, for an `ETag` field (RFC 9110 §8.8.3). If the server names versions
-    /// reliably, all readers of a version have the same tag, also after the download is complete. Otherwise each reader
-    /// of an unfinished file has a tag of its own.
+    /// Entity tag of the version, with its quotes, for an `ETag` field (RFC 9110 §8.8.3). If the version has a strong
+    /// validator, all readers of the version have the same tag, also after the download is complete. Otherwise each
+    /// reader of an unfinished file has a tag of its own.
     package let entityTag: String
     private let download: Download
     private let number: Int
@@ -111,7 +111,7 @@ public final class DownloadReader: Sendable {
 enum ReadSource: Sendable {
     /// A partial file that the download has open, or had open until it was complete.
     case part(PartFile, version: Int)
-    /// A file that no download has open, and its reliable bytes.
+    /// A file that no download has open, its readable ranges, and the executor for the reads.
     case file(any DiskFile, ByteSet, BlockingExecutor)
 
     /// Reads up to `count` bytes of a file of length `total`; `nil` if the first byte is missing.

@@ -2,8 +2,9 @@ internal import Foundation
 
 extension Downloader {
     /// Adds a download, or continues the existing download that has the same ``DownloadRequest/key``, the same named
-    /// file, or the same URL into the same folder (``DownloadRequest/onDuplicate``). For the same URL and folder, a
-    /// request with another ``DownloadRequest/suggestedName`` than the file's adds another download.
+    /// file, or the same URL into the same folder (``DownloadRequest/onDuplicate``). A request for the same URL and
+    /// folder adds another download if its ``DownloadRequest/method`` differs, or if it suggests a name
+    /// (``DownloadRequest/suggestedName``) that the existing file neither has nor may get.
     ///
     /// A paused or failed download is resumed with the values of the new request, except its priority. If the new
     /// request has no checksum, the download keeps its own. With the same URL, the download also keeps its header
@@ -35,7 +36,7 @@ extension Downloader {
         }
     }
 
-    /// Adds a download. `saved` is the download that the store already has for the request.
+    /// Adds a download. `saved` is the download that the store already has for the request; `nil` if there is none.
     func addOne(_ request: DownloadRequest, _ saved: DownloadStore.Saved?) async throws(DownloadError) -> Download {
         try checkIsOpen()
         try store.checkTakesMore()

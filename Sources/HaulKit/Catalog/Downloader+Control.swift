@@ -53,7 +53,7 @@ extension Downloader {
     }
 
     private func tell(_ event: DownloadMachine.Event, _ task: DownloadTask) async throws(DownloadError) {
-        // The download was cancelled before this call. Its record is gone, or is about to be removed.
+        // If the download was cancelled before this call, its record is gone or about to be removed.
         let isGone = task.machine.state == .cancelled
         try await tellAll(event, [task])
         if isGone { throw .notFound(task.id) }
@@ -68,7 +68,7 @@ extension Downloader {
 
     // MARK: Many
 
-    /// Pauses the downloads of a filter that wait, run or are held, and keeps their bytes.
+    /// Pauses those downloads of a filter that wait, run or are held, and keeps their bytes.
     ///
     /// - Returns: the number of downloads paused.
     /// - Throws: ``DownloadError`` with code ``DownloadError/Code/storeFailed``, ``DownloadError/Code/diskFull`` or
@@ -106,7 +106,7 @@ extension Downloader {
 
     /// Queues the paused downloads of a filter. Failed downloads do not change (see ``retry(_:)``), unless the filter
     /// names them: by ids, by keys, or by a set of states that has ``DownloadSnapshot/State/failed``. So
-    /// `resume(.ids([id]))` is ``Download/resume()``.
+    /// `resume(.ids([id]))` does the same as ``Download/resume()``.
     ///
     /// - Returns: the number of downloads queued.
     /// - Throws: as ``pause(_:)``.
@@ -159,7 +159,7 @@ extension Downloader {
 
     private func cancel(_ present: [DownloadTask], _ rest: StoreCondition) async throws(DownloadError) -> Int {
         let unfinished = rest.onlyUnfinished()
-        // The tasks delete files. The store must be able to delete the rows of these files too.
+        // Checks the store before the tasks delete files, because the rows of these files have to be deleted too.
         try await store.checkCanBeWritten()
         // Loads the downloads that have bytes on disk, because their tasks delete the bytes.
         var present = present.filter { !$0.isComplete }
@@ -252,7 +252,7 @@ extension Downloader {
 
     /// Excludes the downloads that other processes own.
     ///
-    /// - Returns: whether other processes may own some of them.
+    /// - Returns: `false` if the store belongs to this downloader alone, so that nothing had to be excluded.
     @discardableResult
     private func leaveOthers(_ condition: inout StoreCondition) async throws(DownloadError) -> Bool {
         guard configuration.storage.restoration == .onRequest else { return false }
@@ -275,7 +275,7 @@ extension Downloader {
         for task in tasks { task.send(event) }
         for task in tasks { await task.settled() }
         let failure = await DownloadTask.recordPauses(of: tasks)
-        // From here on, another process that takes up one of the downloads finds it free.
+        // Writes the noted records, so that another process finds the stopped downloads without an owner.
         await store.flush()
         for task in tasks {
             task.steps.callEnded()
@@ -284,7 +284,8 @@ extension Downloader {
         if let failure { throw failure }
     }
 
-    /// Ends the run of handles whose finished download was removed together with its file.
+    /// Reports ``DownloadError/Code/cancelled`` as the outcome of finished downloads that were removed together with
+    /// their files.
     func tellHoldersOfRemovedFiles(_ ids: [DownloadID]) {
         for id in ids {
             guard let hub = hubs.existing(id), case .completed? = hub.outcome else { continue }

@@ -19,8 +19,8 @@ extension Downloader.Configuration {
         /// there. Applies to files of at least 16 MiB. One of the additional connections fetches the mebibyte; none is
         /// opened for it alone. A change applies to downloads that start later. Default: `false`.
         public var fetchesMediaEndEarly = false
-        /// Time limit for setting up TCP and TLS. With zero or less every attempt times out; no value means "no limit".
-        /// Default: 20 s.
+        /// Time limit for setting up TCP and TLS. With zero or less every attempt times out; there is no value for "no
+        /// limit". Default: 20 s.
         public var connectTimeout = Duration.seconds(20)
         /// Longest time without bytes from the server, before or within the response. A longer silence fails the
         /// attempt. With zero or less every attempt times out. Default: 60 s.

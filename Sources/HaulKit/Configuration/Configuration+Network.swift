@@ -10,8 +10,8 @@ extension Downloader.Configuration {
         /// limit of the timetable takes precedence. Default: `nil`.
         public var bytesPerSecond: Int64?
         /// Whether downloads are held (``HoldReason/offline``) while no network leads to other machines, and continue
-        /// when a network does. Downloads from this machine itself are not held, nor are any on a machine that has no
-        /// network interface but loopback. Default: `true`.
+        /// when a network does. Downloads from this machine itself are not held. On a machine with no network interface
+        /// but loopback, no download is held. Default: `true`.
         public var waitsForNetwork = true
         /// Whether downloads may run on a metered network, as reported by ``meter`` or ``monitor``. With `false` they
         /// are held (``HoldReason/metered``). A network counts as not metered if its kind is unknown. Default: `true`.

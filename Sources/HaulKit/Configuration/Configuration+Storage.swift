@@ -33,8 +33,9 @@ extension Downloader.Configuration {
         public var movingRoot = Self.defaultMovingRoot
         /// What happens to the downloads of earlier runs. Default: ``Restoration/everything``.
         public var restoration = Restoration.everything
-        /// Whether downloads that ran when an earlier process ended are queued again, with ``Restoration/everything``.
-        /// With `false` they are paused. Downloads that the user paused stay paused in either case. Default: `true`.
+        /// Whether downloads that waited or ran when an earlier process ended are queued again, with
+        /// ``Restoration/everything``. With `false` they are paused. Downloads that the user paused stay paused in
+        /// either case. Default: `true`.
         public var resumesAtStart = true
         /// Whether a download that finds no space on the disk is held until there is some (``HoldReason/diskFull``,
         /// ``HoldReason/quota``). With `false` it fails with ``DownloadError/Code/diskFull``. A file that is larger
@@ -61,7 +62,7 @@ extension Downloader.Configuration {
         ///   ``Connections/fetchesMediaEndEarly``; ``Downloader/Configuration/retry``; ``Network/bytesPerSecond``,
         ///   ``Network/waitsForNetwork`` and ``Network/allowsMetered``; and the settings of this group that can be
         ///   changed, except ``keepsFinishedRecords``.
-        /// - Not remembered: hooks and proxies, which may hold secrets, and the source provider.
+        /// - Not remembered: all other settings, among them hooks and proxies, which may hold secrets.
         ///
         /// A remembered value that cannot be read is ignored, and logged at `debug`.
         public var remembersSettings = false
@@ -111,8 +112,8 @@ extension Downloader.Configuration {
 
     /// What a downloader does with the downloads that earlier runs left in its store.
     public enum Restoration: Sendable, Hashable {
-        /// Restores every download: downloads that ran are queued again, paused downloads stay paused. The process owns
-        /// the name exclusively.
+        /// Restores every download: downloads that waited or ran are queued again, paused downloads stay paused. The
+        /// process owns the name exclusively.
         case everything
         /// Restores only downloads that are added again. Several downloaders, in several processes, may share the name.
         case onRequest

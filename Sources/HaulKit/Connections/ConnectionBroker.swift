@@ -166,8 +166,9 @@ final class ConnectionBroker {
         }
     }
 
-    /// Maximum number of bytes that one write of a body gathers. All connections share a budget of 32 MiB, because the
-    /// bytes under way must not grow with the number of connections. Each connection may gather at least 64 KiB.
+    /// Maximum number of bytes that one write of a body gathers. A connection may have two such writes under way. The
+    /// writes of all connections share a budget of 32 MiB, so that the bytes in memory do not grow with the number of
+    /// connections, but each write may gather at least 64 KiB.
     var writeBatchBytes: Int {
         min(environment.configuration.storage.batchBytes, max(1 << 16, (32 << 20) / max(1, 2 * pool.openCount)))
     }

@@ -98,7 +98,7 @@ final class ConnectionPool {
     /// Frees the slot of a connection that has ended or was not opened.
     func release(_ host: Origin) {
         limiter.release(host)
-        // The waiters run later on the actor, after the broker has served the waiting downloads.
+        // The resumed callers run later on the actor, after the broker has given slots to waiting downloads.
         for waiter in releaseWaiters.values { waiter.resume() }
         releaseWaiters = [:]
     }

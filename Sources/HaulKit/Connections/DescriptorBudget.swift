@@ -10,7 +10,7 @@ package struct DescriptorBudget: Sendable, Equatable {
     static let unlimited = DescriptorBudget(downloads: .max, connections: .max, backingOff: mostBackingOff)
 
     /// Returns how many event loops a process with `free` descriptors should have. Each event loop takes three
-    /// descriptors.
+    /// descriptors. Several event loops together take at most a quarter of `free`.
     package static func eventLoops(cores: Int, free: Int) -> Int { max(1, min(cores, free / 12)) }
 
     /// Returns the fewest descriptors with which a download is possible: those of the store, of the event loops, of the
@@ -25,7 +25,8 @@ package struct DescriptorBudget: Sendable, Equatable {
     package static func most(downloads: Int, connections: Int, eventLoops: Int) -> Int {
         let (each, isTooMany) = max(1, connections).multipliedReportingOverflow(by: 2)
         let (all, isTooMuch) = downloads.multipliedReportingOverflow(by: each.addingClamped(1))
-        // A third of the sum is left for downloads that wait without a slot; see ``init(free:active:)``.
+        // Adds half as much again for downloads that wait without a slot, because ``init(free:active:)`` sets
+        // descriptors aside for them.
         return isTooMany || isTooMuch
             ? .max
             : least(eventLoops: eventLoops).addingClamped(all).addingClamped(min(mostBackingOff, all / 2) + spare)

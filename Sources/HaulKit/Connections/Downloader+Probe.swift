@@ -86,7 +86,8 @@ extension Downloader {
 
     private static let patienceOfProbe = Duration.milliseconds(500)
 
-    /// Returns when a connection to any host has ended, when `time` is over, or when the task is cancelled.
+    /// Returns when a connection to any host has ended, when `time` is over (`nil`: no limit), or when the task is
+    /// cancelled.
     private func waitForRelease(atMost time: Duration?) async {
         let number = pool.newReleaseWaiter()
         let timer = time.map { time in

@@ -53,7 +53,7 @@ final class CallbackLine: EventReceiver {
     }
 
     func tell(_ event: DownloadEvent, then outcome: DownloadOutcome?) {
-        // Released outside of the lock, because the deinitialiser of the hub may call this line.
+        // Released outside of the lock, because the deinitialiser of the hub takes the lock of the registry.
         var released: EventBroadcaster?
         run { state in
             if outcome == nil {

@@ -1,7 +1,7 @@
 /// Closures and results of several downloads, for example of those that ``Downloader/add(_:)-([DownloadRequest])``
 /// returned.
 ///
-/// Each download of the array gets the closure in a separate chain. The closure is called with the present state at
+/// Each download of the array gets the closure in a separate chain. The present state of each download is reported at
 /// once. Closures of different downloads do not wait for each other.
 extension [Download] {
     /// Calls back on the main actor with the present state of each download, and then whenever its state or progress

@@ -138,7 +138,8 @@ final class Notifications {
         hooks.tell(HookMessage(event: event, time: services.time.date(), subject: .download(download)))
     }
 
-    /// Reports to hooks that all downloads have ended, if this is so and was not reported yet.
+    /// Reports to hooks that all downloads have ended, unless `othersWait` is set or none has completed or failed since
+    /// the last report.
     func tellHooksAllEnded(othersWait: Bool) {
         guard let counts = hookEvents.allEnded(othersWait: othersWait) else { return }
         hooks.tell(HookMessage(event: .allCompleted, time: services.time.date(), subject: .all(counts)))

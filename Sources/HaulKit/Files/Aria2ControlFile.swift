@@ -34,8 +34,8 @@ struct Aria2ControlFile: Sendable, Equatable {
         var reader = Reader(rest: bytes[...])
         let version = try reader.number(2)
         guard version <= 1 else { throw .unknownVersion(version) }
-        // A file of version 0 has the byte order of the machine that wrote it. Assumes that this machine has the same
-        // one.
+        // A file of version 0 has the byte order of the machine that wrote it, which is assumed to be that of this
+        // machine.
         reader.isBigEndian = version == 1 || Int(bigEndian: 1) == 1
         let extensions = try reader.take(4)
         let hashLength = try reader.length()

@@ -1,7 +1,7 @@
 internal import Foundation
 internal import Synchronization
 
-/// Folders below which a path must not go through a symbolic link, so that it cannot lead out of them.
+/// Folders below which a path must not go through a symbolic link, so that no such path leads out of its folder.
 ///
 /// A path below one of these folders is opened folder by folder, each relative to the descriptor of its parent. A
 /// symbolic link among them is an error, even if another program puts it there between two calls or during a call. The

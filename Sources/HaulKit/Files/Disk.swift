@@ -31,7 +31,7 @@ protocol Disk: Sendable {
     func freeSpace(at path: String) throws(DiskError) -> VolumeSpace?
     /// Whether any process has the file at `path` open for writing; `nil` if unknown.
     func isOpenForWriting(_ path: String) throws(DiskError) -> Bool?
-    /// Identifies this boot of the machine. After a new boot, bytes that were written but not synced are lost.
+    /// Identifies this boot of the machine. After a new boot, bytes that were written but not synced count as lost.
     var bootID: String { get }
 }
 
@@ -49,7 +49,8 @@ protocol DiskFile: AnyObject, Sendable {
     /// Returns when everything written before the call is on disk. After an error, bytes that no earlier call has
     /// synced may be lost.
     func sync() throws(DiskError)
-    /// Allocates space for `length` bytes without changing the length; no error if the file system cannot.
+    /// Allocates space for `length` bytes without changing the length. Does nothing if the file system does not support
+    /// that.
     func preallocate(_ length: Int64) throws(DiskError)
     func truncate(_ length: Int64) throws(DiskError)
     /// Sets the modification time in nanoseconds since 1970, as ``FileStatus/modified``.
@@ -58,7 +59,7 @@ protocol DiskFile: AnyObject, Sendable {
     /// Returns only the length, which costs less than ``status()``.
     func size() throws(DiskError) -> Int64
     /// Takes the exclusive lock (`flock`). The lock excludes other downloaders, also of this process, but no program
-    /// that ignores locks. Returns `false` if another open file has a lock.
+    /// that ignores locks. Returns `false` if the file is locked through another open descriptor.
     func lock() throws(DiskError) -> Bool
     /// Notes that the file is read again soon after it is written, so that its bytes may stay in the page cache.
     func willBeReadAgain()

@@ -10,7 +10,7 @@ extension DiskError {
 }
 
 extension DiskError.Kind {
-    /// `ENOSPC` and `EDQUOT` become ``DownloadError/Code/diskFull``. A download then waits for space: see
+    /// The kinds of `ENOSPC` and `EDQUOT` become ``DownloadError/Code/diskFull``, and the download waits for space: see
     /// `HaulCore/Machine/DownloadMachine+Space.swift` and `Space/SpaceHolds.swift`.
     init(errno code: Int32) {
         self =

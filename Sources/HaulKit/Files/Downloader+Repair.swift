@@ -148,7 +148,8 @@ extension Downloader {
     }
 
     /// Creates the partial file and the record of a repair, and copies the correct pieces of `file` to the partial
-    /// file. If the copy fails, removes both. `file` always stays unchanged.
+    /// file. If the copy fails, removes the partial file, and removes the record or restores the earlier record with
+    /// the key of the request. `file` always stays unchanged.
     private func copy(_ right: ByteSet, of file: any DiskFile, _ request: DownloadRequest) async throws(DownloadError) {
         let (disk, placement) = (disk, placement)
         let damaged = try await services.status(of: file)
@@ -202,7 +203,7 @@ extension Downloader {
             while position < range.upperBound {
                 if flag.isSet { return false }
                 let block = try file.read(at: position, count: Int(min(range.upperBound - position, 1 << 20)))
-                // Another program has cut the file since the comparison.
+                // Another program has shortened the file since the comparison.
                 guard !block.isEmpty else { throw DiskError(.cutShort, call: "pread", path: file.path) }
                 try target.write([ByteBuffer(bytes: block)], at: position)
                 position += Int64(block.count)

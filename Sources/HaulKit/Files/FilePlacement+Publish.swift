@@ -2,7 +2,7 @@
 extension FilePlacement {
     /// Renames the synced partial file and makes the new name durable.
     ///
-    /// - Parameter length: length of the whole file. It is checked, because another program may have cut the file
+    /// - Parameter length: length of the whole file. It is checked, because another program may have shortened the file
     ///   during the sync.
     /// - Returns: `false` if the name is taken and another one may be tried.
     func publish(
@@ -24,7 +24,7 @@ extension FilePlacement {
     }
 
     /// Gives a file its final name if it has `length` bytes. Gives the file its former name back if another program has
-    /// cut it meanwhile.
+    /// shortened the file meanwhile.
     ///
     /// - Returns: the status of the file under its final name.
     @discardableResult

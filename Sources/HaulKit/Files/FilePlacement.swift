@@ -15,7 +15,8 @@ struct FilePlacement: Sendable {
 
     /// Claimant of a partial file that is already at the path of our partial file.
     enum Claim: Sendable, Equatable {
-        /// Another record of the same download. `part` is the status of the partial file that this record names.
+        /// Another record of the same download. `owner` is the process that owns the record, and `part` the status of
+        /// the partial file that the record names; both may be `nil`.
         case sameDownload(owner: Int32?, part: FileStatus?)
         case anotherDownload
         /// No record of the store names the file.
@@ -27,7 +28,7 @@ struct FilePlacement: Sendable {
         /// Another name should be tried.
         case notOurs
         case lockedByStranger
-        /// Another record of the same download has locked the file; the error names its owner.
+        /// The owner of another record of the same download has locked the file. The error names this owner.
         case lockedBySame(DownloadError)
         /// The owner has just published or removed the file. The caller has to look at the names again.
         case gone

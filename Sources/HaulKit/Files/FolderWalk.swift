@@ -1,7 +1,7 @@
 internal import Foundation
 
-/// Walks folders whose names a Metalink chose. A symbolic link among them would lead the file out of the folder that
-/// the user chose.
+/// Walks folders whose names a Metalink or a set chose. A symbolic link among them would lead the file out of the
+/// folder that the user chose.
 enum FolderWalk {
     /// Returns the names of the folders from `root` to `path`; `nil` if `path` is not below `root`.
     static func parts(of path: String, beneath root: String) -> [String]? {

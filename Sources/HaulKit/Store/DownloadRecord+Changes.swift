@@ -23,12 +23,12 @@ extension DownloadRecord {
         isRepair = other.isRepair
     }
 
-    /// Returns the record with the changes in `latest`, which another process has written since. Returns `nil` if that
-    /// process has completed or is publishing the download.
+    /// Returns this record with the partial file, the resource and the length of `latest`, a newer row that another
+    /// process has written. Returns `nil` if `latest` is completed or being published.
     func updated(with latest: DownloadRecord) -> DownloadRecord? {
         if latest.status == .completed || latest.status == .publishing { return nil }
         var known = latest.resource
-        // Ignores `mirror`, because a request for another URL sets it without a run.
+        // Ignores a difference in `mirror`: ``merge(_:)`` sets it without a run, for a request with another URL.
         if known != nil { known?.mirror = resource?.mirror }
         guard latest.partPath != partPath || latest.part != part || known != resource else { return self }
         var record = self
@@ -155,7 +155,7 @@ extension DownloadRecord {
         repair(copy, path)
     }
 
-    /// Makes `file` the partial file of the finished file at `path`.
+    /// Makes `file` the partial file of a repair of the finished file at `path`.
     mutating func repair(_ file: FileStatus, _ path: String) {
         part = file
         // A size of 0 means that the file is not complete, see `claimedFile`.
@@ -191,7 +191,8 @@ extension DownloadRecord {
         request.checksum = new.checksum ?? (isRefuted ? nil : old.checksum)
         request.pieces = new.pieces ?? (isRefuted ? nil : old.pieces)
         request.size = new.size ?? old.size
-        // Keeps the earlier kind, because the adopted file may be the partial file already.
+        // Keeps the earlier `adopts` if the new request has none, because the adopted file may be the partial file
+        // already.
         request.adopts = new.adopts ?? old.adopts
         request.repairs = old.repairs
         request.replaces = new.replaces ?? old.replaces
@@ -203,7 +204,7 @@ extension DownloadRecord {
         link = nil
         linkExpiresAt = LinkExpiry.date(in: new.url)
         host = new.url.host?.lowercased()
-        // The old URL described the known resource. Its bytes now count as those of a mirror.
+        // The facts in `resource` came from the old URL, which counts as a mirror from now on.
         if resource?.mirror == nil { resource?.mirror = old.url }
         return true
     }
@@ -222,9 +223,9 @@ extension DownloadRecord {
         return FilePaths.name(of: finalPath) == name
     }
 
-    /// Status of the complete, synced partial file just before it gets the final name; `nil` before that. Until then
-    /// `part` has the identity of the file and the size 0. For an empty file, only the status of the record tells that
-    /// it is complete.
+    /// File status of the complete, synced partial file that is about to get its final name; `nil` while the file is
+    /// incomplete. The size in `part` is 0 until the file is complete. An empty file counts as complete only if
+    /// ``status`` is `publishing`.
     var claimedFile: FileStatus? {
         guard let part, part.size > 0 || status == .publishing,
             part.size == resource?.total ?? request.size ?? part.size

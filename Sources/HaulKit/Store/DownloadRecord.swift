@@ -23,7 +23,7 @@ struct DownloadRecord: Sendable, Equatable {
     var id: String
     /// The request, with the changes by later requests for the same download and by calls of the user.
     var request: DownloadRequest
-    /// The URL that the application named last.
+    /// The URL that the application named last; `nil` if it has named none.
     var link: Link?
     /// Whether the partial file holds the user's own bytes: an adopted file, or a repair's copy of a damaged file.
     var isRepair = false

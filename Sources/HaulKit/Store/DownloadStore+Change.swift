@@ -68,7 +68,7 @@ extension DownloadStore {
         try await change("status = 'queued', hold = NULL, error = NULL", held)
     }
 
-    /// Pauses all queued downloads.
+    /// Pauses all queued downloads as a user does: without a hold, so that they do not continue by themselves.
     func pauseAllQueued() async throws(DownloadError) {
         try await change("status = 'paused'", StoreCondition().only([.queued]))
     }
@@ -86,7 +86,7 @@ extension DownloadStore {
             try store.file.health.checkIsThere()
             return try store.file.queue.writeWithoutTransaction { database in
                 try database.execute(sql: "PRAGMA synchronous = FULL")
-                // The statement cannot fail if the line above did not. A store that stays in FULL mode is only slower.
+                // A failure does no harm, because a store that stays in FULL mode is only slower.
                 defer { try? database.execute(sql: "PRAGMA synchronous = NORMAL") }
                 var value: Value?
                 try database.inTransaction {

@@ -34,8 +34,8 @@ extension DownloadStore {
                             arguments: [row]
                         )
                         guard let row, let saved = try odd.saved(row, database) else { continue }
-                        // With the same URL and folder, a request with another body or name, or for the playlist in
-                        // place of the film, is another download.
+                        // A request for the same URL and folder is another download if its body or its name differs, or
+                        // if it wants the playlist and the download is a film.
                         if request.key == nil, case .folder = request.destination,
                             saved.record.request.method != request.method || !saved.record.hasName(of: request)
                                 || saved.record.isFilm(besides: request)

@@ -10,7 +10,7 @@ extension HostFact {
         }
     }
 
-    /// A row of one of the tables.
+    /// Row of `host` or `hostWorth`.
     fileprivate struct Record: Decodable, FetchableRecord {
         /// Text of an ``Origin``, such as `https://files.example:443`.
         var origin: String
@@ -19,8 +19,8 @@ extension HostFact {
 }
 
 extension DownloadStore {
-    /// Stores how many connections a host allowed, or how many were worthwhile. Deletes facts of the same kind that are
-    /// older than their `lifetime`, of all hosts.
+    /// Stores how many connections a host allowed, or how many were worthwhile. Deletes facts of the same kind, about
+    /// any host, that are older than their `lifetime`.
     func record(_ fact: HostFact, _ count: Int, of host: Origin, at date: Date) async throws(DownloadError) {
         try await onWriter { store in
             try store.file.queue.write { database in
@@ -39,7 +39,7 @@ extension DownloadStore {
         }
     }
 
-    /// Returns the facts of all hosts that are not older than `lifetime`.
+    /// Returns the facts about all hosts, except facts that are older than their `lifetime`.
     func knownHosts(at date: Date) async throws(DownloadError) -> [Origin: KnownHost] {
         try await onWriter { store in
             try store.file.look { database in

@@ -100,7 +100,8 @@ extension DownloadStore {
     /// Renumbers all positions in their order, with gaps of `step` between them.
     func spread(_ step: Int64) async throws(DownloadError) { try await spread(step, orderedBy: "position, rowid") }
 
-    /// Gives all downloads new positions in the order of a condition, with gaps of `step` between them.
+    /// Gives all downloads new positions in the `order` of a condition, with gaps of `step` between them. Ignores the
+    /// rest of the condition.
     func spread(_ step: Int64, by condition: StoreCondition) async throws(DownloadError) {
         try await spread(step, orderedBy: condition.order)
     }
@@ -123,7 +124,7 @@ extension DownloadStore {
 extension DownloadStore {
     struct WaitingPage: Sendable {
         var items: [DownloadQueue.Item] = []
-        /// Rowid of the last row that was read; `nil` if there are no more rows.
+        /// Rowid of the last row that was read; `nil` if no row was left to read.
         var last: Int64?
     }
 

@@ -25,7 +25,7 @@ final class DownloadStore: Sendable {
     private let gathered = Mutex(GatheredChanges())
     /// Used on the writer only.
     let rows = Mutex(RecordWriter())
-    /// Receives the name of each unreadable row, once per row.
+    /// Called once for each unreadable row, with the row's id and URL as far as they can be read, else with its number.
     let onOddRow: @Sendable (_ name: String) -> Void
     /// Changed on the writer only.
     private let isClosed = Atomic<Bool>(false)
@@ -196,7 +196,7 @@ final class DownloadStore: Sendable {
         }
     }
 
-    /// Returns the record to write; `nil` if another user of the store runs the download or has completed it.
+    /// Returns the record to write; `nil` if another user of the store runs, publishes or has completed the download.
     ///
     /// After this user has released a download, another user may run and release it too. The row then has the newer
     /// partial file and version.
@@ -286,8 +286,8 @@ final class DownloadStore: Sendable {
     /// Sets the function to call each time that the disk of the store becomes full.
     func whenFull(_ call: @escaping @Sendable () -> Void) { file.health.whenFull(call) }
 
-    /// Writes the notes, and one page with its present content, to find out whether the store can be written. Call this
-    /// method before deleting files whose rows are deleted too.
+    /// Writes the notes, and writes `user_version` without changing its value, to find out whether the store can be
+    /// written. Call this method before deleting files whose rows are deleted too.
     ///
     /// - Throws: if the store cannot be written, for example because its disk is full.
     func checkCanBeWritten() async throws(DownloadError) {
@@ -302,7 +302,7 @@ final class DownloadStore: Sendable {
         }
     }
 
-    /// Result of salvaging a damaged store; `nil` if there was none or the damaged store is gone.
+    /// Result of salvaging a damaged store; `nil` if no store was damaged, or if the damaged store is no longer there.
     var salvage: SalvagedStore? {
         guard let salvage = file.salvage else { return nil }
         do throws(DiskError) { return try PosixDisk().status(salvage.path) == nil ? nil : salvage } catch {

@@ -136,8 +136,8 @@ enum EarlierStores {
                     """
             )
             // The JSON already has the names of the request's properties. Four members are no options of a request:
-            // they move to other columns, or become `onDuplicate`. Few rows have one. A row whose text is not JSON
-            // stays as it is and is reported when it is read.
+            // they move to other columns, or become `onDuplicate`. Few rows have any of the four. A row whose text is
+            // not JSON stays as it is and is reported when it is read.
             let members = ["link", "linkHeaders", "isRepair", "isBeside"]
             let isAny = members.map { "json_type(request, '$.\($0)') IS NOT NULL" }.joined(separator: " OR ")
             try database.execute(
@@ -164,7 +164,7 @@ enum EarlierStores {
         },
         Step("9: the order of the queue without the states") { database in
             // With the old index, pausing or resuming everything changed three indexes for each download. No query used
-            // its order.
+            // the order of the old index.
             try database.drop(index: "download_on_status_order")
             try database.execute(sql: "CREATE INDEX download_in_order ON download (priority DESC, position)")
         },

@@ -1,4 +1,4 @@
-/// Noted changes of a store's downloads that wait for the next transaction.
+/// Changes of a store's downloads that wait for the next transaction: notes, and commits with their callers.
 struct GatheredChanges {
     typealias Waiting = CheckedContinuation<DownloadError?, Never>
 

@@ -12,7 +12,8 @@ struct OddRows {
     private(set) var found: [Found] = []
     private var requests = RequestReader()
 
-    /// Replaces the status of an unreadable row, so that no query finds the row any more.
+    /// Replaces the status of an unreadable row, so that no query for another status finds the row, and the row is not
+    /// reported again.
     static let status = "unreadable"
     /// Columns of a row that ``saved(_:_:)`` reads.
     static let columns = "download.rowid AS rowNumber, download.*"

@@ -36,7 +36,7 @@ extension DownloadRequest {
 /// Decodes the column `request`. Decodes a text only once for consecutive rows, because downloads that were added
 /// together have the same text.
 ///
-/// Use a value for one query only.
+/// Create a new reader for each query.
 struct RequestReader {
     private var last: (text: String, options: DownloadRequest)?
     private let decoder = JSONDecoder()

@@ -1,10 +1,11 @@
 internal import Foundation
 internal import GRDB
 
-/// Reads many rows of waiting downloads by column number, because GRDB looks up each column name in each row. Reads the
-/// values that rows share only once. Reads the row of a begun download by column names, because it has more columns.
+/// Reads many rows of waiting downloads by column number, because GRDB looks up each column name in each row. Decodes
+/// only once a value that consecutive rows share. Reads the row of a begun download by column names, because it uses
+/// more columns.
 ///
-/// Use a value for one query only.
+/// Create a new reader for each query.
 struct RowReader {
     /// Query with the columns in the order in which ``saved(_:_:_:)`` reads them. Progress follows the download's own
     /// columns and is NULL if there is none.
@@ -52,7 +53,7 @@ struct RowReader {
             }
             return DownloadStore.Saved(record: record, progress: progress)
         } catch {
-            // The caller reads the row again by name, which reports the row.
+            // The caller reads the row again by column names, and then reports it.
             return nil
         }
     }

@@ -26,7 +26,7 @@ struct StoreCondition: Sendable {
     ///
     /// - Parameters:
     ///   - live: states of the active downloads. Their rows have only the status `queued`.
-    ///   - measures: speeds or times left of the active downloads, for an order by them.
+    ///   - measures: speeds or remaining times of the active downloads, if `filter` orders by one of these.
     init(
         _ filter: DownloadFilter,
         live: [DownloadID: DownloadSnapshot.State],

@@ -3,7 +3,8 @@ internal import GRDB
 
 /// Converts errors of the disk and of SQLite to errors for the callers of a store.
 enum StoreError {
-    /// Returns the error with the code of the disk error, because a store that cannot be reached is not damaged.
+    /// Returns an error with the code of the disk error instead of `storeFailed`, because a store that cannot be
+    /// reached is not damaged.
     static func converted(_ error: DiskError, _ sentence: String) -> DownloadError {
         if error.kind == .tooManyOpenFiles { return DownloadError(error) }
         let code = DownloadError(error).code

@@ -12,7 +12,8 @@ struct StoreFile {
     let owner: StoreOwner
     /// Whether other processes may use the store at the same time.
     let isShared: Bool
-    /// Result of salvaging a damaged store, now or at an earlier start, while the damaged store is kept.
+    /// Result of salvaging a damaged store at this opening or an earlier one; `nil` if no store was damaged, or if the
+    /// damaged store is no longer there.
     let salvage: SalvagedStore?
     /// Path that this opening moved a damaged store to; `nil` if there was none.
     let setAside: String?
@@ -130,8 +131,8 @@ struct StoreFile {
     /// Creates an empty store in memory, which ends with the process.
     static func inMemory() throws(DownloadError) -> StoreFile { StoreFile(try Schema.databaseInMemory()) }
 
-    /// Reads the store in one transaction. GRDB's own `read` forbids writing with `PRAGMA query_only`, which makes
-    /// SQLite compile every statement again, even prepared ones.
+    /// Reads the store in one transaction. Does not use GRDB's own `read`, because its `PRAGMA query_only` makes SQLite
+    /// compile every statement again, even prepared ones.
     func look<Value>(_ read: (Database) throws -> Value) throws -> Value {
         try queue.writeWithoutTransaction { database in
             var value: Value?

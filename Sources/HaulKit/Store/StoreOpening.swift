@@ -130,8 +130,8 @@ struct StoreOpening {
     /// neither.
     private func salvage() throws -> SalvagedStore {
         let kept = try freeName()
-        // Creates an empty file if the store's file is gone: its log and index are then set aside with it, instead of
-        // staying behind for the new store.
+        // Creates an empty file if the store's file is gone, so that the log and the index of the lost store are set
+        // aside and do not stay beside the new store.
         if try PosixDisk().status(path) == nil {
             _ = try PosixFile(path, flags: O_RDWR | O_CREAT | O_EXCL, mode: 0o600)
         }
@@ -173,8 +173,8 @@ struct StoreOpening {
         try PosixDisk().rename(salvagedPath, to: path, replacing: false)
     }
 
-    /// Moves the files of the damaged store away. Moves the database first, because its other files belong to no store
-    /// without it.
+    /// Moves the files of the damaged store away. Moves the database first: without it, a log and an index that are
+    /// still at the old path belong to no store.
     private func moveAway(to kept: String) throws(DiskError) {
         for suffix in try Self.suffixes(of: path) {
             try PosixDisk().rename(path + suffix, to: kept + suffix, replacing: false)

@@ -21,7 +21,8 @@ extension Downloader {
             if case .success(let request) = result, request.mayRenewFilm { wanted.append((position, request)) }
         }
         guard !wanted.isEmpty else { return requests }
-        // The addition that follows reads the store again, and reports its error.
+        // If the store cannot be read now, the caller reports the error, because it reads the store again to add the
+        // downloads.
         guard let saved = try? await store.find(wanted.map(\.request)) else { return requests }
         await withTaskGroup(of: (Int, ReplacedFilm?).self) { group in
             for ((position, request), found) in zip(wanted, saved) {

@@ -4,7 +4,7 @@ internal import Foundation
 /// other parameters, sound beside a transport stream.
 ///
 /// ffmpeg parses bytes from outside, so it runs as a process of its own on local files, without the network and without
-/// a shell. It ends with the download.
+/// a shell. A pause or a cancellation of the download ends the process.
 enum FFmpeg {
     struct Terms: Sendable {
         /// Returns the path of the program; `nil` if there is none.

@@ -5,7 +5,7 @@ internal import Foundation
 struct MissingSegments {
     private(set) var failures: [(item: SegmentQueue.Item, failure: SegmentFailure)] = []
     private(set) var gaps: [(track: Int, gap: StreamGap)] = []
-    /// Failure that ends the attempt before the other segments.
+    /// Failure that ends the attempt although other segments have not been fetched.
     private(set) var fatal: SegmentFailure?
     private var hasReceived = false
     /// Number of failures since the last received segment that point to the whole film: expired signatures and errors

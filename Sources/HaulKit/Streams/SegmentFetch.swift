@@ -279,7 +279,8 @@ final class SegmentFetch: ResponseReceiver {
         return SegmentFailure(error, isWorthRetrying: false)
     }
 
-    /// The failure of a segment without media. Not repeated, because the server would send the same answer again.
+    /// The failure of a segment without media. Another request is not worth it, because the server would send the same
+    /// answer again.
     private static let hole = SegmentFailure(
         DownloadError(
             .incompleteStream,

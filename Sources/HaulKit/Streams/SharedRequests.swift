@@ -1,4 +1,5 @@
-/// Requests for parts that several segments need. The lanes wait for the same answer, so each part is asked for once.
+/// Requests for keys or initialization sections that several segments need. All lanes (see ``SegmentQueue``) wait for
+/// the same answer, so each key and each section is requested once.
 struct SharedRequests<Key: Hashable, Answer: Sendable> {
     typealias Request = Task<Result<Answer, SegmentFailure>, Never>
 

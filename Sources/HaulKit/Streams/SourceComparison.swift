@@ -3,8 +3,8 @@ internal import Foundation
 internal import NIOCore
 internal import Synchronization
 
-/// Compares a source with the log of a film that came from another source: a mirror, or a URL in place of the earlier
-/// one. Names and numbers of segments do not show that both have the same film, so whole segments are compared.
+/// Compares a mirror, or a URL that replaced the earlier one, with the log of a film that came from another source.
+/// Names and numbers of segments do not show that both have the same film, so whole segments are compared.
 extension StreamRun {
     /// Most segments that are compared: of the main track, and of each other track.
     private static let mostOfMain = 4

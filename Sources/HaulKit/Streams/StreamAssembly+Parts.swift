@@ -1,4 +1,5 @@
-/// Divides a track into parts: at each seam of the playlist, and where the program tables name other streams.
+/// Divides a track into parts: at each seam of the playlist, which is a discontinuity or a change of the initialization
+/// section, and where the program tables name other streams.
 extension StreamAssembly.Track {
     mutating func append(_ segment: StreamLog.Segment, _ section: Range<Int64>?) {
         for piece in segment.pieces {

@@ -198,8 +198,8 @@ struct StreamAssembly: Sendable {
 }
 
 extension [Range<Int64>] {
-    /// Returns the ranges of the log that hold the bytes `wanted` of a segment, counted from the segment's start. The
-    /// receiver lists all ranges of the segment in order.
+    /// Returns the ranges of the log that hold the bytes `wanted` of a segment, counted from the segment's start. This
+    /// array lists all ranges of the segment in order.
     func parts(_ wanted: Range<Int64>) -> [Range<Int64>] {
         var (parts, start) = ([Range<Int64>](), Int64(0))
         for range in self {

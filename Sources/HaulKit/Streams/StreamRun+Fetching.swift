@@ -115,7 +115,7 @@ extension StreamRun {
 
     private static let cancelled = SegmentFailure(TransportError(.connectionLost, "cancelled"), host: "the server")
 
-    /// Whether a part that failed is requested again in this attempt.
+    /// Whether a key or an initialization section whose request failed is requested again in this attempt.
     private func mayComeLater(_ failure: SegmentFailure) -> Bool {
         failure.decision.isWorthRetrying || isLive
     }

@@ -1,6 +1,6 @@
 internal import Foundation
 
-/// The lanes of an attempt: each takes one segment after another from the list.
+/// The lanes of an attempt: tasks of which each fetches one segment after another from the queue.
 extension StreamRun {
     func fetchAll() async {
         let lanes = max(1, terms.mostConnections)

@@ -110,7 +110,8 @@ struct StreamSource: Sendable {
     /// Seconds of the longest track.
     var seconds: Double { tracks.map(\.playlist.seconds).max() ?? 0 }
 
-    /// Name of the film's version, which becomes part of the film's ETag. Equal only for the same segments.
+    /// Name of the film's version, which becomes part of the film's ETag. Equal only for the same segments, but always
+    /// `live` for a live film.
     func version() throws(SegmentFailure) -> String {
         if isLive { return "live" }
         do throws(StreamError) {

@@ -20,7 +20,7 @@ extension DownloadTask {
         try await services.checkFolder(of: path, record)
         let found = try await services.runBlocking { () throws(DownloadError) in try placement.unfinished(path, kind) }
         guard let found else { return }
-        // A later step opens the file again by its new name.
+        // `recover()` opens the file again by its new name.
         defer { found.file.unlock() }
         let part = FilePaths.part(of: path)
         if try await services.store.find(partPath: part, besides: record.id) != nil {

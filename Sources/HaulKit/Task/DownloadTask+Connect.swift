@@ -61,7 +61,7 @@ extension DownloadTask {
         return true
     }
 
-    /// Closes a connection and returns `end` as the event of its end.
+    /// Closes a connection and returns `end` as the event of its end; `nil` if the connection was closed before.
     private func breakOff(_ id: ConnectionID, _ end: DownloadMachine.ConnectionEnd) -> DownloadMachine.Event? {
         close(id) ? .connectionEnded(id, end) : nil
     }

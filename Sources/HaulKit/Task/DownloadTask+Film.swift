@@ -51,8 +51,8 @@ extension DownloadTask {
         )
     }
 
-    /// Writes the film. Removes an incomplete one after a failure, because no download would own it after the next
-    /// report.
+    /// Writes the film. Removes an incomplete film after a failure or a cancellation, so that it takes no space until
+    /// the next run.
     ///
     /// - Returns: `nil` if `flag` was set.
     private func write(

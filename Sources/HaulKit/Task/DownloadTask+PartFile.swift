@@ -137,7 +137,7 @@ extension DownloadTask {
     }
 
     /// Removes an unfinished film that an ended process left for the same download and whose log is lost. No other
-    /// task removes it, and it is in the place of this film.
+    /// task removes that film, and this download's film needs its path.
     private func discardFilmOfTwin(at part: String, isolation: isolated (any Actor)? = #isolation)
         async throws(DownloadError)
     {

@@ -6,7 +6,8 @@ internal import Logging
 extension DownloadTask {
     private var time: EngineClock { environment.services.time }
 
-    /// Looks at the transfer between two progress reports.
+    /// Passes the current ranges to the machine between two progress reports, if the machine has requested connections.
+    /// Moves a small file that stays in memory for too long to the disk.
     ///
     /// - Parameter notesProgress: whether to note the ranges in the store.
     func look(notesProgress: Bool) {

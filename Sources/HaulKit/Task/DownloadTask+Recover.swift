@@ -79,7 +79,7 @@ extension DownloadTask {
     /// Locks the partial file of an earlier run, and makes the record this process's own. Returns `nil` if there is no
     /// partial file.
     ///
-    /// Waits for another process that runs the record and may be done in a moment.
+    /// Waits for another process that runs the download and may be done in a moment.
     ///
     /// - Throws: ``DownloadError/Code/inUse`` while the other process continues.
     private func reopenWhenFree(isolation: isolated (any Actor)? = #isolation) async throws(DownloadError) -> (

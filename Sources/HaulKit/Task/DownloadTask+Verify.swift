@@ -1,6 +1,7 @@
 /// Compares the bytes on the disk with digests.
 extension DownloadTask {
-    /// Returns the comparison of the whole file, which ends with the event `verified`.
+    /// Returns the comparison of the whole file, which ends with the event `verified`. Compares nothing if `checksum`
+    /// is `nil`.
     func verify(_ checksum: DownloadRequest.Checksum?) -> Work {
         guard let checksum, let part else {
             proof = machine.resource?.isFramed == true ? .length : .none

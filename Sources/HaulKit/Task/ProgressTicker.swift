@@ -41,8 +41,8 @@ final class ProgressTicker {
     }
 
     /// Looks at all running transfers. Each look passes the received ranges of a download with connections
-    /// (``DownloadMachine/hasIssuedConnections``) to its machine, because the cost of a slow connection grows with
-    /// time. Notes in the store and progress reports come less often: see ``looksPerNote`` and ``looksPerMark``.
+    /// (``DownloadMachine/hasIssuedConnections``) to its machine, so that the machine soon
+    /// recognizes a slow connection. Notes in the store and progress reports come less often: see ``looksPerNote`` and ``looksPerMark``.
     ///
     /// - Returns: `false` when no transfer is running any more.
     private func tick() -> Bool {

@@ -10,7 +10,8 @@ struct AheadAllocation {
     private static let least: Int64 = 16 << 20
     private static let mostAhead: Int64 = 256 << 20
 
-    /// Returns the length to allocate space for before the file grows; `nil` if there is enough.
+    /// Returns the length to allocate space for before the file grows; `nil` if there is enough, or if the file
+    /// stays shorter than `least`.
     ///
     /// - Parameter end: the length of the file after the next write.
     mutating func length(forGrowthTo end: Int64) -> Int64? {

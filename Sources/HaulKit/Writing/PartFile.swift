@@ -30,8 +30,8 @@ final class PartFile: Sendable {
         var written: Int64 = 0
         var milestone: Int64 = 0
         var waiters = WriteWaiters()
-        /// Decides how much space is allocated beyond the present end of the file. `nil` if the length of the file is
-        /// known, or if the file system has refused an allocation.
+        /// Decides how much space is allocated beyond the present end of the file. `nil` before `allocateAhead()`, and
+        /// after the file system has refused an allocation.
         var ahead: AheadAllocation?
     }
     private let state: Mutex<State>
@@ -41,8 +41,8 @@ final class PartFile: Sendable {
     private let onMilestone: @Sendable () -> Void
     private static let milestoneDistance: Int64 = 16 << 20
 
-    /// Returns a smaller distance for the first pieces. They are checked as soon as they are complete, so that a source
-    /// of wrong pieces cannot send many.
+    /// Returns the number of bytes until the next milestone. It is smaller during the first pieces, so that they are
+    /// checked as soon as they are complete and a source of wrong pieces cannot send many.
     private static func milestoneDistance(_ state: State) -> Int64 {
         guard let pieces = state.pieces, state.written / 4 < pieces.hashes.pieceLength else { return milestoneDistance }
         return min(milestoneDistance, pieces.hashes.pieceLength / 2)
@@ -228,8 +228,8 @@ final class PartFile: Sendable {
         }
     }
 
-    /// Truncates the file to its synced in-order prefix. Claims beyond the prefix that the store still has are then
-    /// refused, because the file is too short.
+    /// Truncates the file to its synced in-order prefix. If the store still claims bytes beyond this prefix, the next
+    /// run refuses the claims, because the file is too short for them.
     func cutToSynced() async throws(DiskError) {
         try await onWriteThread { () throws(DiskError) in
             try self.file.truncate(self.state.withLock { $0.persisted.synced.prefix })
@@ -242,8 +242,8 @@ final class PartFile: Sendable {
 
     // MARK: Reading while bytes arrive
 
-    /// Returns when the byte at `position` is written, when the file is another version than `version` or not written
-    /// any more, or when the task is cancelled.
+    /// Returns when the byte at `position` is written, when the file starts over or is not of `version`, when the
+    /// download releases the file, or when the task is cancelled.
     func wait(forByteAt position: Int64, of version: Int) async {
         let number = state.withLock { $0.waiters.nextNumber() }
         await withTaskCancellationHandler {

@@ -6,7 +6,7 @@ struct WriteBatch {
     var offset: Int64
     var buffers: [ByteBuffer] = []
     var bytes = 0
-    /// Whether the last buffer holds small or sparse reads. Only to such a buffer are further ones copied.
+    /// Whether the last buffer holds small or sparse reads, so that further small or sparse reads are copied into it.
     private var isLastJoined = false
 
     init(offset: Int64) { self.offset = offset }

@@ -16,7 +16,7 @@ package struct DownloadRow: Codable, Hashable, Sendable {
         }
     }
 
-    /// The segments of a film while it runs. Times are in seconds.
+    /// The segments of a film while its download runs. Times are in seconds.
     package struct Stream: Codable, Hashable, Sendable {
         package var segments: Int
         package var receivedSegments: Int
@@ -81,7 +81,8 @@ package struct DownloadRow: Codable, Hashable, Sendable {
         totalBytes = snapshot.totalBytes
         bytesPerSecond = Self.count(snapshot.bytesPerSecond)
         secondsLeft = snapshot.timeLeft.map { $0.components.seconds }
-        // Rounds to the second, because dates computed again from the time left differ by milliseconds.
+        // Rounds to the second, because dates that are computed from the delay at different times differ by
+        // milliseconds.
         retryAt = snapshot.retryDelay.map { delay in
             let seconds = now.timeIntervalSince1970 + Double(delay.components.seconds)
             return Timestamp.text(Date(timeIntervalSince1970: seconds.rounded()))

@@ -19,7 +19,7 @@ package struct Gate: RouterMiddleware {
     let logger: Logger
 
     static let signIn = "/api/v1/session"
-    /// Path at which a browser extension gets a key for a one-time code.
+    /// Path at which a browser extension gets a key in exchange for a one-time code.
     static let connecting = "/api/v1/keys"
     /// Path that reports only whether the caller is signed in, so that a page can ask without an error.
     static let signInState = "/api/v1/session/state"

@@ -2,7 +2,7 @@ internal import HTTPTypes
 internal import HaulKit
 
 /// Rights of a browser extension's key: it may add downloads and sets, list its own, give its own downloads a fresh
-/// link, and cancel or forget its own sets.
+/// link, resume them, and cancel or forget its own sets.
 ///
 /// Lists the allowed routes, so that a route that is added later is not open to keys by accident.
 enum KeyScope {

@@ -36,8 +36,8 @@ struct OriginCheck: Sendable {
     /// Checks that a request for a key comes from a program or a browser extension, not from a web page. Such a request
     /// has a one-time code in place of a sign-in.
     static func checkExtension(_ request: HTTPRequest) throws(Problem) {
-        // A request without `Origin` comes from a program: browsers send the field with each POST, a sandboxed page as
-        // `null`.
+        // A request without `Origin` comes from a program: browsers send the field with each POST. For a
+        // sandboxed page they send `null`.
         guard let origin = request.headerFields[.origin] else { return }
         let schemes = ["chrome-extension://", "moz-extension://"]
         guard schemes.contains(where: { origin.lowercased().hasPrefix($0) }) else {

@@ -5,8 +5,8 @@ package import Logging
 /// The keys of connected browser extensions. A file of mode 0600 keeps the digest of each key, so that no file contains
 /// a key.
 ///
-/// A key may do what ``KeyScope`` lists, with the downloads that it added itself, until somebody who is signed in
-/// revokes it.
+/// A key may do what ``KeyScope`` lists, with the downloads and sets that it added itself, until a signed-in user or
+/// the extension revokes the key.
 package actor ScopedKeys {
     /// A key without its secret.
     package struct Key: Codable, Hashable, Sendable {

@@ -5,7 +5,7 @@ internal import Synchronization
 /// port. Beyond the limit, closes the connection that has been silent longest.
 package final class UnheardConnections: Sendable {
     private struct State {
-        /// The connections by number; the one that has been silent longest has the lowest.
+        /// The connections by number. The connection that has been silent longest has the lowest number.
         var connections: [Int: any Channel] = [:]
         var last = 0
     }

@@ -2,7 +2,8 @@ internal import Foundation
 internal import HaulKit
 internal import Hummingbird
 
-/// Route that identifies the daemon. A command that needs the daemon of another state folder then sends nothing else.
+/// Route that identifies the daemon. A command that needs the daemon of a certain state folder requests this route
+/// first, and sends nothing else if another daemon answers.
 struct DaemonRoute {
     let services: Services
 

@@ -123,7 +123,7 @@ struct EventRoute {
     }
 
     /// Sends the first frames: `hello`, then the rows of ``snapshot()``. A client that names a position of an earlier
-    /// stream gets no rows, but `reset` if the changes since that position are no longer known.
+    /// stream gets no rows. If the changes since that position are no longer known, the client gets `reset`.
     ///
     /// - Returns: the revision after which the client needs the changes.
     private func begin(_ position: String?, _ output: ListenerWriter) async throws -> UInt64 {

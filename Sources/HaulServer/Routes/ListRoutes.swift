@@ -50,7 +50,8 @@ struct ListRoutes {
         let (items, total) = try await problems { () throws(DownloadError) in
             (try await services.downloader.list(selected), try await services.downloader.count(selected.whole))
         }
-        // Ends at the limit, not at the count of the items, because unreadable rows are not among the items.
+        // Begins the next page after `limit` rows, not after the returned items, because unreadable rows are not among
+        // the items.
         let end = filter.offset + (filter.limit ?? items.count)
         return JSONBody.response(
             Page(

@@ -84,7 +84,7 @@ package struct DownloadRule: Hashable, Sendable {
         }
     }
 
-    /// Returns a host in the spelling of a URL's host: in lower case, names of other scripts in Punycode. Returns `nil`
+    /// Returns a host in the spelling of a URL's host: in lower case, and in Punycode if it is not ASCII. Returns `nil`
     /// for any other text, such as a host with a port.
     static func hostName(_ text: String) -> String? {
         var name = text.lowercased()[...]
@@ -100,7 +100,7 @@ package struct DownloadRule: Hashable, Sendable {
         return url.host.map(plain)
     }
 
-    /// Returns the host of a URL in lower case, without the dot at its end.
+    /// Returns the host of a URL in lower case, without a final dot.
     private static func plain(_ host: String) -> String {
         let name = host.lowercased()
         return name.count > 1 && name.hasSuffix(".") ? String(name.dropLast()) : name
@@ -136,7 +136,7 @@ package struct RuleTarget: Hashable, Sendable {
     ///     as `nil`.
     package init(_ url: URL, name: String? = nil, type: String? = nil) {
         host = url.host ?? ""
-        // Ignores a requested name without an extension, because the extension tells the type.
+        // Prefers the name in the URL to a requested name without an extension, because the extension tells the type.
         self.name = name.flatMap { $0.contains(".") ? $0 : nil } ?? FileName.from(url: url) ?? name ?? ""
         let stated = type?.prefix { $0 != ";" }.trimmingCharacters(in: .whitespaces).lowercased() ?? ""
         let type = ["", "application/octet-stream"].contains(stated) ? FileType.named(self.name) : stated

@@ -159,7 +159,8 @@ package actor SetKeeper {
         return names?.allSatisfy { $0 == PlacedSet.stateFolder } ?? false
     }
 
-    /// Chooses the group of a set. Two sets with one group would cancel each other's downloads.
+    /// Chooses the group of a set. A set that is not whole shares its group with no set of another folder, because
+    /// within a group a sync cancels all unwanted downloads below its folder, even those of a set in a subfolder.
     private func group(_ name: String, _ wanted: String?, _ folder: String) throws(Problem) -> String {
         func isTaken(_ group: String) -> Bool {
             sets.contains { $0.row.group == group && $0.row.folder != folder && $0.row.state != .whole }
@@ -204,7 +205,8 @@ package actor SetKeeper {
 
     private static let backoff = Backoff(base: .seconds(30), cap: .seconds(900), jitter: .part(2))
 
-    /// Begins a set again, and repeats the attempt after each network failure. Its downloads go on meanwhile.
+    /// Begins a set again, and repeats the attempt after each failure that may pass. The downloads of the set go on
+    /// meanwhile.
     private func again(_ id: DownloadID) async {
         var failures = 0
         while let set = place(id).map({ sets[$0] }) {

@@ -63,7 +63,7 @@ package struct SetRow: Codable, Hashable, Sendable {
     package var kept = 0
     package var signedBy: String?
     package var remarks: [String] = []
-    /// The first faults by name.
+    /// The first 100 faults at most. They are sorted by name once the sync has returned its report.
     package var faults: [Fault] = []
     /// Reason why the set failed, or why the sync asks for the list again.
     package var error: DownloadRow.Failure?

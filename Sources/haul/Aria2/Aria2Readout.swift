@@ -22,7 +22,8 @@ struct Aria2Readout: Sendable {
 
     func bytes(_ count: Int64) -> String { (isHumanReadable ? Self.abbreviated(count) : "\(count)") + "B" }
 
-    /// Formats a number as `1.2Mi`: one decimal below ten, and a fraction of the next unit from 922 on.
+    /// Formats a number as `1.2Mi`: below ten of a unit with one decimal, and from 922 of a unit on in the next unit,
+    /// as `0.9Mi`.
     static func abbreviated(_ count: Int64) -> String {
         let units = ["", "Ki", "Mi", "Gi"]
         var (whole, rest, unit) = (max(0, count), Int64(0), 0)

@@ -122,8 +122,8 @@ struct Aria2RemoteRun: Sendable {
         max(4, min(Aria2ServerConfiguration().maxConnections, DescriptorLimit.now / 4))
     }
 
-    /// Returns the name of the store for a port and a folder. Two processes cannot have the same store, because they
-    /// cannot listen at the same port.
+    /// Returns the name of the store for a port and a folder. Processes that run at the same time need different
+    /// stores, and have them, because they listen at different ports.
     static func storeName(_ options: Aria2Options) -> String {
         let folder = FilePaths.absolute(options["dir"] ?? "", from: FileManager.default.currentDirectoryPath)
         return "aria2-\(options["rpc-listen-port"] ?? "6800")-\(String(StableHash.of(folder.utf8), radix: 16))"

@@ -232,8 +232,8 @@ struct Daemon {
         let changed = try ChangedSettings(stateFolder: server.stateFolder)
         try LiveConfiguration(server, changed).networkChange()(&configuration)
         configuration.telemetry.metrics = metrics
-        // Hides the engine's own lines, one for each start and end, above the level `debug`. The server logs ends and
-        // summaries.
+        // Hides the engine's own lines, one for each start and end, unless the level is `debug` or `trace`. The server
+        // logs ends and summaries.
         configuration.telemetry.logger = logger
         if logger.logLevel > .debug { configuration.telemetry.logger.logLevel = max(logger.logLevel, .notice) }
         // Descriptors of clients: connections over TCP and over the socket, each with a file to send, and those of

@@ -59,7 +59,8 @@ struct DaemonLog: LogHandler {
         }
     }
 
-    /// Returns the metadata as it follows a message: ` name=value`, with quotation marks where a value has blanks.
+    /// Returns the metadata as it follows a message: ` name=value`. A text that is empty, or that has blanks or
+    /// quotation marks, is written as in JSON.
     private static func text(_ fields: [String: JSONValue]) -> String {
         fields.sorted { $0.key < $1.key }.map { name, value -> String in
             switch value {

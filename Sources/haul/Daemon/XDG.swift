@@ -31,7 +31,7 @@ enum XDG {
         folderOfUnit("RUNTIME_DIRECTORY") ?? folder("XDG_RUNTIME_DIR").map { $0 + "/haul" } ?? state + "/daemon"
     }
 
-    /// The download folder of `user-dirs.dirs`, else `~/Downloads`.
+    /// The folder of `XDG_DOWNLOAD_DIR`, else the download folder of `user-dirs.dirs`, else `~/Downloads`.
     static var downloads: String {
         if let path = environment["XDG_DOWNLOAD_DIR"], path.hasPrefix("/") { return path }
         let fallback = HomeFolder.path("Downloads")

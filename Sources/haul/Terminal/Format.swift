@@ -60,8 +60,8 @@ enum Format {
             let duration = ContinuousClock.now - start
             let seconds = max(duration / .seconds(1), 0.001)
             line += " in \(elapsed(duration))"
-            // Leaves out the speed if the log of a film was longer than the film, because the difference is then
-            // negative.
+            // Leaves out the speed if there were more bytes before the transfer than the file has, because the speed
+            // would be negative: the stream log of a film can be longer than the film.
             if completed.bytes >= from { line += ", \(speed(Double(completed.bytes - from) / seconds))" }
         }
         switch completed.proof {

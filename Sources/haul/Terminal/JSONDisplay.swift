@@ -22,7 +22,7 @@ struct JSONDisplay: Display {
         var path: String?
         var received: Int64?
         var total: Int64?
-        /// `true` for an estimate.
+        /// `true` for an estimate, otherwise `nil`, never `false`.
         var totalIsEstimate: Bool?
         /// The segments of a stream.
         var stream: DownloadSnapshot.Stream?

@@ -25,8 +25,8 @@ enum SegmentMap {
         return ["  " + map, Format.fit("  \(Format.segments(stream)): \(received) of \(all)", columns)]
     }
 
-    /// Returns a cell for each stretch of the file: `█` received, `▒` received in part, `▓` being received, `░`
-    /// missing.
+    /// Divides the file into at most `cells` equal parts, and returns a character for each: `█` received, `▒` received
+    /// in part, `▓` being received, `░` missing.
     private static func map(_ snapshot: DownloadSnapshot, total: Int64, cells: Int) -> String {
         let cells = Int(min(Int64(cells), total))
         let length = Double(total) / Double(cells)
@@ -47,7 +47,7 @@ enum SegmentMap {
         )
     }
 
-    /// Returns `3 connections: 12.0 MB/s, 11.9 MB/s, 400 kB/s`, grouped by host if there are several.
+    /// Returns `3 connections: 12.0 MB/s, 11.9 MB/s, 400 kB/s`, grouped by host if there are several hosts.
     private static func connections(_ snapshot: DownloadSnapshot) -> String {
         let hosts = snapshot.connections.reduce(into: [String]()) { if !$0.contains($1.host) { $0.append($1.host) } }
         let parts = hosts.map { host in

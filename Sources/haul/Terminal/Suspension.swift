@@ -18,7 +18,8 @@ enum Suspension {
     }
     private static let shown = Mutex(Weak())
 
-    /// The signals for ``take(_:)``. Empty without a terminal; excludes those that a shell without job control ignores.
+    /// The signals for ``take(_:)``; empty without a terminal. Excludes the signals that a shell without job control
+    /// made this process ignore.
     static var signals: [Int32] {
         Terminal.isInteractive ? [SIGTSTP, SIGCONT, SIGQUIT].filter { haul_ignores_signal($0) == 0 } : []
     }

@@ -9,7 +9,7 @@ enum Terminal {
     /// Whether this process is in the foreground. In the background the terminal belongs to the shell.
     static var isOurs: Bool {
         let group = tcgetpgrp(STDERR_FILENO)
-        // Below 0, the terminal belongs to another session, so no shell of this session uses it.
+        // A negative group means that the terminal belongs to another session, so no shell of this session uses it.
         return group < 0 || group == getpgrp()
     }
 

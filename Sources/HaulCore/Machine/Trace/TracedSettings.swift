@@ -1,7 +1,7 @@
 internal import Foundation
 
-/// The settings on which the decisions of a machine depend. A trace contains no destination, no header fields and no
-/// values that the application keeps with the request.
+/// The settings on which the decisions of a machine depend. Of the request, a trace contains neither the destination
+/// nor the header fields nor the values that the application keeps with it.
 private struct TracedSettings: Codable {
     var url: URL
     var target: String?

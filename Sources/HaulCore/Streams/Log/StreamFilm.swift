@@ -2,7 +2,7 @@ internal import Foundation
 
 /// Description of the film in a stream log, written once at the beginning of the log.
 package struct StreamFilm: Sendable, Hashable, Codable {
-    /// One rendition that the film consists of.
+    /// One of the tracks that the film consists of: the variant or a rendition.
     package struct Track: Sendable, Hashable, Codable {
         package enum Role: String, Sendable, Hashable, Codable {
             /// The variant: pictures, and sound if no other track has it.

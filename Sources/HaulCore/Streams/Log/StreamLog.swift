@@ -56,7 +56,7 @@ package struct StreamLog: Sendable {
         let key = Key(track: record.track, number: record.number)
         if end == 0, record.kind != .film { return false }
         skipAttempt(of: record)
-        // A checked payload with a wrong check was cut off by a crash. Its record is ignored.
+        // A payload with a wrong check sum was cut off by a crash. Its record is ignored.
         let checked = record.kind.isChecked ? payload.flatMap(StreamRecord.payload) : []
         if let checked {
             switch record.kind {

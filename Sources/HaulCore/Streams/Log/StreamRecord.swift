@@ -10,22 +10,22 @@ package struct StreamRecord: Sendable, Equatable {
         case film = 1
         /// An initialization section, whole. ``StreamRecord/number`` counts the sections of the track from 0.
         case section = 2
-        /// Bytes of a segment, decrypted, behind those of earlier records of the same attempt.
+        /// Decrypted bytes of a segment. They follow the bytes of the earlier records of the same attempt.
         case bytes = 3
         /// ``StreamSegmentEnd``: every byte of the attempt is in the log.
         case end = 4
         /// ``StreamSegmentEnd`` of a segment that is not there and will not come.
         case gap = 5
 
-        /// Whether the payload ends with its own check. Bytes of a segment need no check, because they do not count
-        /// without an ``end`` record.
+        /// Whether the payload ends with a check sum of its own. Bytes of a segment need none, because they do not
+        /// count without an ``end`` record.
         package var isChecked: Bool { self != .filler && self != .bytes }
     }
 
     package let kind: Kind
     /// Index of the track in ``StreamFilm/tracks``.
     package let track: UInt8
-    /// Length of the payload in bytes, with its check.
+    /// Length of the payload in bytes, with its check sum.
     package let length: UInt32
     /// Media sequence number of the segment, or number of the section.
     package let number: Int64
@@ -38,7 +38,7 @@ package struct StreamRecord: Sendable, Equatable {
 
     /// Length of a head in bytes.
     package static let headLength = 24
-    /// Length of the check behind a payload in bytes.
+    /// Length in bytes of the check sum behind a payload.
     package static let checkLength = 4
     private static let mark: [UInt8] = [0x48, 0x4C]
 
@@ -79,14 +79,15 @@ package struct StreamRecord: Sendable, Equatable {
         attempt = UInt32(truncatingIfNeeded: Self.number(bytes[16..<20]))
     }
 
-    /// Returns the payload without its check; `nil` if a crash cut it off.
+    /// Returns the payload without its check sum; `nil` if a crash cut the payload off.
     package static func payload(_ bytes: [UInt8]) -> [UInt8]? {
         guard bytes.count >= checkLength else { return nil }
         let payload = Array(bytes.dropLast(checkLength))
         return number(bytes.suffix(checkLength)) == UInt64(check(payload)) ? payload : nil
     }
 
-    /// Returns bytes that make a cut-off head a valid one. If the cut came before the kind, the record is filler.
+    /// Returns the bytes that complete a head that a crash cut off. If the kind is missing too, the record becomes
+    /// filler.
     ///
     /// - Parameter front: the bytes of the head that are there, fewer than ``headLength``.
     package static func completing(_ front: [UInt8]) -> [UInt8] {

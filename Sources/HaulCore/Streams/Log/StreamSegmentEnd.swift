@@ -1,4 +1,5 @@
-/// Facts about a segment at the end of its bytes, which suffice to put the film together without the playlist.
+/// Facts about a segment, which the log contains behind the bytes of the segment. They suffice to put the film together
+/// without the playlist.
 package struct StreamSegmentEnd: Sendable, Hashable {
     /// Number of the initialization section that the segment needs; `nil` for none.
     package var section: Int?
@@ -13,7 +14,7 @@ package struct StreamSegmentEnd: Sendable, Hashable {
     package var identity: UInt64
     /// Reason of a gap, for people; `nil` for a segment that is there.
     package var reason: String?
-    /// Digest of the octets of the segment's key; 0 for a plain segment, and if it is unknown.
+    /// Digest of the SHA-256 of the segment's key; 0 for a plain segment, and if the key is unknown.
     package var key: UInt64 = 0
     /// Digest of the version of the file that the segment is a range of: of its strong entity tag, or else of its
     /// length. 0 for a segment that is no range, and if both are unknown.
@@ -45,7 +46,7 @@ package struct StreamSegmentEnd: Sendable, Hashable {
 
     /// The end as bytes: section, discontinuity, duration, length and identity in 8 bytes each. For a gap, 1 and the
     /// reason follow. Otherwise, 0, key and file in 8 bytes each, ``isFramed`` and the programs follow. Earlier
-    /// versions ended with the 0 or before the programs, and ignore what follows.
+    /// versions of Haul wrote nothing behind the 0, or no programs. They ignore the bytes that they do not know.
     package var bytes: [UInt8] {
         let numbers = [
             UInt64(bitPattern: Int64(section ?? -1)), UInt64(bitPattern: discontinuity), seconds.bitPattern,

@@ -19,7 +19,7 @@ struct FragmentIndex: Sendable {
     private let reference: Int
     private let capacity: Int
     private var entries: [Entry] = []
-    /// Number of fragments at which a player can begin for each entry of the index.
+    /// Number of fragments for which the index gets one entry. Counts only fragments at which a player can begin.
     private var stride = 1
     private var skipped = 0
 

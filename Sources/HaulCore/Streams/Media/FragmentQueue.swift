@@ -46,7 +46,8 @@ struct FragmentQueue: Sendable {
     var isEmpty: Bool { head == fragments.count }
     var first: Pending? { isEmpty ? nil : fragments[head] }
 
-    /// Whether the start of each track is known. Ignores tracks without samples when ``fragmentsForStart`` wait.
+    /// Whether the start of each track is known. Ignores tracks without samples once ``fragmentsForStart`` fragments
+    /// wait.
     var knowsStart: Bool {
         !isEmpty
             && (fragments.count - head >= Self.fragmentsForStart

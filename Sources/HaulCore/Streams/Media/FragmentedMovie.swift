@@ -137,7 +137,7 @@ extension FragmentedMovie {
         package var duration: UInt64
         /// Where the media begins, in ticks of the track. -1: nothing is shown.
         package var mediaTime: Int64
-        /// 16.16 fixed point.
+        /// Speed of playback in 16.16 fixed point.
         package var rate: UInt32
 
         package var isEmpty: Bool { mediaTime == -1 }

@@ -6,7 +6,7 @@ package enum MediaError: Error, Sendable, Hashable {
     case notABox(position: Int64)
     /// A box is larger than Haul reads into memory.
     case tooLarge(BoxType, bytes: Int64)
-    /// There are more boxes, tracks or runs than a stream has.
+    /// There are more boxes of this type, or more entries in one of them, than Haul reads.
     case tooMany(BoxType)
     /// A box that has to be there is missing.
     case missing(BoxType, in: String)

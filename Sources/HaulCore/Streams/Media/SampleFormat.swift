@@ -6,7 +6,7 @@ package struct SampleFormat: Sendable, Hashable {
     package let isPicture: Bool
     /// `stream_type` in a transport stream, or the type of a sample entry.
     private let codec: UInt32
-    /// Empty if they are unknown, or stand in the samples.
+    /// Empty if the parameters are unknown, or stand in the samples.
     private let parameters: [UInt8]
 
     /// Whether samples of this format can follow those of another one in one track.

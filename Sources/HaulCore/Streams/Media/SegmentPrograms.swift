@@ -44,8 +44,9 @@ package struct SegmentPrograms: Sendable, Hashable {
 }
 
 extension [SegmentPrograms.Stream] {
-    /// Whether the streams of later tables continue these. No stream may change its type. Of the pictures, and of the
-    /// sounds, streams may be only added or only removed, because otherwise one stream would take the place of another.
+    /// Whether the streams of later tables continue these. No stream may change its type. Picture streams may be only
+    /// added or only removed, and so may sound streams. If some were added and others removed, one stream would take
+    /// the place of another.
     package func isContinued(by next: [SegmentPrograms.Stream]) -> Bool {
         let hasOtherTypes = next.contains { stream in
             contains { $0.packetID == stream.packetID && $0 != stream }
@@ -79,7 +80,7 @@ struct ProgramScan: Sendable {
     private static let packet = 188
     /// Packet number of stuffing.
     private static let null: UInt16 = 0x1fff
-    /// Lowest packet number of media. Tables have lower ones.
+    /// Lowest packet number of media. Lower numbers belong to tables.
     private static let firstOfMedia: UInt16 = 0x20
     /// Maximum number of stretches of a segment. Later changes of the streams are ignored.
     private static let maximumStretches = 16
@@ -204,7 +205,7 @@ struct ProgramScan: Sendable {
         guard lastMedia > stretches[last].start else { return stretches[last].streams = streams }
         guard stretches.count < Self.maximumStretches else { return }
         let (association, own) = (beginnings[0] ?? place, beginnings[number] ?? place)
-        // Media between both tables belongs to the stretch before.
+        // Media between the PAT and the table that changed belongs to the stretch before.
         let start = association > lastMedia ? min(association, own) : own
         stretches.append(
             SegmentPrograms.Stretch(start: start, association: min(association, start), streams: streams)

@@ -1,8 +1,9 @@
 /// The places of the parts of a film's tracks in the finished file.
 ///
 /// Each discontinuity number has a clock, which all tracks share (rfc8216bis §6.2.4). The film begins at 0 with its
-/// first picture or sound. The time of a number begins where the pictures of the number before end. Sound that is
-/// shorter or longer than its pictures, or that lacks a number, thus does not move the sound behind it.
+/// first picture or sound. The time of a number begins where the pictures of the number before end. If the sound of a
+/// number is missing, or is shorter or longer than the pictures, the sound of the next number thus begins at the right
+/// time.
 package struct StreamTimeline: Sendable {
     /// Segments of a track with the same parameters and discontinuity number.
     package struct Part: Sendable {
@@ -11,7 +12,7 @@ package struct StreamTimeline: Sendable {
         package let times: SegmentTimes
         /// Duration in seconds, from the playlist.
         package let seconds: Double
-        /// Whether the playlist does not show the beginning of the part.
+        /// Whether the part begins where the program tables change, and the playlist announces no change there.
         package let isUnannounced: Bool
 
         package init(discontinuity: Int64, times: SegmentTimes, seconds: Double, isUnannounced: Bool = false) {

@@ -20,7 +20,7 @@ package struct TransportStream: Sendable {
         package internal(set) var times: ClosedRange<Int64>?
         /// Number of packets with a presentation time.
         package internal(set) var timedPackets = 0
-        /// The first 4 bytes behind the head of the first such packet.
+        /// The first 4 bytes behind the PES header of the first packet with a presentation time.
         package internal(set) var front: [UInt8] = []
         /// Whether the segment has data of the stream.
         package internal(set) var hasData = false

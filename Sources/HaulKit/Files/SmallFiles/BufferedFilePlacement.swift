@@ -3,8 +3,9 @@ internal import NIOCore
 /// Publishes many small files together. Does each step for all files before the next step, so that the files share the
 /// waits for the disk.
 ///
-/// Takes the steps of every file in the same order: create and lock, record in the store, write, sync, rename, sync the
-/// folder. The rename replaces a file only under the policy `overwrite`. Blocks; call off the actor.
+/// Takes the steps of every file in the same order: create and lock (``create(_:)``), record in the store (by the
+/// caller), write, sync, rename, sync the folder (``publish(_:)``). The rename replaces a file only under the policy
+/// `overwrite`. Blocks; call off the actor.
 struct BufferedFilePlacement: Sendable {
     let disk: any Disk
     let placement: FilePlacement

@@ -31,8 +31,8 @@ final class SmallFileBatcher {
         self.scheduler = scheduler
     }
 
-    /// - Returns: `false` if the batch does not take the file, because it is not wholly in memory or a step is under
-    ///   way. The caller then publishes it by itself.
+    /// - Returns: `false` if the batch does not take the file, because the file is not wholly in memory or a step is
+    ///   under way. The caller then publishes the file outside the batch.
     func publish(_ task: DownloadTask) -> Bool {
         guard let gathered = task.part?.file as? BufferedFile, task.smallFile.hasNoDiskState, task.steps.isEmpty,
             let bytes = gathered.bytes, Int64(bytes.readableBytes) == task.machine.persisted.prefix

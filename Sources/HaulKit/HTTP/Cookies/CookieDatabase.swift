@@ -32,7 +32,7 @@ enum CookieDatabase {
             try database.execute(sql: "PRAGMA trusted_schema = OFF; PRAGMA cell_size_check = ON")
         }
         let queue = try DatabaseQueue(path: path, configuration: configuration)
-        defer { try? queue.close() }  // a copy that was only read
+        defer { try? queue.close() }  // the error does not matter: the copy was only read
         return try queue.read { database in
             for table in CookieTable.known {
                 if let columns = try table.columns(in: database) { return try table.cookies(in: database, columns) }

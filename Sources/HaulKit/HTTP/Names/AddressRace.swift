@@ -1,11 +1,12 @@
 internal import NIOCore
 internal import NIOPosix
 
-/// Finds which address of a host accepts a connection first, if the address of a request is slow to do so (RFC 8305).
+/// Finds which address of a host accepts a connection first (RFC 8305).
 ///
 /// The HTTP client gets one address. The race makes bare connections to the addresses of the host, and closes them as
 /// soon as one of them is made. So a network with broken IPv6 delays a request only for a moment. A request of a
-/// download starts the race if it has no connection after ``delay``, a webhook starts it before its request.
+/// download starts the race if it has no connection after ``delay``. A webhook starts the race before its request,
+/// unless an address of the host has served a connection already.
 enum AddressRace {
     /// The Connection Attempt Delay of RFC 8305 §5.
     static let delay: Duration = .milliseconds(250)

@@ -1,4 +1,4 @@
-/// Decides which names are looked up at the same time. A value without threads and time.
+/// Decides which names are looked up at the same time. A value that starts no threads and reads no clock.
 ///
 /// A lookup cannot be cancelled. It takes a thread until the name servers have answered or the system gives up on them.
 /// Therefore the number of threads is bounded, one name takes at most one thread, and one download only a few.

@@ -21,7 +21,8 @@ struct NameCache: Sendable {
 
     private var entries: [String: Entry] = [:]
 
-    /// - Returns: `nil` for an unknown name; `isStale` is `true` if the name has to be looked up again meanwhile.
+    /// - Returns: `nil` for a name that is unknown or whose entry is too old; `isStale` is `true` if the name has to be
+    ///   looked up again meanwhile.
     mutating func entry(_ name: String, at now: Instant) -> (entry: Entry, isStale: Bool)? {
         guard let entry = entries[name], now - entry.resolved < Self.lifetime else { return nil }
         entries[name]?.used = now

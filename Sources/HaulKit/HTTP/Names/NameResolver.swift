@@ -84,7 +84,7 @@ final class NameResolver: Sendable {
         return found
     }
 
-    /// Looks a name up.
+    /// Looks a name up, and returns the number by which ``cancel(_:)`` ends the wait.
     ///
     /// - Parameters:
     ///   - download: the download that needs the name. It has only a few lookups at the same time.

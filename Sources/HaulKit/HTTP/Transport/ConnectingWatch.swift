@@ -36,7 +36,7 @@ struct ConnectingWatch {
         task.futureResult.whenComplete { _ in start.cancel() }
     }
 
-    /// Whether a request without a connection ended before its attempt to connect did.
+    /// Whether the attempt to connect goes on after the end of a request that had no connection.
     static func leavesAttempt<Success>(_ result: Result<Success, any Error>) -> Bool {
         guard case .failure(let error) = result else { return false }
         return error is FasterAddress || (error as? HTTPClientError) == .cancelled

@@ -48,8 +48,8 @@ struct ExchangeStep: Sendable {
         return next
     }
 
-    /// Returns how often a request is repeated that the server did not receive because the connection was closed.
-    /// ``ResponseDecoder`` recognises such a connection.
+    /// Returns the largest number of repetitions of a request that did not reach the server because the connection was
+    /// closed. ``ResponseDecoder`` recognises a kept connection that was closed.
     private static func mostRepeats(after error: any Error) -> Int {
         if error is KeptConnectionClosed { return 16 }
         // The connection was closed before the request was written. That happens to new connections as well as to kept

@@ -20,10 +20,10 @@ extension HTTPClient.Configuration {
         // Haul counts connections itself. AsyncHTTPClient's limit of 8 per host would only interfere.
         connectionPool.concurrentHTTP1ConnectionsPerHostSoftLimit = 1 << 16
         connectionPool.idleTimeout = TimeAmount(options.isTight ? .milliseconds(500) : options.idleTimeout)
-        // Haul retries itself, so that the state of the download shows it.
+        // Haul makes the further attempts, so that the state of the download shows them.
         connectionPool.retryConnectionEstablishment = false
-        // The address is bound before connecting. AsyncHTTPClient has no hook there to bind the socket to the interface
-        // itself.
+        // AsyncHTTPClient binds the socket to this address before it connects. It has no hook that could bind the
+        // socket to the interface itself.
         localAddress = path.source
         http1_1ConnectionDebugInitializer = { channel in
             ResponseDecoder.install(in: channel).flatMap { RequestTargetHandler.add(to: channel) }

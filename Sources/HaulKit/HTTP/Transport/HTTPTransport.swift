@@ -41,7 +41,6 @@ final class HTTPTransport: SourceReading {
     private let present: Mutex<Options>
     /// The options of future requests.
     var options: Options { present.withLock { $0 } }
-    /// The clients, one for each ``ConnectionPath``.
     let clients: HTTPClients
 
     /// - Throws: ``DownloadError`` with code ``DownloadError/Code/tlsFailed`` when the file of certificates cannot be

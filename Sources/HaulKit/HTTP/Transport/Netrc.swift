@@ -24,7 +24,7 @@ public struct Netrc: Sendable {
         let data: Data
         do {
             let handle = try FileHandle(forReadingFrom: URL(fileURLWithPath: try FilePaths.absolute(path)))
-            defer { try? handle.close() }  // nothing was written
+            defer { try? handle.close() }  // the error does not matter: the file was only read
             var contents = Data()
             while contents.count <= Self.mostBytes, let part = try handle.read(upToCount: 1 << 16), !part.isEmpty {
                 contents += part

@@ -61,8 +61,8 @@ public struct ProxySettings: Sendable, Hashable {
     package var http: Proxy?
     /// The proxy for `https` URLs; `nil` to connect directly.
     package var https: Proxy?
-    /// Hosts to connect to directly: names (which include their subdomains), addresses, or `*` for all; each may have a
-    /// port.
+    /// Hosts to connect to directly: names (which include their subdomains), addresses, blocks of addresses such as
+    /// `10.0.0.0/8`, or `*` for all. Each may have a port; an IPv6 address with a port is in brackets.
     package var exceptions: [String]
 
     /// No proxies.
@@ -82,8 +82,9 @@ public struct ProxySettings: Sendable, Hashable {
     ///
     /// - Parameters:
     ///   - text: `[http://|socks5://|socks5h://][user:password@]host[:port]`.
-    ///   - exceptions: hosts to connect to directly: names (which include their subdomains), addresses, or `*` for all;
-    ///     each may have a port.
+    ///   - exceptions: hosts to connect to directly: names (which include their subdomains), addresses, blocks of
+    ///     addresses such as `10.0.0.0/8`, or `*` for all. Each may have a port; an IPv6 address with a port is in
+    ///     brackets.
     /// - Throws: ``DownloadError`` with code ``DownloadError/Code/proxyFailed`` for another scheme, a missing host, a
     ///   port that does not exist, or a user name for a SOCKS proxy, which Haul cannot send.
     public init(url text: String, exceptions: [String] = []) throws(DownloadError) {
@@ -117,12 +118,17 @@ public struct ProxySettings: Sendable, Hashable {
     }
 
     private static func matches(_ exception: String, host: String, port: Int) -> Bool {
-        if exception == "*" { return true }
         var name = exception[...]
-        if name.count(where: { $0 == ":" }) == 1, let colon = name.firstIndex(of: ":") {
-            guard Int(name[name.index(after: colon)...]) == port else { return false }
-            name = name[..<colon]
+        var wanted = ""[...]
+        if name.hasPrefix("["), let end = name.firstIndex(of: "]") {
+            wanted = name[name.index(after: end)...]
+            name = name[..<end].dropFirst()
+        } else if name.count(where: { $0 == ":" }) == 1, let colon = name.firstIndex(of: ":") {
+            (wanted, name) = (name[colon...], name[..<colon])
         }
+        guard wanted.isEmpty || wanted.first == ":" && Int(wanted.dropFirst()) == port else { return false }
+        if name == "*" { return true }
+        if let address = IPAddress(host) { return AddressBlock(String(name))?.contains(address) ?? false }
         if name.hasPrefix("*") { name = name.dropFirst() }
         if name.hasPrefix(".") { name = name.dropFirst() }
         return !name.isEmpty && (host == name || host.hasSuffix("." + name))

@@ -16,12 +16,12 @@ struct ReadSizes: RecvByteBufferAllocator {
     private static let usualMost = 64 << 10
     private static let most = 512 << 10
 
-    /// The time that a stretch of bytes took.
+    /// Measures the time in which ``stretch`` bytes are read.
     private struct Pace {
         var begin: NIODeadline
         var bytes = 0
         static let stretch = 2 << 20
-        /// Corresponds to 64 MiB/s. Below that speed the channel handlers take at most a twentieth of a core.
+        /// Corresponds to 62.5 MiB/s. Below that speed the channel handlers take at most a twentieth of a core.
         static let mostOfFast = TimeAmount.milliseconds(32)
     }
 

@@ -80,7 +80,8 @@ package enum TLSFailure: Sendable, Hashable, CaseIterable {
 extension TransportError {
     init(_ failure: TLSFailure) { self.init(failure.kind, failure.reason) }
 
-    /// Returns the text of an error that is not in this table, without paths of source files.
+    /// Returns a text for an error that Haul has no message for: the error's own text, or the name of its type if the
+    /// text is long or may contain the path of a source file.
     static func plain(_ error: any Error) -> String {
         let text = "\(error)"
         return text.contains("/") || text.utf8.count > 200 ? "\(type(of: error))" : text

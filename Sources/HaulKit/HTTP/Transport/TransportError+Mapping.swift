@@ -6,7 +6,8 @@ internal import NIOPosix
 internal import NIOSSL
 
 extension TransportError {
-    /// Converts errors of the libraries below. An unknown error counts as a broken connection, which is retried.
+    /// Converts errors of AsyncHTTPClient, SwiftNIO and NIOSSL. An unknown error counts as a broken connection, which
+    /// is retried.
     init(_ error: any Error) {
         switch error {
         case let error as TransportError: self = error
@@ -51,8 +52,8 @@ extension TransportError {
     /// Whether no connection was made.
     var isOfConnecting: Bool { isOfAddress || kind == .connectTimeout }
 
-    /// Returns the failure to report of several addresses of a host: a lack of descriptors first, then a refusal, then
-    /// the last one.
+    /// Chooses which of the failures of a host's addresses is reported: a lack of descriptors first, then a refusal,
+    /// then the last failure.
     static func told(of failures: [TransportError]) -> TransportError {
         failures.first { $0.kind == .tooManyOpenFiles } ?? failures.first { $0.kind == .connectionRefused }
             ?? failures.last ?? TransportError(.connectionFailed)

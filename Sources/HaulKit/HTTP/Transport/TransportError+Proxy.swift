@@ -4,7 +4,7 @@ internal import NIOSSL
 
 /// Distinguishes failures of proxies from those of the servers behind them.
 extension TransportError {
-    /// Returns this failure as a failure of the proxy, before it reached a server.
+    /// Returns this failure as a failure of the proxy, which happened before the proxy reached the server.
     func of(_ proxy: ProxySettings.Proxy) -> TransportError {
         var error = self
         error.proxy = proxy.description

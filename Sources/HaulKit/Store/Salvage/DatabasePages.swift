@@ -34,8 +34,8 @@ struct DatabasePages {
         readFreeList(first.integer(at: 32))
     }
 
-    /// Removes the pages that a tree refers to from `free`, because a wrong number in the free list would hide their
-    /// rows. Reads all pages.
+    /// Removes from `free` each page that a tree refers to, because a wrong number in the free list would hide the rows
+    /// of a page. Reads all pages.
     mutating func keepPagesOfTrees() {
         guard !free.isEmpty, count > 0 else { return }
         for number in 1...count where !free.contains(number) {

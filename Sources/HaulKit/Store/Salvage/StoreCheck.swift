@@ -33,7 +33,7 @@ enum StoreCheck: Sendable, Equatable {
         }
     }
 
-    /// Returns a check that compares a table with its indexes.
+    /// Returns a function that compares a table with its indexes, and returns whether the table is damaged.
     static func isDamaged(_ table: String) -> (Database) throws -> Bool {
         { try String.fetchOne($0, sql: "PRAGMA integrity_check('\(table)')") != "ok" }
     }
@@ -78,7 +78,8 @@ struct StoreDamage: Error {
     }
 }
 
-/// Attributes of a store's file when it was last known to be intact. A change or a copy of the file changes them.
+/// Attributes of a store's file, which a change or a copy of the file changes. The present ones are compared with those
+/// of the time when the file was last known to be intact.
 struct StoreMark: Sendable, Equatable {
     let inode: UInt64
     let size: Int64

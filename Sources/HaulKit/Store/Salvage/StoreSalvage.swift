@@ -94,7 +94,7 @@ struct StoreSalvage {
 
     // MARK: Rows
 
-    /// Number of columns of `download` in the first of ``EarlierStores``.
+    /// Number of columns of `download` in the first state of ``EarlierStores``.
     private static let fewestColumns = 16
 
     /// - Parameter columns: columns of the present table. A row that was written before a migration added columns has
@@ -127,7 +127,8 @@ struct StoreSalvage {
         if try isThere(id, database) { return true }
         var values = values
         let names = columns.prefix(values.count)
-        // One of two rows with the same key is outdated. Nothing tells which, so the later one loses its key.
+        // One of two rows with the same key is outdated. Nothing tells which, so the row that is read second loses its
+        // key.
         if let key = names.firstIndex(of: "key"), let text = values[key].text,
             try has("SELECT 1 FROM download WHERE key = ?", text, database)
         {

@@ -24,10 +24,11 @@ struct DownloadTable {
         return front + Self.cut(name, max(8, columns - Format.width(front)))
     }
 
-    /// Returns the name, or the URL without one. Replaces characters that a terminal would obey.
+    /// Returns the name, or the URL if there is no name. Replaces characters that a terminal would obey.
     static func name(_ row: DownloadRow) -> String { VisibleText.line(row.name.isEmpty ? row.url : row.name) }
 
-    /// Returns `43% of 200 MB` while bytes are missing, else the size.
+    /// Returns `43% of 200 MB` until the download is complete, then the size. While the size is unknown, returns the
+    /// number of received bytes.
     static func size(_ row: DownloadRow) -> String {
         guard row.state != .completed else { return Format.bytes(row.totalBytes ?? row.receivedBytes) }
         guard let total = row.totalBytes else { return row.receivedBytes > 0 ? Format.bytes(row.receivedBytes) : "" }

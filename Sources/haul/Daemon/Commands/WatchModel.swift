@@ -5,7 +5,7 @@ import HaulServer
 /// The rows of the daemon, kept up to date by its events.
 struct WatchModel {
     private var fields: [String: [String: JSONValue]] = [:]
-    /// Ids in the order of the queue, then of complete downloads.
+    /// Ids in the order of the last snapshot. Ids of later downloads follow at the end.
     private(set) var order: [String] = []
     private(set) var totals: Totals?
     /// The downloads to follow; `nil` for all.

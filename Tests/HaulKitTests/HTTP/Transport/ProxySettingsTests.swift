@@ -65,7 +65,11 @@ struct ProxySettingsTests {
         ("h.example:443", "https://h.example/", true), ("h.example:80", "http://h.example/", true),
         ("h.example:80", "https://h.example/", false), ("h.example:x", "http://h.example/", false),
         ("10.0.0.1", "http://10.0.0.1/", true), ("10.0.0.1", "http://110.0.0.1/", false), (".", "http://h/", false),
-        ("::1", "http://[::1]/", true), ("", "http://h/", false),
+        ("::1", "http://[::1]/", true), ("", "http://h/", false), ("[::1]", "http://[::1]:8080/", true),
+        ("[::1]:8080", "http://[::1]:8080/", true), ("[::1]:8080", "http://[::1]/", false),
+        ("[::1]x", "http://[::1]/", false), ("*:8080", "http://h:8080/", true), ("*:8080", "http://h/", false),
+        ("10.0.0.0/8", "http://10.1.2.3/", true), ("10.0.0.0/8", "http://11.1.2.3/", false),
+        ("fd00::/8", "http://[fd12::1]/", true), ("0:0::1", "http://[::1]/", true), ("*", "http://[::1]/", true),
     ])
     func knowsWhichHostsAreAskedDirectly(_ exception: String, _ url: String, _ isDirect: Bool) throws {
         let settings = ProxySettings(
