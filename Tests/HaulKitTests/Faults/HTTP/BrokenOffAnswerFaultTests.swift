@@ -90,7 +90,8 @@ struct BrokenOffAnswerFaultTests {
         let transport = try HTTPTransport(configuration, isTight: false)
         let receiver = SlowReceiver(pausesAtHead: pausesAtHead)
         let url = try #require(URL(string: server.url("/file.bin")))
-        let exchange = transport.open(TransportRequest(url: url, headers: [], allowsInsecureRedirects: false), receiver: receiver)
+        let request = TransportRequest(url: url, headers: [], allowsInsecureRedirects: false)
+        let exchange = transport.open(request, receiver: receiver)
         var failure: (any Error)?
         do { try await test(receiver, exchange) } catch { failure = error }
         await transport.shutDown()
