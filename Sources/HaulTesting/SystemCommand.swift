@@ -5,8 +5,8 @@ internal import HaulKit
 /// Runs programs of the system for tests.
 ///
 /// Does not use Foundation's `Process`. In a process with more than about 1,350 descriptors, `Process` reads past the
-/// end of its list of descriptors, and closes in the child only those that it saw. And `waitUntilExit` runs a run loop,
-/// which the threads of Swift's pool do not have.
+/// end of its list of descriptors. In the child it closes only the descriptors that it has listed. And `waitUntilExit`
+/// runs a run loop, which the threads of Swift's pool do not have.
 package enum SystemCommand {
     package struct Failure: Error, CustomStringConvertible {
         package let description: String

@@ -94,7 +94,7 @@ final class DeliveryQueue: Sendable {
         for listener in listeners { listener.resume() }
     }
 
-    /// Removes and returns the waiting callers of ``idle()`` if no delivery is left; none otherwise.
+    /// Removes and returns the waiting callers of ``idle()`` if no delivery is left. Otherwise returns an empty array.
     private func takeListeners(_ state: inout State) -> [CheckedContinuation<Void, Never>] {
         guard state.isIdle else { return [] }
         defer { state.listeners = [:] }

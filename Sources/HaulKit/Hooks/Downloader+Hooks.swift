@@ -2,9 +2,9 @@ internal import Foundation
 
 /// Controls the report on the end of all downloads, and waits for deliveries to hooks.
 extension Downloader {
-    /// Delays ``HookEvent/allCompleted`` from a call with `true`, because the application will add more downloads,
-    /// until a call with `false`. The latter reports the event if all downloads have ended by then. Has no effect after
-    /// ``shutDown()``.
+    /// Says whether the application will add more downloads. After a call with `true`, ``HookEvent/allCompleted`` is
+    /// not reported. A call with `false` ends that, and reports the event if all downloads have ended. Has no effect
+    /// after ``shutDown()``.
     package func expectMoreDownloads(_ expectsMore: Bool) {
         notifications.expectMore(expectsMore)
         idle.tellHooksWhenIdle()
@@ -22,12 +22,13 @@ extension Downloader {
         return await notifications.hooks.settle(within: limit)
     }
 
-    /// Waits until every delivery to hooks is complete or given up, for a program that is about to end. Programs of
-    /// hooks have their own time limit. A failed webhook is repeated for at most ``HookLimits/finalRetryTime`` from
+    /// Waits until every delivery to hooks is complete or given up. Call this method before this process ends. Programs
+    /// of hooks have their own time limit. A failed webhook is repeated for at most ``HookLimits/finalRetryTime`` from
     /// this call on, whatever delay its receiver asks for. A message that fails later, or would have to wait for
     /// longer, is given up with all messages that wait behind it.
     ///
-    /// - Returns: the messages that were given up for lack of time or that their receiver did not take, by receiver.
+    /// - Returns: for each receiver, the number of messages that it did not take or that were given up for lack of
+    ///   time. Receivers that took all messages are left out.
     package func finishHooks() async -> [UndeliveredMessages] {
         await notifications.finish()
         return await notifications.hooks.settleAtLast()

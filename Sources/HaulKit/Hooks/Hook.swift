@@ -11,7 +11,7 @@ extension Downloader {
     /// ]
     /// ```
     ///
-    /// A hook cannot fail or delay a download: a hook that fails is logged at `debug`.
+    /// A download neither fails nor waits because of a hook. The failure of a hook is logged at `debug`.
     public enum Hook: Sendable, Hashable {
         /// Runs a program directly, without a shell.
         ///
@@ -37,9 +37,10 @@ extension Downloader {
         /// With `group-ended`, `HAUL_BYTES`, `HAUL_COMPLETED` and `HAUL_FAILED` are sums over all downloads of the
         /// group.
         ///
-        /// A value of more than 64 KiB, which a system may not accept, is not set either. The standard streams of the
-        /// program are `/dev/null`, and the program inherits no other open file. After
-        /// ``Downloader/Configuration/Hooks/commandTime`` the program is terminated with its child processes.
+        /// A variable is also not set if its value has more than 64 KiB or contains a zero byte, because the system may
+        /// refuse or cut the value. The standard streams of the program are `/dev/null`, and the program inherits no
+        /// other open file. After ``Downloader/Configuration/Hooks/commandTime`` the program is terminated with its
+        /// child processes.
         ///
         /// - Parameter path: path of the program, absolute or relative to the working folder; `PATH` is not searched. A
         ///   script needs a first line that names its interpreter (`#!`).
@@ -94,9 +95,9 @@ extension Downloader {
 public enum HookEvent: String, Sendable, Hashable, Codable, CaseIterable {
     /// A run sends its first request. Reported once for each run: continuing after a pause does not start another run.
     case started
-    /// The file is complete, verified and under its final name. For a file that existed before this run, because an
-    /// earlier run completed it or ``DownloadRequest/ConflictPolicy/skip`` kept it, the event is reported only if this
-    /// run has reported ``started``.
+    /// The file is complete, verified and under its final name. If the run has not reported ``started``, the event is
+    /// not reported for a file that the run did not write: one that an earlier run or another process completed, or
+    /// that ``DownloadRequest/ConflictPolicy/skip`` kept.
     case completed
     /// A run has failed. Not reported for a download that was cancelled, or when the downloader shuts down.
     case failed

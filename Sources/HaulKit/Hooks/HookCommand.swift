@@ -47,7 +47,7 @@ struct HookCommand: Sendable {
     /// Starts the program. Waits while the program is open for writing, as when it is being replaced, or too many files
     /// are open.
     ///
-    /// - Returns: `nil` if the program cannot be run.
+    /// - Returns: `nil` if the program cannot be run, or if the delivery is cancelled during the wait.
     private func start(_ message: HookMessage) async -> RunningProgram? {
         var wait = HookLimits.firstWaitForBusyProgram
         while true {
@@ -66,7 +66,7 @@ struct HookCommand: Sendable {
                     return nil
                 }
             }
-            // `sleep` fails only on cancellation. A cancelled delivery starts no program.
+            // `sleep` fails only on cancellation of the delivery.
             guard (try? await time.sleep(min(wait, HookLimits.lastWaitForBusyProgram))) != nil else { return nil }
             wait = min(wait * 2, HookLimits.lastWaitForBusyProgram * 2)
         }

@@ -15,7 +15,8 @@ struct HookEventTracker: Sendable, Equatable {
     ///
     /// - Parameters:
     ///   - group: the group of the download.
-    ///   - alreadyExisted: whether the file existed before this run.
+    ///   - alreadyExisted: whether this run did not write the file, because it existed before or another process
+    ///     completed it.
     /// - Returns: the event to report, if any.
     mutating func note(
         _ id: DownloadID,
@@ -37,7 +38,8 @@ struct HookEventTracker: Sendable, Equatable {
             running.remove(id)
             counts.completed += 1
             if let group { endedGroups.insert(group) }
-            // Each reported start gets its end. A file that only existed before is not reported.
+            // A run that has reported its start also reports its completion. Any other run does not report a file that
+            // it did not write.
             return started.remove(id) != nil || !alreadyExisted ? .completed : nil
         case .failed:
             running.remove(id)

@@ -15,7 +15,7 @@ package struct HookLimits: Sendable, Hashable {
     /// Time for which ``Downloader/finishHooks()`` still repeats failed webhooks. Default: 60 s.
     package var finalRetryTime = Duration.seconds(60)
 
-    /// The default limits: each property names its own.
+    /// Makes limits with the default of each property.
     package init() {
         webhookRetry.attempts = 5
         webhookRetry.base = .seconds(1)

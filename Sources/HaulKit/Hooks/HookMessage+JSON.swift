@@ -21,8 +21,8 @@ extension HookMessage {
     /// Returns the metadata as JSON that may be inside other JSON. Text that is not JSON becomes a string.
     private static func value(_ metadata: DownloadRequest.Metadata, _ encoder: JSONEncoder) -> [UInt8]? {
         let bytes = Array(metadata.json.utf8)
-        // A JSON reader may accept a byte order mark and encodings other than UTF-8. Other JSON cannot contain them
-        // (RFC 8259 §8.1).
+        // `JSONSerialization` also accepts a byte order mark and encodings other than UTF-8. Neither may stand inside
+        // the JSON of the message (RFC 8259 §8.1).
         let isPlain = !bytes.starts(with: [0xEF, 0xBB, 0xBF]) && !bytes.contains(0)
         // Text that is not JSON causes an error.
         let read = try? JSONSerialization.jsonObject(with: Data(bytes), options: .fragmentsAllowed)

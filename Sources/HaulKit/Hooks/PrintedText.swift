@@ -12,7 +12,7 @@ final class PrintedText: Sendable {
     private struct State {
         var bytes: [UInt8] = []
         var isWhole = true
-        /// Whether bytes before a kept end were dropped.
+        /// Whether the beginning of the output was dropped, because only its end is kept.
         var isCut = false
         /// The write end of the pipe for the program. Haul closes its own copy once the program has one.
         var writeEnd: Int32?
@@ -80,7 +80,7 @@ final class PrintedText: Sendable {
     }
 
     /// Returns the kept text. Call this method only after the program has ended: reading then stops when the pipe is
-    /// empty. `isWhole` is `false` if the output exceeded a kept beginning.
+    /// empty. `isWhole` is `false` if the output exceeded the limit of ``Kept/beginning(_:)``.
     func text() async -> (text: String, isWhole: Bool) {
         await withCheckedContinuation { continuation in
             let isRead = state.withLock { state in

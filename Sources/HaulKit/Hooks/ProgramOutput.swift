@@ -4,7 +4,8 @@ internal import Foundation
 package struct ProgramOutput: Sendable {
     /// The text that the program printed on standard output.
     package let text: String
-    /// The end of the text on standard error, unmasked: at most ``most`` bytes, and no part of a word.
+    /// The end of the text on standard error, unmasked: at most ``most`` bytes. If the text was longer, the end begins
+    /// with a whole word.
     package let complaint: String
     /// The exit status, or 256 plus the number of the signal that ended the program; 0 if other code of this process
     /// has reaped the program.

@@ -5,7 +5,7 @@ internal import Synchronization
 final class WebhookDeadline: Sendable {
     private struct State {
         var isOver = false
-        /// The time that no wait may exceed.
+        /// Latest end of a wait; `nil` for no limit.
         var deadline: Instant?
         /// Messages that were given up for lack of time.
         var undelivered = 0

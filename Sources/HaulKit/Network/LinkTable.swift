@@ -71,6 +71,9 @@ struct LinkTable: Sendable {
     }
 
     /// Notes that messages were lost. All dumps are repeated once the present one has ended.
+    ///
+    /// - Returns: the first request of the repetition if no dump is outstanding; `nil` otherwise, and after too many
+    ///   repetitions.
     mutating func lost() -> Request? {
         mustBeginAgain = true
         return current == nil ? beginAgain() : nil

@@ -9,7 +9,8 @@ final class LinkWatch: Sendable {
 
     /// - Parameters:
     ///   - descriptor: descriptor of a netlink socket, which the watch closes.
-    ///   - report: called with the status whenever it has settled, and finally with `nil` if the kernel refuses.
+    ///   - report: called with the status whenever it has settled, and finally with `nil` if the kernel refuses a
+    ///     request, messages cannot be read, or ``LinkTable`` has failed.
     init(_ descriptor: Int32, report: @escaping @Sendable (NetworkStatus?) -> Void) {
         let reader = LinkReader(descriptor)
         let queue = DispatchQueue(label: "haul.links", qos: .utility)

@@ -30,8 +30,8 @@ struct NetlinkMessage: Sendable, Equatable {
     var wasInterrupted = false
     var content: Content
 
-    /// Parses one datagram. A message that does not fit its own length ends the parsing. No byte beyond the datagram is
-    /// read.
+    /// Parses one datagram. Stops at a message whose length field is less than 16 or reaches beyond the datagram. No
+    /// byte beyond the datagram is read.
     static func parse(_ datagram: ArraySlice<UInt8>) -> [NetlinkMessage] {
         var messages: [NetlinkMessage] = []
         var rest = NativeBytes(datagram)

@@ -15,7 +15,8 @@ extension NetworkBinding {
         } catch { throw DownloadError(.connectionFailed, error.detail) }
     }
 
-    /// Returns the local addresses to connect from, in the order of the attempts: at most one of IPv6 and one of IPv4.
+    /// Returns the local addresses to connect from, in the order of the attempts: for an interface, at most one IPv4
+    /// address, and then at most one IPv6 address.
     func sources() throws(TransportError) -> [String] {
         guard case .interface = self else { return try sources(among: []) }
         let present: [LocalAddress]

@@ -5,8 +5,8 @@ extension Downloader {
     ///
     /// A download is idle if the user paused it, or if it failed or completed. A held download
     /// (``DownloadSnapshot/holdReason``) is not idle: the call waits for it. When the call returns, the files of all
-    /// ended downloads have their final names and the records are written. The call also waits while another call adds
-    /// downloads.
+    /// completed downloads have their final names, and the records of all ended downloads are written. The call also
+    /// waits while another call adds downloads.
     ///
     /// - Returns: the summary of all downloads of the store, including those that ended before or in other processes.
     /// - Throws: ``DownloadError`` with code ``DownloadError/Code/waitCancelled`` when the task is cancelled,

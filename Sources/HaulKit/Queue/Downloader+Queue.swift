@@ -1,5 +1,5 @@
-/// Changes the order of the queue: priorities, moves, limits. Running transfers are not affected, except a transfer
-/// whose slot goes to another download.
+/// Changes the order of the queue: sets priorities, moves and sorts downloads, and starts a download before the others.
+/// Running transfers are not affected, except a transfer whose slot goes to another download.
 extension Downloader {
     /// Gives a download another priority; see ``Download/setPriority(_:)``.
     package func setPriority(_ priority: Int, of id: DownloadID) async throws(DownloadError) {

@@ -1,6 +1,6 @@
 internal import Logging
 
-/// Detects when all downloads, or all downloads of a group, are idle, and reports each end once. Idle means that no
+/// Detects when all downloads, or all downloads of a group, are idle, and reports that once. Idle means that no
 /// download waits or runs.
 ///
 /// Confined to the actor of its downloader.
@@ -35,8 +35,8 @@ final class IdleMonitor: IdleWatchDelegate {
         if !environment.isShuttingDown { watch.changed() }
     }
 
-    /// Begins to expect more downloads for a group. Neither the group nor all downloads end before
-    /// ``expectationEnded(of:)``.
+    /// Begins to expect more downloads for a group. Until ``expectationEnded(of:)``, neither the group nor all
+    /// downloads together count as idle.
     func expectationBegan(of group: String) { watch.additionBegan([group]) }
 
     func expectationEnded(of group: String) {
@@ -137,8 +137,8 @@ final class IdleMonitor: IdleWatchDelegate {
         else { return false }
         if isIdle { return true }
         // Only the store knows the groups of downloads that are not in memory. The first 64 rows nearly always suffice.
-        // All rows are read only if none of the 64 belongs to a download of this process, because other processes run
-        // them or they cannot be read.
+        // All rows are read only if this process has none of the 64 downloads in its queue or wait list: other
+        // processes run the 64, or their rows cannot be read.
         let space = environment.space
         for limit in [64, Int.max] {
             let open = try await environment.services.store.open(group: group, limit: limit)

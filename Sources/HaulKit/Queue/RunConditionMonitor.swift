@@ -49,8 +49,8 @@ final class RunConditionMonitor {
     /// Replaces the timetable; `nil` for none. The caller must call ``followTimetable(_:)`` afterwards.
     func setTimetable(_ timetable: Timetable?) { self.timetable = timetable }
 
-    /// Applies the present rule of the timetable. Calls `onChange` when the rule changes, and after an hour at the
-    /// latest.
+    /// Applies the present rule of the timetable. If the rule will change, calls `onChange` once: when the rule
+    /// changes, or after an hour if the change comes later.
     func followTimetable(_ onChange: @escaping @Sendable () -> Void) {
         timer?.cancel()
         timer = nil

@@ -16,8 +16,8 @@ extension Scheduler {
     /// Puts the waiting downloads of the store in the queue. The caller has the catalog's lock.
     ///
     /// If there are many, this method enqueues only the first ones in the order of the queue. A background task reads
-    /// the others; until then nothing counts as idle. A host whose first downloads are read late may start with another
-    /// of its downloads.
+    /// the others; until then nothing counts as idle. The task reads them in the order of their rows, so a host may
+    /// start with a later one of its downloads.
     func fill(_ condition: StoreCondition, isolation: isolated (any Actor)? = #isolation) async throws(DownloadError) {
         let store = services.store
         // Reading in the order of the queue also visits rows that do not wait, so it is used only if many rows wait.

@@ -8,8 +8,10 @@ extension Scheduler {
         queue.waits(snapshot.id) ? environment.withReason(snapshot, host) : snapshot
     }
 
-    /// Removes from the queue a download that another process of the store has ended or removed (`task` is `nil`).
-    /// Reports the outcome to its handle.
+    /// Removes from the queue a download that another process of the store has ended or removed. Reports the outcome to
+    /// the download's handle.
+    ///
+    /// - Parameter task: the task of an ended download; `nil` for a removed download.
     func endedElsewhere(_ id: DownloadID, _ task: DownloadTask?) {
         queue.leave(id)
         guard let hub = environment.notifications.hubs.existing(id), hub.outcome == nil else { return }

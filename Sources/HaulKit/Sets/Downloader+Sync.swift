@@ -96,8 +96,8 @@ extension Downloader {
         var records = written
         var report = SetReport(set)
         report.addRefusals(of: set)
-        // Removes old files that block a path of the set before the fetch: the set has a folder in place of the file,
-        // or the reverse. The list of a set with faults may lack names, so it removes nothing.
+        // Before the fetch, removes old files that block a path of the set: the set has a folder in place of the file,
+        // or the reverse. The list of a set with faults may lack names, so nothing is removed for such a set.
         if options.deletes, report.isWhole {
             try await place.remove(records.obstacles(to: set), &records, &report, disk)
         }
@@ -220,8 +220,7 @@ extension Downloader {
         async throws(DownloadError)
     {
         var filter = DownloadFilter.group(group)
-        // Skips completed downloads if no file is needed, because a complete set may have a completed download for
-        // every file.
+        // Skips completed downloads if no file is needed, because there may be one for every file of the set.
         if needed.isEmpty { filter.states = Set(DownloadSnapshot.State.allCases).subtracting([.completed]) }
         var (finished, stale): ([DownloadID], [DownloadID]) = ([], [])
         filter.limit = 1000

@@ -2,7 +2,7 @@ public import Foundation
 
 /// The digests of a publisher's list, for downloads of single listed files.
 public struct ListedChecksums: Sendable {
-    /// The signer of the list; `nil` without a signature.
+    /// The signer of the list; `nil` if no signature was checked.
     public let signedBy: String?
     private let index: ChecksumIndex
 

@@ -1,6 +1,6 @@
 // Removes files that earlier syncs of a folder brought and that the set no longer has, if ``SetOptions/deletes`` is
-// set. `Downloader+Sync` removes the files that block a path of the set before the fetch; ``SetWork/finish()`` removes
-// the others after it.
+// set. Before the fetch, `Downloader+Sync` removes those that block a path of the set. After the fetch,
+// ``SetWork/finish()`` removes the others.
 
 extension SetRecords {
     /// Returns the records of files that earlier syncs brought and that the set no longer has, sorted by name.

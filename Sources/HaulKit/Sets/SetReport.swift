@@ -17,25 +17,26 @@ public struct SetReport: Sendable, Hashable, Codable {
         package var isProved: Bool { SetReport.proves(algorithm) }
     }
 
-    /// A file of the set that is missing, wrong or refused, with the reason.
+    /// A file of the set that is missing, wrong or refused, with the reason. Also a list that is damaged or may lack
+    /// its end, and an old file that could not be removed.
     public struct Fault: Sendable, Hashable, Codable {
         /// The name as the publisher writes it, without invisible characters.
         public let name: String
-        /// The error of the download, or the reason why the name is refused.
+        /// The error of the download or of the disk, or the reason why the name or the list is refused.
         public let error: DownloadError
     }
 
-    /// The source: `hf://ORG/NAME@COMMIT`, or the URL of the list, masked.
+    /// The source: `hf://ORG/NAME@COMMIT`, the masked URL of the list, or the path of a list on this machine.
     public let source: String
     /// The commit or tag of the set; `nil` if the source has none.
     public let revision: String?
-    /// The signer of the list; `nil` without a signature.
+    /// The signer of the list; `nil` if no signature was checked.
     public let signedBy: String?
     /// The files that are in the folder and right, by name.
     public internal(set) var files: [File] = []
-    /// The files of the set that are missing, wrong or refused.
+    /// The missing, wrong and refused files, and the other faults that ``Fault`` names.
     public internal(set) var faults: [Fault] = []
-    /// Number of files that this run fetched.
+    /// Number of files that this sync fetched.
     public internal(set) var fetched = 0
     /// Number of files that were there and right.
     public internal(set) var unchanged = 0
@@ -46,7 +47,7 @@ public struct SetReport: Sendable, Hashable, Codable {
     /// Remarks of the source about its list, for people.
     public internal(set) var remarks: [String] = []
 
-    /// Whether the folder holds the whole set.
+    /// Whether the folder holds the whole set: there are no ``faults``.
     public var isWhole: Bool { faults.isEmpty }
     /// Sum of the lengths of ``files``, in bytes.
     package var bytes: Int64 { files.reduce(0) { $0.addingReportingOverflow(max(0, $1.size)).partialValue } }

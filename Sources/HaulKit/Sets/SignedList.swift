@@ -4,7 +4,7 @@ internal import Foundation
 /// of a list that contains its signature, or else the whole list.
 struct SignedList {
     let bytes: [UInt8]
-    /// The signer's name or key; `nil` without a signature.
+    /// The signer's name or key; `nil` if no signature was checked.
     let signer: String?
 
     /// Checks the signature of a list.

@@ -58,7 +58,7 @@ struct DownloaderMetrics: Sendable {
         self.backingOff.record(backingOff)
     }
 
-    /// - Parameter seconds: time from the first start to the end.
+    /// - Parameter seconds: time from the first start to the end; `nil` if the record lacks one of the two.
     func complete(after seconds: Double?) {
         completed.increment()
         if let seconds { duration.recordSeconds(max(0, seconds)) }

@@ -11,7 +11,7 @@ extension Downloader {
     /// - Parameters:
     ///   - script: the responses. More can be added later.
     ///   - clock: the clock for delays, timetables, links that expire, and ``ScriptedResponse/inSteps(_:every:)``;
-    ///     `nil` for real time. Reports of progress come in real time with either.
+    ///     `nil` for real time. Progress is reported in real time even with a manual clock.
     ///   - configure: changes the configuration. ``HaulKit/Downloader/Configuration/Storage/stateFolder`` and the
     ///     settings of connections have no effect.
     /// - Throws: ``HaulKit/DownloadError`` with code ``HaulKit/DownloadError/Code/storeFailed``.

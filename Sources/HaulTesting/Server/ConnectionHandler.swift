@@ -80,7 +80,7 @@ final class ConnectionHandler: ChannelInboundHandler {
     }
 
     func errorCaught(context: ChannelHandlerContext, error: any Error) {
-        // The request is not HTTP, or the peer is gone or does not trust the certificate. There is no peer to answer.
+        // Sends no answer, because the request is not HTTP, or the peer is gone or does not trust the certificate.
         context.close(promise: nil)
     }
 }

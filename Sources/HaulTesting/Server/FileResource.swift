@@ -48,7 +48,7 @@ public struct FileResource: Sendable {
     /// Number of bytes of each body that are sent before ``ending``; `nil` for all. Has no effect if ``ending`` is
     /// `complete`. A body of at most this length is sent whole, without a fault.
     public var bodyLimit: Int64?
-    /// The action after a body that was cut at ``bodyLimit``, or without a limit after each whole body.
+    /// The action after a body that was cut at ``bodyLimit``. If there is no limit, the action after every body.
     public var ending: Ending = .complete
 
     /// Makes a resource without faults that serves these bytes.

@@ -89,7 +89,7 @@ package struct TestContent: Sendable, Equatable {
         // Spreads the seed first, because neighbouring seeds must not give the same sequence a few words apart.
         var state = (seed &+ 1) &* 0xD134_2543_DE82_EF95 &+ first &* 0x9E37_79B9_7F4A_7C15
         var index = 0
-        // Uses a while loop over wrapping operators, because a debug build compiles it to plain instructions.
+        // Uses a while loop and wrapping operators, because a debug build compiles them to plain instructions.
         while index < count {
             state = state &+ 0x9E37_79B9_7F4A_7C15
             var word = state

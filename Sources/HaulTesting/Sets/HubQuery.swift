@@ -28,7 +28,7 @@ struct HubQuery {
         return Int(cursor.dropFirst(mark.count).dropLast()).flatMap { $0 < 0 ? nil : $0 }
     }
 
-    /// The beginning of a cursor. A cursor ends with an encoded equals sign, so that a client that encodes the link
-    /// once more gets the first page again.
+    /// The beginning of a cursor. A cursor ends with an encoded equals sign, so that the cursor is invalid if a client
+    /// wrongly encodes the link once more. Such a client gets the first page again.
     private static let mark = "entry-"
 }

@@ -13,8 +13,8 @@ internal import HaulKit
 ///
 /// The hub answers these requests, for datasets and spaces with `datasets/` and `spaces/` before the name:
 ///
-/// - `GET /api/models/ORG/NAME[/revision/REV]`: the commit of a branch or commit;
-/// - `GET /api/models/ORG/NAME/tree/REV?recursive=true`: its files, page by page;
+/// - `GET /api/models/ORG/NAME[/revision/REV]`: the commit that a branch or a commit id names, by default `main`;
+/// - `GET /api/models/ORG/NAME/tree/REV?recursive=true`: the files of the commit, page by page;
 /// - `GET` and `HEAD /ORG/NAME/resolve/REV/PATH`: a small file, or for a large file a redirect to a signed link at the
 ///   storage, which is a second server on another port.
 ///

@@ -199,7 +199,7 @@ final class HubShelf: Sendable {
 extension HubShelf.State {
     /// Returns the commit that a request is for, and its repository.
     ///
-    /// The names of a gated repository's files are public; its bytes are not.
+    /// The names of a gated repository's files are public; the bytes of the files are not.
     func find(_ route: HubRoute, for request: TestRequest) throws(HubProblem) -> (HubShelf.Repository, HubCommit) {
         let token = request["Authorization"].map { $0.hasPrefix("Bearer ") ? String($0.dropFirst(7)) : $0 }
         let readable = token.flatMap { tokens[$0] }
