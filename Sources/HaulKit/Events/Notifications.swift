@@ -152,8 +152,8 @@ final class Notifications {
         hookEvents.forgetEnds()
     }
 
-    /// Sets whether more downloads are about to be added. If so, hooks do not get ``HookEvent/allCompleted``.
-    func expectMore(_ expectsMore: Bool) { hookEvents.expectsMore = expectsMore }
+    /// Notes that a caller will add downloads, or with `false` that it has added them; see ``HookEventTracker``.
+    func expectMore(_ expectsMore: Bool) { hookEvents.expectMore(expectsMore) }
 }
 
 /// Rows that were deleted. The list is empty unless the downloader has listeners.

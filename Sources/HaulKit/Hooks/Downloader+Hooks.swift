@@ -2,9 +2,9 @@ internal import Foundation
 
 /// Controls the report on the end of all downloads, and waits for deliveries to hooks.
 extension Downloader {
-    /// Says whether the application will add more downloads. After a call with `true`, ``HookEvent/allCompleted`` is
-    /// not reported. A call with `false` ends that, and reports the event if all downloads have ended. Has no effect
-    /// after ``shutDown()``.
+    /// Says that the caller will add more downloads, or with `false` that it has added them. While a caller will add
+    /// more, ``HookEvent/allCompleted`` is not reported. The last call with `false` reports the event if all downloads
+    /// have ended. Has no effect after ``shutDown()``.
     package func expectMoreDownloads(_ expectsMore: Bool) {
         notifications.expectMore(expectsMore)
         idle.tellHooksWhenIdle()

@@ -8,8 +8,11 @@ struct HookEventTracker: Sendable, Equatable {
     private var counts = HookCounts()
     /// Groups with a download that has ended since the group's own end was reported.
     private(set) var endedGroups: Set<String> = []
-    /// Whether the application will add more downloads. While `true`, the end of all downloads is not reported.
-    var expectsMore = false
+    /// Number of callers that will add more downloads. Unless it is 0, the end of all downloads is not reported.
+    private var adding = 0
+
+    /// Notes that a caller will add downloads, or with `false` that one of these callers has added all of its own.
+    mutating func expectMore(_ expectsMore: Bool) { adding = max(0, adding + (expectsMore ? 1 : -1)) }
 
     /// Records the present state of a download.
     ///
@@ -59,7 +62,7 @@ struct HookEventTracker: Sendable, Equatable {
     ///
     /// - Parameter othersWait: whether any download waits, runs, is held, is being added or is expected.
     mutating func allEnded(othersWait: Bool) -> HookCounts? {
-        guard running.isEmpty, !othersWait, !expectsMore, counts != HookCounts() else { return nil }
+        guard running.isEmpty, !othersWait, adding == 0, counts != HookCounts() else { return nil }
         defer { counts = HookCounts() }
         return counts
     }

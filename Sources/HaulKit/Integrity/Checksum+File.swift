@@ -42,7 +42,6 @@ extension DownloadRequest.Checksum {
     }
 
     /// - Returns: `nil` if the computation was cancelled.
-
     private static func read(_ algorithm: Algorithm, _ file: any DiskFile, isCancelled: () -> Bool) throws(DiskError)
         -> DownloadRequest.Checksum?
     {

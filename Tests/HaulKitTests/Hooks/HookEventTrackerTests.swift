@@ -69,9 +69,11 @@ struct HookEventTrackerTests {
         #expect(book.allEnded(othersWait: false) == nil)
         _ = book.note(other, .failed(error))
         #expect(book.allEnded(othersWait: true) == nil)
-        book.expectsMore = true
-        #expect(book.allEnded(othersWait: false) == nil)
-        book.expectsMore = false
+        for expectsMore in [true, true, false] {
+            book.expectMore(expectsMore)
+            #expect(book.allEnded(othersWait: false) == nil, "a second caller adds downloads")
+        }
+        book.expectMore(false)
         #expect(book.allEnded(othersWait: false) == HookCounts(completed: 1, failed: 1))
         #expect(book.allEnded(othersWait: false) == nil)
     }

@@ -28,7 +28,9 @@ struct AddressBlockTests {
         #expect(!(try #require(AddressBlock(block)).contains(try #require(IPAddress(address)))))
     }
 
-    @Test(arguments: ["", "/8", "10.0.0.0/", "10.0.0.0/33", "::1/129", "10.0.0.0/-1", "10.0.0.0/8/8", "host", "10/8"])
+    @Test(arguments: [
+        "", "/8", "10.0.0.0/", "10.0.0.0/33", "10.0.0.0/+8", "::1/129", "10.0.0.0/-1", "10.0.0.0/8/8", "host", "10/8",
+    ])
     func isNotReadFrom(_ text: String) { #expect(AddressBlock(text) == nil) }
 
     @Test(arguments: [
