@@ -134,6 +134,23 @@ def test_looks_at_links_and_adds_the_chosen_ones(page, api, source):
     assert sorted(r["name"] for r in api.rows()) == ["a.zip", "there.txt"]
 
 
+def test_downloads_only_the_chosen_link_again(page, api, source):
+    there, other = small(source, "there.txt"), small(source, "other.txt")
+    api.add(there, other)
+    page.open()
+    page.keys("n")
+    until(lambda: page.all("dialog.add"), "dialog")
+    page.find("#add-links").send_keys(there)
+    page.find(".add-links-foot button").click()
+    until(lambda: len(page.all(".chooser tbody tr")) == 1, "looked at")
+    page.find(".chooser tbody input").click()
+    page.find("#add-links").send_keys("\n" + other)
+    until(lambda: page.find("dialog .primary").text == "Add 2", "two")
+    page.find("dialog .primary").click()
+    until(lambda: not page.all("dialog"), "closed")
+    assert sorted(r["url"] for r in api.rows()) == sorted([there, there, other])
+
+
 def test_adds_with_group_priority_paused_folder_and_headers(page, api, source):
     page.open()
     page.keys("n")
@@ -190,10 +207,12 @@ def test_takes_dropped_links_text_files_and_metalinks(page, api, source):
     page.keys(Keys.ESCAPE)
     until(lambda: not page.all("dialog"), "closed")
     meta = '<?xml version="1.0"?><metalink xmlns="urn:ietf:params:xml:ns:metalink"><file name="m.bin"><size>1000</size><url>%s</url></file></metalink>' % small(source, "m.bin", 1000).replace("&", "&amp;")
-    page.js(DROP, "m.meta4", meta, "application/metalink4+xml")
-    until(lambda: page.all(".metalink") and "m.meta4: 1 file" in page.find(".metalink").text, "metalink")
+    for name in ("m.meta4", "n.meta4", "m.meta4"):
+        page.js(DROP, name, meta.replace("m.bin", name[0] + ".bin"), "application/metalink4+xml")
+    until(lambda: [note.text.split("\n")[0] for note in page.all(".metalink")] == ["m.meta4: 1 file", "n.meta4: 1 file"], "metalinks")
+    assert page.find("dialog .primary").text == "Add 2"
     page.find("dialog .primary").click()
-    until(lambda: len(api.rows()) == 1, "added")
+    until(lambda: sorted(row["name"] for row in api.rows()) == ["m.bin", "n.bin"], "added")
 
 
 MASTER = """#EXTM3U

@@ -45,6 +45,26 @@ def test_asks_for_the_token_when_the_session_ends(page, api):
     until(lambda: page.find("#app").is_displayed(), "app")
 
 
+def test_keeps_what_was_typed_when_the_session_ends(page, api):
+    page.allowed += [r"401", r"403"]
+    page.open()
+    page.keys("n")
+    until(lambda: page.all("dialog.add"), "dialog")
+    page.find("#add-links").send_keys("https://a.example/1\nhttps://a.example/2")
+    page.find("#add-folder").click()
+    until(lambda: page.all("dialog.folders"), "folders")
+    page.js("fetch('api/v1/session', {method: 'DELETE', headers: {'Content-Type': 'application/json'}})")
+    until(lambda: page.js("return fetch('api/v1/session').then((answer) => answer.status)") == 401, "signed out")
+    page.js("document.dispatchEvent(new Event('visibilitychange'))")
+    until(lambda: page.all("#token") and not page.all("dialog[open]"), "form without dialogs")
+    page.find("#token").send_keys(page.token + Keys.ENTER)
+    until(lambda: len(page.all("dialog[open]")) == 2, "dialogs")
+    page.keys(Keys.ESCAPE)
+    until(lambda: len(page.all("dialog[open]")) == 1, "folders closed")
+    assert page.find("#add-links").get_attribute("value") == "https://a.example/1\nhttps://a.example/2"
+    assert page.find("dialog .primary").text == "Add 2"
+
+
 def test_connects_a_browser_extension_and_revokes_its_key(page, api):
     page.open()
     page.find("#open-settings").click()

@@ -44,7 +44,7 @@ export function openAdd({ text = "", metalink = null } = {}, reveal) {
 }
 
 class AddDialog {
-    #metalink = null;
+    #metalinks = [];
     #found = new Map();
     #looking = null;
     #folder = null;
@@ -62,7 +62,7 @@ class AddDialog {
         this.count = el("span", { id: id("count"), class: "muted" });
         this.look = button(t("look"), { class: "button", onclick: () => this.#look() }, "i-search");
         this.refused = el("p", { class: "add-refused", role: "status" });
-        this.metalinkNote = el("div", { class: "metalink", hidden: true });
+        this.metalinkNotes = el("div", { class: "metalinks" });
         this.chooser = el("div", { class: "chooser", hidden: true });
         this.summary = el("p", { class: "chooser-summary", role: "status" });
         this.set = new SetChoice(() => this.#note());
@@ -90,7 +90,7 @@ class AddDialog {
                         this.links,
                         el("div", { class: "add-links-foot" }, this.count, el("span", { class: "gap" }), this.look)),
                     this.refused,
-                    this.metalinkNote,
+                    this.metalinkNotes,
                     this.summary,
                     this.chooser,
                     this.set.element),
@@ -165,17 +165,21 @@ class AddDialog {
     useMetalink({ name, xml }) {
         const names = metalinkNames(xml);
         if (names === null) return this.#fail([t("metalinkUnreadable", visible(name))]);
-        this.#metalink = { name, xml, count: names.length };
-        this.metalinkNote.hidden = false;
-        this.metalinkNote.replaceChildren(
+        if (this.#metalinks.some((metalink) => metalink.xml === xml)) return;
+        const metalink = { name, xml, count: names.length };
+        metalink.note = el("div", { class: "metalink" },
             icon("k-archive", "kind"),
             el("div", {}, el("p", { text: t("metalinkFiles", visible(name), names.length) }), el("p", { class: "muted", text: names.slice(0, 5).map(visible).join(", ") + (names.length > 5 ? ", …" : "") })),
-            button(t("removeFile"), { class: "button quiet square", square: true, onclick: () => {
-                this.#metalink = null;
-                this.metalinkNote.hidden = true;
-                this.#note();
-            } }, "i-close"),
+            button(t("removeFile"), { class: "button quiet square", square: true, onclick: () => this.#removeMetalink(metalink) }, "i-close"),
         );
+        this.#metalinks.push(metalink);
+        this.metalinkNotes.append(metalink.note);
+        this.#note();
+    }
+
+    #removeMetalink(metalink) {
+        this.#metalinks = this.#metalinks.filter((other) => other !== metalink);
+        metalink.note.remove();
         this.#note();
     }
 
@@ -189,12 +193,12 @@ class AddDialog {
     #note() {
         const { links, sets, refused, rejected } = linksIn(this.links.value);
         const chosen = this.#chosen();
-        const total = chosen.length + (this.#metalink?.count ?? 0);
+        const total = chosen.length + this.#metalinks.reduce((sum, { count }) => sum + count, 0);
         this.#noteSet(links, sets);
         const isSet = this.set.isChosen;
         this.count.textContent = [links.length > 0 || refused.length > 0 || rejected > 0 ? t("linkCount", links.length) : "", rejected > 0 ? t("linesRejected", rejected) : ""].filter(Boolean).join("  ·  ");
         this.refused.textContent = [refused.length > 0 ? t("kindsRefused", anyOf(kindsOf(refused))) : "", sets.length > (isSet ? 1 : 0) ? t("setsAlone") : ""].filter(Boolean).join(" ");
-        this.nameControl.hidden = links.length !== 1 || this.#metalink !== null || isSet;
+        this.nameControl.hidden = links.length !== 1 || this.#metalinks.length > 0 || isSet;
         for (const control of this.#onlyForLinks) control.hidden = isSet;
         this.group.placeholder = isSet ? visible(this.set.found?.name ?? "") : t("noGroup");
         this.#showFolder();
@@ -209,7 +213,7 @@ class AddDialog {
 
     /// A reference to a hub is a set; an address may be one. Beside other links, neither is.
     #noteSet(links, sets) {
-        const isAlone = this.#metalink === null && links.length + sets.length > 0 && (links.length === 0 || links.length + sets.length === 1);
+        const isAlone = this.#metalinks.length === 0 && links.length + sets.length > 0 && (links.length === 0 || links.length + sets.length === 1);
         const source = !isAlone ? null : sets[0] ?? (mayBeSet(links[0]) ? links[0] : null);
         this.set.show(source, sets.length > 0, this.headers.value);
     }
@@ -323,11 +327,10 @@ class AddDialog {
         if (this.#busy) return;
         if (this.set.isChosen) return this.#addSet();
         const links = this.#chosen();
-        if (links.length === 0 && !this.#metalink) return;
+        if (links.length === 0 && this.#metalinks.length === 0) return;
         this.#busy = true;
         this.problem.hidden = true;
         this.#note();
-        const again = links.some((link) => this.#found.get(link)?.existing);
         const options = {
             ...(this.#folder?.chosen ? { folder: this.#folder.path } : {}),
             ...(this.group.value.trim() ? { group: this.group.value.trim() } : {}),
@@ -350,17 +353,19 @@ class AddDialog {
         const results = [];
         try {
             await flushRemoval();
-            for (let at = 0; at < links.length; at += ADD_AT_ONCE) {
-                const part = links.slice(at, at + ADD_AT_ONCE);
-                const body = { items: part.map(item), ...options, onDuplicate: again ? "addAnyway" : "join" };
-                const answer = await this.#post(body);
-                answer.items.forEach((result, index) => results.push({ link: part[index], ...result }));
+            // Only a link that was shown as there, and chosen, is downloaded again.
+            for (const onDuplicate of ["join", "addAnyway"]) {
+                const those = links.filter((link) => (this.#found.get(link)?.existing ? "addAnyway" : "join") === onDuplicate);
+                for (let at = 0; at < those.length; at += ADD_AT_ONCE) {
+                    const part = those.slice(at, at + ADD_AT_ONCE);
+                    const answer = await this.#post({ items: part.map(item), ...options, onDuplicate });
+                    answer.items.forEach((result, index) => results.push({ link: part[index], ...result }));
+                }
             }
-            if (this.#metalink) {
-                const answer = await this.#post({ metalink: this.#metalink.xml, ...options });
-                answer.items.forEach((result) => results.push({ link: this.#metalink.name, ...result }));
-                this.#metalink = null;
-                this.metalinkNote.hidden = true;
+            for (const metalink of [...this.#metalinks]) {
+                const answer = await this.#post({ metalink: metalink.xml, ...options });
+                answer.items.forEach((result) => results.push({ link: metalink.name, ...result }));
+                this.#removeMetalink(metalink);
             }
         } catch (error) {
             this.#busy = false;

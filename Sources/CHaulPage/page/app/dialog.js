@@ -3,6 +3,8 @@ import { button, el } from "./dom.js";
 import { t } from "./text.js";
 
 let serial = 0;
+/// Dialogs that close to be shown again.
+const suspended = new Set();
 
 /// Opens a dialog with a title, a body and buttons. Resolves with nothing; `onClose` is called however it closes.
 export function openDialog({ title, body, footer, className = "", onClose, focus }) {
@@ -22,6 +24,7 @@ export function openDialog({ title, body, footer, className = "", onClose, focus
     dialog.addEventListener("pointerdown", (event) => (pressed = event.target));
     dialog.addEventListener("click", (event) => event.target === dialog && pressed === dialog && dialog.close());
     dialog.addEventListener("close", () => {
+        if (suspended.delete(dialog)) return;
         dialog.remove();
         onClose?.();
         if (opener?.isConnected) opener.focus({ preventScroll: true });
@@ -30,6 +33,16 @@ export function openDialog({ title, body, footer, className = "", onClose, focus
     dialog.showModal();
     (focus ?? dialog.querySelector("[autofocus]"))?.focus();
     return dialog;
+}
+
+/// Hides all dialogs, with what was typed into them. Returns a function that shows them again.
+export function suspendDialogs() {
+    const open = [...document.querySelectorAll("dialog[open]")];
+    for (const dialog of open) {
+        suspended.add(dialog);
+        dialog.close();
+    }
+    return () => open.filter((dialog) => dialog.isConnected).forEach((dialog) => dialog.showModal());
 }
 
 /// Asks a question. Enter answers yes, Escape no.

@@ -4,6 +4,7 @@ import { openAdd } from "./add.js";
 import { lost, startBanner } from "./banner.js";
 import { startBulk } from "./bulk.js";
 import { Detail, followSelection } from "./detail.js";
+import { suspendDialogs } from "./dialog.js";
 import { byId, el, setText } from "./dom.js";
 import { startDrop } from "./drop.js";
 import { loading, startEmpty } from "./empty.js";
@@ -223,10 +224,12 @@ function follow() {
 function authenticate(message) {
     if (signingIn) return;
     feed.stop();
-    document.querySelector("dialog[open]")?.close();
-    signingIn = signIn(message).then(() => {
+    const showDialogs = suspendDialogs();
+    signingIn = signIn(message).then(async () => {
         signingIn = null;
-        return run();
+        const running = run();
+        showDialogs();
+        await running;
     });
 }
 
