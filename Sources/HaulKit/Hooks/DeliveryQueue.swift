@@ -65,14 +65,17 @@ final class DeliveryQueue: Sendable {
     }
 
     /// Drops the waiting deliveries, cancels the running ones and accepts no more.
-    func close() {
-        let (running, listeners) = state.withLock { state in
-            state.isClosed = true
-            state.waiting = []
-            return (state.running.values.map(\.self), takeListeners(&state))
+    ///
+    /// - Returns: the number of deliveries that were dropped or cancelled.
+    func close() -> Int {
+        let (waiting, running, listeners) = state.withLock { state in
+            let waiting = state.waiting.count
+            (state.isClosed, state.waiting) = (true, [])
+            return (waiting, state.running.values.map(\.self), takeListeners(&state))
         }
         for task in running { task.cancel() }
         for listener in listeners { listener.resume() }
+        return waiting + running.count
     }
 
     private func startMore(_ state: inout State) {

@@ -106,14 +106,21 @@ final class HookRunner: Sendable {
             .sorted { $0.receiver < $1.receiver }
     }
 
-    /// Waits as ``settle(within:)``, then closes all queues: drops what is left, ends running programs and accepts no
-    /// more messages.
+    /// Waits as ``settle(within:)``, then closes all queues: drops what is left, ends running programs, accepts no more
+    /// messages, and logs what was dropped.
     func finish(within limit: Duration) async {
         _ = await settle(within: limit)
-        let lanes = lanes
-        for lane in lanes { lane.close() }
+        let receivers = state.withLock { $0.webhooks.values.map(\.self) }
+        log(commands.close(), "programs of hooks")
+        log(notifications.close(), "desktop notifications")
+        for receiver in receivers { log(receiver.lane.close(), "the webhook \(Origin(receiver.url).text)") }
         // Gives the programs time to end, because they have just got SIGTERM.
         _ = await settle(within: HookLimits.grace + .seconds(1))
+    }
+
+    private func log(_ dropped: Int, _ receiver: String) {
+        guard dropped > 0 else { return }
+        logger.warning("\(dropped) \(dropped == 1 ? "message" : "messages") to \(receiver) did not end in time.")
     }
 
     // MARK: Deliveries
