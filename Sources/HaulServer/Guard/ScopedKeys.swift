@@ -34,12 +34,8 @@ package actor ScopedKeys {
     package init(stateFolder: String, logger: Logger) {
         path = stateFolder + "/keys.json"
         self.logger = logger
-        // If the file is missing or unreadable, every extension must be connected again.
-        if let (bytes, _) = try? SecretFile.read(path),
-            let saved = try? JSONDecoder().decode(Saved.self, from: Data(bytes))
-        {
-            keys = saved.keys
-        }
+        let consequence = "Every browser extension must be connected again."
+        if let saved = SecretFile.decode(Saved.self, from: path, logger, consequence: consequence) { keys = saved.keys }
     }
 
     /// Creates a key.

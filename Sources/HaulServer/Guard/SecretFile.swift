@@ -1,5 +1,6 @@
 internal import CDispatch
 internal import Foundation
+internal import Logging
 
 /// Reads and writes files of mode 0600.
 package enum SecretFile {
@@ -43,6 +44,32 @@ package enum SecretFile {
             bytes += buffer[..<count]
         }
         return (bytes, wasExposed)
+    }
+
+    /// Reads a file of JSON that the daemon can do without. Logs a file that cannot be used, and keeps it under another
+    /// name, so that the next write does not replace it.
+    ///
+    /// - Parameter consequence: a sentence for the log that says what the daemon lacks without the file.
+    /// - Returns: `nil` for a missing or unusable file.
+    static func decode<Value: Decodable>(
+        _ type: Value.Type,
+        from path: String,
+        _ logger: Logger,
+        consequence: String
+    ) -> Value? {
+        do { return try JSONDecoder().decode(type, from: Data(try read(path).bytes)) } catch {
+            if let failure = error as? Failure, failure.isMissing { return nil }
+            let cause = (error as? Failure)?.text ?? "it is damaged"
+            logger.warning("\(path) cannot be read: \(cause). The file is \(setAside(path)) now. \(consequence)")
+            return nil
+        }
+    }
+
+    /// Gives an unusable file another name. Returns the name.
+    static func setAside(_ path: String) -> String {
+        let name = path + ".unreadable"
+        rename(path, name)
+        return name
     }
 
     /// Creates a file that does not exist. After a crash or on a full disk, the file is complete or missing.

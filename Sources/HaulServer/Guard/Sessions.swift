@@ -22,10 +22,8 @@ package actor Sessions {
     package init(stateFolder: String, logger: Logger) {
         path = stateFolder + "/sessions.json"
         self.logger = logger
-        // If the file is missing or unreadable, everybody signs in again.
-        if let (bytes, _) = try? SecretFile.read(path),
-            let saved = try? JSONDecoder().decode(Saved.self, from: Data(bytes))
-        {
+        let consequence = "Every browser must sign in again."
+        if let saved = SecretFile.decode(Saved.self, from: path, logger, consequence: consequence) {
             ends = saved.sessions.filter { $0.value > Date() }
         }
     }

@@ -69,7 +69,4 @@ struct SetsFile {
         encoder.userInfo[.keepsSecrets] = true
         try SecretFile.replace(path, Array(try encoder.encode(Contents(sets: sets))))
     }
-
-    /// Keeps an unusable file under another name, so that the next write does not replace it.
-    func setAside() { rename(path, path + ".unreadable") }
 }

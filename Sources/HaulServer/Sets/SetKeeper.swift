@@ -32,10 +32,8 @@ package actor SetKeeper {
         (file, self.mostSets) = (SetsFile(stateFolder: live.configuration.stateFolder), mostSets)
         do { sets = try file.read() } catch {
             sets = []
-            file.setAside()
-            logger.warning(
-                "The sets of \(file.path) cannot be read (\(error)). The file is \(file.path).unreadable now."
-            )
+            let aside = SecretFile.setAside(file.path)
+            logger.warning("The sets of \(file.path) cannot be read (\(error)). The file is \(aside) now.")
         }
     }
 

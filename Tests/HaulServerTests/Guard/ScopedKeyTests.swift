@@ -141,4 +141,15 @@ import Testing
         #expect(try await again.revoke(key.id))
         #expect(await ScopedKeys(stateFolder: folder.path, logger: ServerRig.silent).key(secret) == nil)
     }
+
+    @Test func keepsADamagedFileOfKeysUnderAnotherName() async throws {
+        let folder = try TemporaryFolder()
+        let damaged = Data("{\"keys\":".utf8)
+        try damaged.write(to: URL(fileURLWithPath: folder("keys.json")))
+        let keys = ScopedKeys(stateFolder: folder.path, logger: ServerRig.silent)
+        #expect(await keys.list.isEmpty)
+        _ = try await keys.make(named: "Test")
+        #expect(try Data(contentsOf: URL(fileURLWithPath: folder("keys.json.unreadable"))) == damaged)
+        #expect(await ScopedKeys(stateFolder: folder.path, logger: ServerRig.silent).list.map(\.name) == ["Test"])
+    }
 }
