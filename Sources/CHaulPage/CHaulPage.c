@@ -173,60 +173,63 @@ static const unsigned char asset_55[] = {
 #embed "page/app/signin.js"
 };
 static const unsigned char asset_56[] = {
-#embed "page/app/status.js"
+#embed "page/app/speed-field.js"
 };
 static const unsigned char asset_57[] = {
-#embed "page/app/text.de.js"
+#embed "page/app/status.js"
 };
 static const unsigned char asset_58[] = {
-#embed "page/app/text.en.js"
+#embed "page/app/text.de.js"
 };
 static const unsigned char asset_59[] = {
-#embed "page/app/text.es.js"
+#embed "page/app/text.en.js"
 };
 static const unsigned char asset_60[] = {
-#embed "page/app/text.fr.js"
+#embed "page/app/text.es.js"
 };
 static const unsigned char asset_61[] = {
-#embed "page/app/text.ja.js"
+#embed "page/app/text.fr.js"
 };
 static const unsigned char asset_62[] = {
-#embed "page/app/text.js"
+#embed "page/app/text.ja.js"
 };
 static const unsigned char asset_63[] = {
-#embed "page/app/text.zh.js"
+#embed "page/app/text.js"
 };
 static const unsigned char asset_64[] = {
-#embed "page/app/theme.js"
+#embed "page/app/text.zh.js"
 };
 static const unsigned char asset_65[] = {
-#embed "page/app/timetable.js"
+#embed "page/app/theme.js"
 };
 static const unsigned char asset_66[] = {
-#embed "page/app/toast.js"
+#embed "page/app/timetable.js"
 };
 static const unsigned char asset_67[] = {
-#embed "page/app/totals.js"
+#embed "page/app/toast.js"
 };
 static const unsigned char asset_68[] = {
-#embed "page/icon-192.png"
+#embed "page/app/totals.js"
 };
 static const unsigned char asset_69[] = {
-#embed "page/icon-512.png"
+#embed "page/icon-192.png"
 };
 static const unsigned char asset_70[] = {
-#embed "page/icon-maskable-512.png"
+#embed "page/icon-512.png"
 };
 static const unsigned char asset_71[] = {
-#embed "page/icon.svg"
+#embed "page/icon-maskable-512.png"
 };
 static const unsigned char asset_72[] = {
-#embed "page/index.html"
+#embed "page/icon.svg"
 };
 static const unsigned char asset_73[] = {
-#embed "page/manifest.webmanifest"
+#embed "page/index.html"
 };
 static const unsigned char asset_74[] = {
+#embed "page/manifest.webmanifest"
+};
+static const unsigned char asset_75[] = {
 #embed "openapi.json"
 };
 
@@ -287,25 +290,26 @@ static const haul_page_asset assets[] = {
     {"app/sets.js", "text/javascript; charset=utf-8", asset_53, sizeof(asset_53)},
     {"app/settings.js", "text/javascript; charset=utf-8", asset_54, sizeof(asset_54)},
     {"app/signin.js", "text/javascript; charset=utf-8", asset_55, sizeof(asset_55)},
-    {"app/status.js", "text/javascript; charset=utf-8", asset_56, sizeof(asset_56)},
-    {"app/text.de.js", "text/javascript; charset=utf-8", asset_57, sizeof(asset_57)},
-    {"app/text.en.js", "text/javascript; charset=utf-8", asset_58, sizeof(asset_58)},
-    {"app/text.es.js", "text/javascript; charset=utf-8", asset_59, sizeof(asset_59)},
-    {"app/text.fr.js", "text/javascript; charset=utf-8", asset_60, sizeof(asset_60)},
-    {"app/text.ja.js", "text/javascript; charset=utf-8", asset_61, sizeof(asset_61)},
-    {"app/text.js", "text/javascript; charset=utf-8", asset_62, sizeof(asset_62)},
-    {"app/text.zh.js", "text/javascript; charset=utf-8", asset_63, sizeof(asset_63)},
-    {"app/theme.js", "text/javascript; charset=utf-8", asset_64, sizeof(asset_64)},
-    {"app/timetable.js", "text/javascript; charset=utf-8", asset_65, sizeof(asset_65)},
-    {"app/toast.js", "text/javascript; charset=utf-8", asset_66, sizeof(asset_66)},
-    {"app/totals.js", "text/javascript; charset=utf-8", asset_67, sizeof(asset_67)},
-    {"icon-192.png", "image/png", asset_68, sizeof(asset_68)},
-    {"icon-512.png", "image/png", asset_69, sizeof(asset_69)},
-    {"icon-maskable-512.png", "image/png", asset_70, sizeof(asset_70)},
-    {"icon.svg", "image/svg+xml", asset_71, sizeof(asset_71)},
-    {"index.html", "text/html; charset=utf-8", asset_72, sizeof(asset_72)},
-    {"manifest.webmanifest", "application/manifest+json", asset_73, sizeof(asset_73)},
-    {"openapi.json", "application/json", asset_74, sizeof(asset_74)},
+    {"app/speed-field.js", "text/javascript; charset=utf-8", asset_56, sizeof(asset_56)},
+    {"app/status.js", "text/javascript; charset=utf-8", asset_57, sizeof(asset_57)},
+    {"app/text.de.js", "text/javascript; charset=utf-8", asset_58, sizeof(asset_58)},
+    {"app/text.en.js", "text/javascript; charset=utf-8", asset_59, sizeof(asset_59)},
+    {"app/text.es.js", "text/javascript; charset=utf-8", asset_60, sizeof(asset_60)},
+    {"app/text.fr.js", "text/javascript; charset=utf-8", asset_61, sizeof(asset_61)},
+    {"app/text.ja.js", "text/javascript; charset=utf-8", asset_62, sizeof(asset_62)},
+    {"app/text.js", "text/javascript; charset=utf-8", asset_63, sizeof(asset_63)},
+    {"app/text.zh.js", "text/javascript; charset=utf-8", asset_64, sizeof(asset_64)},
+    {"app/theme.js", "text/javascript; charset=utf-8", asset_65, sizeof(asset_65)},
+    {"app/timetable.js", "text/javascript; charset=utf-8", asset_66, sizeof(asset_66)},
+    {"app/toast.js", "text/javascript; charset=utf-8", asset_67, sizeof(asset_67)},
+    {"app/totals.js", "text/javascript; charset=utf-8", asset_68, sizeof(asset_68)},
+    {"icon-192.png", "image/png", asset_69, sizeof(asset_69)},
+    {"icon-512.png", "image/png", asset_70, sizeof(asset_70)},
+    {"icon-maskable-512.png", "image/png", asset_71, sizeof(asset_71)},
+    {"icon.svg", "image/svg+xml", asset_72, sizeof(asset_72)},
+    {"index.html", "text/html; charset=utf-8", asset_73, sizeof(asset_73)},
+    {"manifest.webmanifest", "application/manifest+json", asset_74, sizeof(asset_74)},
+    {"openapi.json", "application/json", asset_75, sizeof(asset_75)},
 };
 
 const haul_page_asset *haul_page_assets(void) { return assets; }

@@ -81,7 +81,7 @@ package final class HaulServer: Service {
             cookie: SessionCookie(stateFolder: configuration.stateFolder),
             tries: WrongTries(),
             openPaths: page.openPaths.union(HealthRoutes.open).union([Gate.signInState]),
-            logger: logger
+            refusals: RefusalLog(logger)
         )
     }
 

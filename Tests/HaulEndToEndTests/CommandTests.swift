@@ -132,7 +132,7 @@ struct CommandTests {
         defer { unmount(small) }
         let result = try await haul.run("get", "-d", small.path, server.url("/file.bin"))
         #expect(result.status == 4)
-        #expect(result.errors.contains("is full"))
+        #expect(result.errors.contains("is larger than the disk"))
         #expect(result.errors.contains("Run the same command again to resume."))
         await server.stop()
     }

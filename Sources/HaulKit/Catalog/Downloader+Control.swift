@@ -197,29 +197,56 @@ extension Downloader {
     ///   ``DownloadError/Code/shutDown``. Downloads that were not reached by then stay.
     @discardableResult
     public func remove(_ filter: DownloadFilter, deletingFiles: Bool = false) async throws(DownloadError) -> Int {
+        try await removal(of: filter, deletingFiles: deletingFiles).count
+    }
+
+    /// The result of ``removal(of:deletingFiles:)``.
+    package struct Removal: Sendable {
+        /// Number of downloads removed.
+        package var count = 0
+        /// Number of finished files that stay, because they were changed or replaced since.
+        package var keptFiles = 0
+    }
+
+    /// Does what ``remove(_:deletingFiles:)`` does, and also counts the files that stay although `deletingFiles` is set.
+    package func removal(of filter: DownloadFilter, deletingFiles: Bool) async throws(DownloadError) -> Removal {
         try await withCatalogLock { downloader throws(DownloadError) in
+            var removal = Removal()
             var ids = try await downloader.ids(of: filter)
             var condition = StoreCondition.ids(ids)
             if try await downloader.leaveOthers(&condition) { ids = try await downloader.store.ids(condition) }
             let present = ids.compactMap { downloader.tasks[$0] }
             for task in present where task.isComplete { await task.settled() }
             _ = try await downloader.cancel(present, condition)
+            var kept: Set<DownloadID> = []
             if deletingFiles {
-                for row in try await downloader.store.list(condition) { try await downloader.deleteFile(row.record) }
+                for row in try await downloader.store.list(condition)
+                where try await !downloader.deleteFile(row.record) {
+                    removal.keptFiles += 1
+                    kept.insert(row.id)
+                }
             }
             let removed = try await downloader.store.removeRows(condition, isListed: downloader.broadcast.isHeard)
-            if deletingFiles { downloader.tellHoldersOfRemovedFiles(ids) }
+            if deletingFiles { downloader.tellHoldersOfRemovedFiles(ids.filter { !kept.contains($0) }) }
             downloader.notifications.announce(removed)
             downloader.space.invalidateUsage()
-            return ids.count
+            removal.count = ids.count
+            return removal
         }
     }
 
     /// Deletes a finished file that is unchanged.
-    private func deleteFile(_ record: DownloadRecord) async throws(DownloadError) {
-        guard let path = record.finalPath, await services.isUnchanged(record) else { return }
+    ///
+    /// - Returns: `false` if another file is at its path, which stays.
+    private func deleteFile(_ record: DownloadRecord) async throws(DownloadError) -> Bool {
+        guard record.status == .completed, let path = record.finalPath else { return true }
+        let isUnchanged = await services.isUnchanged(record)
         let disk = disk
-        try await services.onDisk { () throws(DiskError) in try disk.remove(path) }
+        return try await services.onDisk { () throws(DiskError) in
+            guard isUnchanged else { return try disk.status(path) == nil }
+            try disk.remove(path)
+            return true
+        }
     }
 
     // MARK: Filters

@@ -10,6 +10,8 @@ final class HookRunner: Sendable {
         /// One for each webhook: each receiver gets its messages in order, and a slow receiver delays no other.
         var webhooks: [Downloader.Hook: Receiver] = [:]
         var random: SplitMix64
+        /// Number of messages that were dropped because their queue was full or closed.
+        var dropped = 0
     }
 
     private struct Receiver {
@@ -65,7 +67,7 @@ final class HookRunner: Sendable {
                 case .webhook(let url, let secret, _): send(to: url, secret, message, hook)
                 case .desktopNotification: show(message)
                 }
-            if !isTaken { logger.debug("\(hook): a message was dropped") }
+            if !isTaken { noteDropped() }
         }
     }
 
@@ -124,6 +126,18 @@ final class HookRunner: Sendable {
     }
 
     // MARK: Deliveries
+
+    /// Logs the dropped messages of full queues: the first one, and each time that their number has grown tenfold.
+    private func noteDropped() {
+        let count = state.withLock { state in
+            state.dropped += 1
+            return state.dropped
+        }
+        guard [1, 10, 100, 1000, 10_000, 100_000, 1_000_000].contains(count) else { return }
+        logger.warning(
+            "\(count) \(count == 1 ? "message" : "messages") to hooks were dropped, because \(limits.mostWaiting) wait already."
+        )
+    }
 
     private var lanes: [DeliveryQueue] {
         [commands, notifications] + state.withLock { $0.webhooks.values.map(\.lane) }

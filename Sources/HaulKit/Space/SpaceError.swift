@@ -1,6 +1,17 @@
 enum SpaceError {
-    static func full(_ path: String) -> DownloadError {
-        DownloadError(DiskError(.full, call: "statvfs", path: path))
+    static func missing(_ path: String) -> DownloadError {
+        DownloadError(
+            .diskFull,
+            "The disk that holds \(path) has too little free space for the file. Free some space, then resume: the received bytes are kept."
+        )
+    }
+
+    /// Error of a file that no amount of free space makes fit.
+    static func tooLarge(_ path: String) -> DownloadError {
+        DownloadError(
+            .diskFull,
+            "The file is larger than the disk that holds \(path). Choose a folder on another disk."
+        )
     }
 
     static func reserved(_ path: String, _ reserve: Int64) -> DownloadError {

@@ -78,9 +78,9 @@ final class SpaceMonitor {
         let path = task.record.partPath ?? folder
         switch rule.decision(total: total, here: here, in: reading, isContended: isContended) {
         case .fits: return nil
-        case .isMissing: return .spaceMissing(.diskFull, SpaceError.full(path))
+        case .isMissing: return .spaceMissing(.diskFull, SpaceError.missing(path))
         case .isReserved: return .spaceMissing(.diskFull, SpaceError.reserved(path, rule.reserve))
-        case .never: return .spaceMissing(nil, SpaceError.full(path))
+        case .never: return .spaceMissing(nil, SpaceError.tooLarge(path))
         }
     }
 

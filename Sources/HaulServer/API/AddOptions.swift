@@ -16,8 +16,8 @@ struct AddOptions {
     init(_ body: inout JSONBody, _ folders: AllowedFolders) throws {
         folder = try body.optional("folder")
         _ = try folders.folder(folder)
-        group = try body.text("group", upTo: 200)
-        priority = try body.optional("priority")
+        group = try body.group()
+        priority = try body.priority()
         isPaused = try body.optional("paused") ?? false
         onDuplicate = try body.optional("onDuplicate")
         onConflict = try body.optional("onConflict")
@@ -86,8 +86,8 @@ struct ItemReader {
         let url = try item.required("url", String.self)
         let name = try item.text("name", upTo: 1024)
         let folder = try item.optional("folder", String.self)
-        let group = try item.text("group", upTo: 200)
-        let priority = try item.optional("priority", Int.self)
+        let group = try item.group()
+        let priority = try item.priority()
         let headers = try AddOptions.headers(&item)
         let checksum = try item.optional("checksum", String.self)
         let mirrors = try item.optional("mirrors", [String].self) ?? []

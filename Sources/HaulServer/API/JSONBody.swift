@@ -86,6 +86,20 @@ package struct JSONBody {
         return text
     }
 
+    /// Reads the name of a group; `nil` for a blank name.
+    mutating func group() throws -> String? {
+        try text("group", upTo: 200).flatMap { $0.allSatisfy(\.isWhitespace) ? nil : $0 }
+    }
+
+    /// Reads a priority, whose range `openapi.json` states.
+    mutating func priority() throws -> Int? {
+        guard let priority = try optional("priority", Int.self) else { return nil }
+        guard (-1_000_000...1_000_000).contains(priority) else {
+            throw Problem.invalidField("\(place)priority must be from -1000000 to 1000000.")
+        }
+        return priority
+    }
+
     /// Returns a problem if `text` is longer than `limit` bytes or has control characters; `nil` if `text` is valid.
     package static func problem(of text: String, _ name: String, upTo limit: Int) -> Problem? {
         guard text.utf8.count <= limit else {

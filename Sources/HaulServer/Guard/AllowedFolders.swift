@@ -57,10 +57,11 @@ package struct AllowedFolders: Sendable {
     /// - Throws: ``Problem`` if the path is not below a root, or is in the state folder of a set.
     func allowed(_ path: String) throws(Problem) -> String {
         guard !path.utf8.contains(0), path.utf8.count < 4096 else { throw refused(path) }
-        let parts = path.split(separator: "/")
+        let parts = path.split(separator: "/").filter { $0 != "." }
         // Refuses every `..`, not only those that lead out of a root: if "a" is a link, "a/.." may be another folder.
-        guard !parts.contains(".."), !parts.contains("."), !path.hasPrefix("~") else { throw refused(path) }
-        let absolute = path.hasPrefix("/") ? path : fallback + "/" + path
+        guard !parts.contains(".."), !path.hasPrefix("~") else { throw refused(path) }
+        let plain = parts.joined(separator: "/")
+        let absolute = path.hasPrefix("/") ? "/" + plain : plain.isEmpty ? fallback : fallback + "/" + plain
         guard let real = Self.resolved(absolute), let root = roots.first(where: { Self.isInside(real, $0) }) else {
             throw refused(path)
         }

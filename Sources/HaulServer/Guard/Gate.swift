@@ -1,6 +1,5 @@
 internal import HTTPTypes
 package import Hummingbird
-internal import Logging
 
 /// Checks each request before routing: the host that it names, the page from which it comes, and its sender. A path
 /// that is not in `openPaths` needs a sign-in, whether a route exists or not.
@@ -16,7 +15,7 @@ package struct Gate: RouterMiddleware {
     /// Paths that contain no data of the user, so reading them needs no sign-in. Compared with the undecoded path of a
     /// request, without its query.
     let openPaths: Set<String>
-    let logger: Logger
+    let refusals: RefusalLog
 
     static let signIn = "/api/v1/session"
     /// Path at which a browser extension gets a key in exchange for a one-time code.
@@ -34,7 +33,7 @@ package struct Gate: RouterMiddleware {
             return try await next(request, context)
         } catch let problem as Problem {
             if problem.code == "hostNotAllowed" || problem.code == "originNotAllowed" {
-                logger.notice("refused: \(problem.detail) \(problem.suggestion ?? "")")
+                refusals.note(problem)
             }
             throw problem
         }

@@ -51,7 +51,7 @@ struct ControlRoutes {
         var body = try await JSONBody(request)
         let name = try body.text("name", upTo: 1024)
         let path = try body.text("folder", upTo: 4095)
-        let priority = try body.optional("priority", Int.self)
+        let priority = try body.priority()
         let bytesPerSecond = try body.optional("bytesPerSecond", Int64.self)
         let source = try source(&body)
         try body.finish()
@@ -131,6 +131,8 @@ struct ControlRoutes {
     }
     private struct Answer: Encodable {
         var changed: Int
+        /// Number of files that stay although `deleteFiles` was set; `nil` if none does.
+        var keptFiles: Int?
         var errors: [Failure]
         var rev: String
     }
@@ -140,7 +142,7 @@ struct ControlRoutes {
         let action = try body.required("action", Action.self)
         let filter = try selection(&body)
         let deletesFiles = try body.optional("deleteFiles", Bool.self) ?? false
-        let priority = try body.optional("priority", Int.self)
+        let priority = try body.priority()
         try body.finish()
         guard priority != nil || action != .setPriority else {
             throw Problem(.unprocessableContent, "missingField", "priority is missing.")
@@ -155,20 +157,31 @@ struct ControlRoutes {
                 Failure(id: id, error: Problem(.notFound, "notFound", "There is no download with this id."))
             }
         }
+        var keptFiles = 0
         let changed = try await problems { () throws(DownloadError) in
             switch action {
             case .pause: return try await downloader.pause(filter)
             case .resume: return try await downloader.resume(filter)
             case .retry: return try await downloader.retry(filter)
             case .cancel: return try await downloader.cancel(filter)
-            case .remove: return try await downloader.remove(filter, deletingFiles: deletesFiles)
+            case .remove:
+                let removal = try await downloader.removal(of: filter, deletingFiles: deletesFiles)
+                keptFiles = removal.keptFiles
+                return removal.count
             case .setPriority:
                 try await downloader.setPriority(priority ?? 0, of: filter)
                 return try await downloader.count(filter)
             }
         }
         await services.feed.markStale()
-        return JSONBody.response(Answer(changed: changed, errors: errors, rev: await services.feed.position))
+        return JSONBody.response(
+            Answer(
+                changed: changed,
+                keptFiles: keptFiles > 0 ? keptFiles : nil,
+                errors: errors,
+                rev: await services.feed.position
+            )
+        )
     }
 
     private func selection(_ body: inout JSONBody) throws -> DownloadFilter {

@@ -133,7 +133,7 @@ struct SetRoutes {
         let request = try SetRequest(&body)
         var wish = SetKeeper.Wish(owner: owner)
         let folder = try body.optional("folder", String.self).flatMap { $0.isEmpty ? nil : $0 }
-        wish.group = try body.text("group", upTo: 200).flatMap { $0.isEmpty ? nil : $0 }
+        wish.group = try body.group()
         wish.verifies = try body.optional("verify") ?? false
         wish.deletes = try body.optional("delete") ?? false
         try body.finish()

@@ -43,7 +43,7 @@ package struct DownloadRule: Hashable, Sendable {
             return text.contains("/") ? text : text + "/*"
         }
         folder = try body.text("folder", upTo: 4095).flatMap { $0.isEmpty ? nil : $0 }
-        group = try body.text("group", upTo: 200).flatMap { $0.isEmpty ? nil : $0 }
+        group = try body.group()
         connections = try body.optional("connections")
         try body.finish()
         hostNames = try hosts.map { host in

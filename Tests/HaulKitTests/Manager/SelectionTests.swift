@@ -132,6 +132,23 @@ struct SelectionTests {
         }
     }
 
+    @Test func keepsAndCountsFilesThatWereChangedSince() async throws {
+        try await run { rig, downloads async throws in
+            try await rig.downloader.pause(.ids(downloads.dropFirst(4).map(\.id)))
+            try await downloads[0].cancel()
+            let finished = downloads[1...3]
+            var paths: [String] = []
+            for download in finished { paths.append(try await download.result().path) }
+            try Data("mine".utf8).write(to: URL(fileURLWithPath: paths[0]))
+            try FileManager.default.removeItem(atPath: paths[1])
+            let removal = try await rig.downloader.removal(of: .ids(finished.map(\.id)), deletingFiles: true)
+            #expect(removal.count == 3 && removal.keptFiles == 1)
+            #expect(paths.map { FileManager.default.fileExists(atPath: $0) } == [true, false, false])
+            // The handle of a download whose file stays keeps its result.
+            #expect(try await downloads[1].result().path == paths[0])
+        }
+    }
+
     @Test func retriesWhatFailed() async throws {
         try await DownloaderRig.runManyFiles { rig async throws in
             let missing = try await rig.downloader.add(try rig.named("a", "missing"))

@@ -15,6 +15,7 @@ import { groups, readGroups } from "./rail.js";
 import { flushRemoval } from "./removal.js";
 import { PRIORITIES } from "./row-menu.js";
 import { SetChoice, addedText } from "./sets.js";
+import { speedField, speedIn } from "./speed-field.js";
 import { t } from "./text.js";
 import { toast } from "./toast.js";
 
@@ -78,7 +79,7 @@ class AddDialog {
         this.headers = el("textarea", { class: "field code", id: id("headers"), oninput: () => this.#note(), rows: 2, spellcheck: "false", autocapitalize: "off", placeholder: "Referer: https://example.org/" });
         this.checksum = el("input", { class: "field code", id: id("checksum"), type: "text", spellcheck: "false", autocapitalize: "off", autocomplete: "off", placeholder: "sha-256:…" });
         this.checksumHint = el("span", { class: "muted hint" });
-        this.limit = el("input", { class: "field", id: id("limit"), type: "text", inputmode: "decimal", autocomplete: "off", placeholder: t("noLimit") });
+        this.limit = speedField({ id: id("limit"), oninput: () => this.limit.removeAttribute("aria-invalid") });
         this.submit = el("button", { type: "submit", class: "button primary", "aria-keyshortcuts": "Control+Enter" }, el("span"));
         this.form = el(
             "form",
@@ -328,6 +329,11 @@ class AddDialog {
         if (this.set.isChosen) return this.#addSet();
         const links = this.#chosen();
         if (links.length === 0 && this.#metalinks.length === 0) return;
+        const limit = speedIn(this.limit);
+        if (limit === null) {
+            this.limit.closest("details").open = true;
+            return this.limit.focus();
+        }
         this.#busy = true;
         this.problem.hidden = true;
         this.#note();
@@ -338,7 +344,6 @@ class AddDialog {
             ...(this.paused.checked ? { paused: true } : {}),
         };
         const headers = headersIn(this.headers.value);
-        const limit = Math.round(Number(this.limit.value.trim().replace(",", ".")) * 1e6) || 0;
         const stream = (link) => streamChoice(this.#found.get(link));
         const item = (link) => ({
             url: link,

@@ -19,6 +19,7 @@ import { preview } from "./preview.js";
 import { remedyOf } from "./remedies.js";
 import { PRIORITIES, canPlay, rowMenu } from "./row-menu.js";
 import { SegmentMap } from "./segment-map.js";
+import { speedField, speedIn, speedText } from "./speed-field.js";
 import { t } from "./text.js";
 import { toast } from "./toast.js";
 
@@ -192,15 +193,11 @@ export class Detail {
 
     #controls(parts) {
         parts.priority = el("select", { class: "field", id: "detail-priority", onchange: () => act("setPriority", { ids: [this.id] }, { priority: Number(parts.priority.value) }) });
-        parts.limit = el("input", { class: "field", id: "detail-limit", type: "text", inputmode: "decimal", autocomplete: "off", placeholder: t("noLimit") });
+        parts.limit = speedField({ id: "detail-limit" });
         parts.limitUnit = el("span", { class: "unit", text: "MB/s" });
         const apply = async () => {
-            const text = parts.limit.value.trim().replace(",", ".");
-            const megabytes = text === "" ? 0 : Number(text);
-            const valid = Number.isFinite(megabytes) && megabytes >= 0;
-            setAttribute(parts.limit, "aria-invalid", valid ? null : "true");
-            if (!valid) return;
-            const value = Math.round(megabytes * 1e6);
+            const value = speedIn(parts.limit);
+            if (value === null) return;
             if (await change(this.id, { bytesPerSecond: value })) toast(value === 0 ? t("limitRemoved") : t("limitSet", speed(value)), { seconds: 3 });
         };
         parts.limit.addEventListener("change", apply);
@@ -291,7 +288,7 @@ export class Detail {
             if (parts.priority.options.length !== values.length) parts.priority.replaceChildren(...values.map((priority) => el("option", { value: priority, text: PRIORITIES.includes(priority) ? t(`priority.${priority}`) : String(priority) })));
             parts.priority.value = String(value.priority ?? 0);
         }
-        if (document.activeElement !== parts.limit && value.speedLimit !== undefined) parts.limit.value = value.speedLimit ? String(value.speedLimit / 1e6) : "";
+        if (document.activeElement !== parts.limit && value.speedLimit !== undefined) parts.limit.value = speedText(value.speedLimit);
     }
 
     #fillError(value, parts) {

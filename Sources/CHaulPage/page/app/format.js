@@ -82,13 +82,13 @@ export function timeLeft(seconds) {
 }
 
 function rounded(seconds) {
-    if (seconds >= 3570) {
+    const tens = Math.round(seconds / 10) * 10;
+    if (tens >= 3570) {
         const minutes = Math.round(seconds / 300) * 5;
         const hours = Math.floor(minutes / 60);
         if (hours >= 48) return t("daysHours", Math.floor(hours / 24), hours % 24);
         return t("hoursMinutes", hours, minutes % 60);
     }
-    const tens = Math.round(seconds / 10) * 10;
     if (tens >= 600) return t("minutes", Math.round(tens / 60));
     return t("minutesSeconds", Math.floor(tens / 60), tens % 60);
 }
@@ -98,8 +98,9 @@ export function duration(milliseconds) {
     const seconds = Math.max(0, milliseconds / 1000);
     if (seconds < 0.05) return t("seconds", `<${SPACE}${digits[1].format(0.1)}`);
     if (seconds < 9.95) return t("seconds", digits[1].format(seconds));
-    if (seconds < 60) return t("seconds", Math.round(seconds));
-    if (seconds < 3600) return t("minutesSeconds", Math.floor(seconds / 60), Math.round(seconds % 60));
+    const whole = Math.round(seconds);
+    if (whole < 60) return t("seconds", whole);
+    if (whole < 3600) return t("minutesSeconds", Math.floor(whole / 60), whole % 60);
     return rounded(seconds);
 }
 

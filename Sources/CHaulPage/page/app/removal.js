@@ -72,12 +72,14 @@ function tallyOfList(count) {
 async function send(removal, view, keepalive = false) {
     if (pending === removal) pending = null;
     const body = { action: "remove", ...(removal.files ? { deleteFiles: true } : {}) };
+    let kept = 0;
     try {
         for (const part of parts(removal.target, keepalive ? KEEPALIVE_IDS : undefined)) {
             const request = api.post("downloads/actions", { ...body, ...part }, { keepalive });
             if (keepalive) request.catch(() => {});
-            else await request;
+            else kept += (await request).keptFiles ?? 0;
         }
+        if (kept > 0) toast(t("filesKept", kept), { seconds: 8 });
     } catch (error) {
         tellFailure(error);
     }

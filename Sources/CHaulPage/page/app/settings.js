@@ -10,6 +10,7 @@ import { hoursControl } from "./hours.js";
 import { canNotify, notifies, setNotifies } from "./notify.js";
 import { applyTheme, preference, setPreference } from "./preferences.js";
 import { groupsSetting, rulesSetting } from "./rules.js";
+import { speedField, speedIn, speedText } from "./speed-field.js";
 import { has, languages, t } from "./text.js";
 import { readTotals } from "./totals.js";
 import { toast } from "./toast.js";
@@ -140,12 +141,9 @@ function control(id, name, value, save) {
         return choose;
     }
     if (name === "speedLimit") {
-        const text = (limit) => (limit ? String(limit / 1e6) : "");
-        const field = el("input", { class: "field", id, type: "text", inputmode: "decimal", autocomplete: "off", value: text(value.value), placeholder: t("noLimit"), onchange: () => {
-            const megabytes = Number(field.value.trim().replace(",", ".") || 0);
-            const valid = Number.isFinite(megabytes) && megabytes >= 0;
-            field.setAttribute("aria-invalid", String(!valid));
-            if (valid) save(Math.round(megabytes * 1e6));
+        const field = speedField({ id, value: speedText(value.value), onchange: () => {
+            const limit = speedIn(field);
+            if (limit !== null) save(limit);
         } });
         return el("div", { class: "with-unit" }, field, el("span", { class: "unit", text: "MB/s" }));
     }

@@ -19,9 +19,24 @@ export async function useCode() {
     }
 }
 
-/// Shows the form until the token was right.
+/// Shows the form until the token was right, or another tab has signed in.
 export function signIn(message) {
     return new Promise((resolve) => {
+        const done = () => {
+            document.removeEventListener("visibilitychange", look);
+            byId("signin").hidden = true;
+            byId("signin").replaceChildren();
+            resolve();
+        };
+        const look = async () => {
+            if (document.hidden) return;
+            try {
+                if ((await api.get("session/state", { quiet: true })).signedIn && !byId("signin").hidden) done();
+            } catch {
+                // The form stays while the daemon does not answer.
+            }
+        };
+        document.addEventListener("visibilitychange", look);
         const problem = el("p", { class: "field-error", role: "alert", text: message ?? "", hidden: !message });
         const token = el("input", { id: "token", name: "password", class: "field", type: "password", autocomplete: "current-password", required: true, spellcheck: "false", autocapitalize: "off" });
         const send = el("button", { type: "submit", class: "button primary", text: t("signIn") });
@@ -35,9 +50,7 @@ export function signIn(message) {
                     send.disabled = true;
                     try {
                         await api.post("session", { token: token.value.trim() }, { quiet: true });
-                        byId("signin").hidden = true;
-                        byId("signin").replaceChildren();
-                        resolve();
+                        done();
                     } catch (error) {
                         problem.hidden = false;
                         problem.textContent = error.status === 429 ? t("tooManyTries", error.retryAfter ?? 60) : error.status === 401 ? t("wrongToken") : error.status === 0 ? t("unreachable") : error.message;

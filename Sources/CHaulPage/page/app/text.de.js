@@ -144,6 +144,7 @@ export const de = {
     removeWithFiles: "Samt Dateien entfernen…",
     removed: (count) => (count === 1 ? "Entfernt. Eine fertige Datei bleibt erhalten." : `${downloads(count)} entfernt. Fertige Dateien bleiben erhalten.`),
     removedWithFiles: (count) => (count === 1 ? "Samt Datei entfernt." : `${downloads(count)} samt Dateien entfernt.`),
+    filesKept: (count) => (count === 1 ? "Eine Datei wurde seither geändert und bleibt." : `${s(count, "Datei", "Dateien")} wurden seither geändert und bleiben.`),
     removedSpoken: (count) => `${downloads(count)} entfernt. Rückgängig mit Strg+Z.`,
     deleteFilesTitle: (count) => (count === 1 ? "Auch die Datei löschen?" : `Auch ${n(count)} Dateien löschen?`),
     deleteFilesText: (count) => (count === 1 ? "Der Download wird aus der Liste entfernt, seine Datei vom Datenträger gelöscht." : `${downloads(count)} werden aus der Liste entfernt, ihre Dateien vom Datenträger gelöscht.`),

@@ -142,6 +142,7 @@ export const en = {
     removeWithFiles: "Remove with files…",
     removed: (count) => (count === 1 ? "Removed. A finished file stays on disk." : `${s(count, "download")} removed. Finished files stay on disk.`),
     removedWithFiles: (count) => (count === 1 ? "Removed with its file." : `${s(count, "download")} removed with their files.`),
+    filesKept: (count) => (count === 1 ? "One file was changed since, and stays." : `${s(count, "file")} were changed since, and stay.`),
     removedSpoken: (count) => `${s(count, "download")} removed. Undo with Ctrl+Z.`,
     deleteFilesTitle: (count) => (count === 1 ? "Delete the file, too?" : `Delete ${s(count, "file")}, too?`),
     deleteFilesText: (count) => (count === 1 ? "The download is removed from the list and its file is deleted from disk." : `${s(count, "download")} are removed from the list and their files are deleted from disk.`),

@@ -144,6 +144,7 @@ export const es = {
     removeWithFiles: "Quitar con sus archivos…",
     removed: (count) => (count === 1 ? "Quitada. Un archivo terminado se queda en el disco." : `${downloads(count)} quitadas. Los archivos terminados se quedan en el disco.`),
     removedWithFiles: (count) => (count === 1 ? "Quitada con su archivo." : `${downloads(count)} quitadas con sus archivos.`),
+    filesKept: (count) => (count === 1 ? "Un archivo se modificó después y se conserva." : `${s(count, "archivo")} se modificaron después y se conservan.`),
     removedSpoken: (count) => `${downloads(count)} ${count === 1 ? "quitada" : "quitadas"}. Deshacer con Ctrl+Z.`,
     deleteFilesTitle: (count) => (count === 1 ? "¿Borrar también el archivo?" : `¿Borrar también ${n(count)} archivos?`),
     deleteFilesText: (count) => (count === 1 ? "La descarga se quita de la lista y su archivo se borra del disco." : `${downloads(count)} se quitan de la lista y sus archivos se borran del disco.`),

@@ -145,6 +145,7 @@ export const fr = {
     removeWithFiles: "Retirer avec les fichiers…",
     removed: (count) => (count < 2 ? "Retiré. Un fichier terminé reste sur le disque." : `${downloads(count)} retirés. Les fichiers terminés restent sur le disque.`),
     removedWithFiles: (count) => (count < 2 ? "Retiré avec son fichier." : `${downloads(count)} retirés avec leurs fichiers.`),
+    filesKept: (count) => (count < 2 ? "Un fichier a été modifié depuis et reste en place." : `${s(count, "fichier")} ont été modifiés depuis et restent en place.`),
     removedSpoken: (count) => `${downloads(count)} ${count < 2 ? "retiré" : "retirés"}. Ctrl+Z pour annuler.`,
     deleteFilesTitle: (count) => (count < 2 ? "Supprimer aussi le fichier ?" : `Supprimer aussi ${n(count)} fichiers ?`),
     deleteFilesText: (count) => (count < 2 ? "Le téléchargement est retiré de la liste et son fichier est supprimé du disque." : `${downloads(count)} sont retirés de la liste et leurs fichiers sont supprimés du disque.`),

@@ -142,6 +142,7 @@ export const ja = {
     removeWithFiles: "ファイルごと削除…",
     removed: (count) => (count === 1 ? "一覧から削除しました。完了したファイルはディスクに残ります。" : `${n(count)} 件を一覧から削除しました。完了したファイルはディスクに残ります。`),
     removedWithFiles: (count) => (count === 1 ? "ファイルごと削除しました。" : `${n(count)} 件をファイルごと削除しました。`),
+    filesKept: (count) => `${n(count)} 個のファイルはその後変更されたため残しました。`,
     removedSpoken: (count) => `${n(count)} 件を削除しました。Ctrl+Z で元に戻せます。`,
     deleteFilesTitle: (count) => (count === 1 ? "ファイルも削除しますか？" : `${n(count)} 個のファイルも削除しますか？`),
     deleteFilesText: (count) => (count === 1 ? "ダウンロードを一覧から、ファイルをディスクから削除します。" : `${n(count)} 件のダウンロードを一覧から、そのファイルをディスクから削除します。`),

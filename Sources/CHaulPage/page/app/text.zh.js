@@ -142,6 +142,7 @@ export const zh = {
     removeWithFiles: "连同文件移除…",
     removed: (count) => (count === 1 ? "已移除，已完成的文件保留在磁盘上。" : `已移除 ${n(count)} 个下载，已完成的文件保留在磁盘上。`),
     removedWithFiles: (count) => (count === 1 ? "已连同文件移除。" : `已移除 ${n(count)} 个下载及其文件。`),
+    filesKept: (count) => `${n(count)} 个文件此后被更改，已保留。`,
     removedSpoken: (count) => `已移除 ${n(count)} 个下载，按 Ctrl+Z 撤销。`,
     deleteFilesTitle: (count) => (count === 1 ? "同时删除文件？" : `同时删除 ${n(count)} 个文件？`),
     deleteFilesText: (count) => (count === 1 ? "该下载将从列表中移除，其文件将从磁盘删除。" : `${n(count)} 个下载将从列表中移除，其文件将从磁盘删除。`),

@@ -12,6 +12,7 @@ private enum Control {
             var error: Problem
         }
         var changed: Int
+        var keptFiles: Int?
         var errors: [Failure]
     }
 
@@ -32,6 +33,13 @@ private enum Control {
             let answer: Answer = try await client.value(.POST, "/api/v1/downloads/actions", fields)
             changed = changed.addingClamped(answer.changed)
             failures = answer.errors
+            if let kept = answer.keptFiles {
+                Output.error(
+                    kept == 1
+                        ? "1 file was changed or replaced since, and stays."
+                        : "\(kept) files were changed or replaced since, and stay."
+                )
+            }
         }
         for failure in failures { Output.error("\(failure.id.short): \(Complaint(failure.error).sentence)") }
         if !isQuiet, changed > 0 || failures.isEmpty {

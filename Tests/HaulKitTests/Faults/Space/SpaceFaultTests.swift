@@ -106,6 +106,7 @@ struct SpaceFaultTests {
             let download = try await rig.add()
             let error = await #expect(throws: DownloadError.self) { try await download.result() }
             #expect(error?.code == .diskFull)
+            #expect(error?.message.contains("is larger than the disk") == true)
         }
     }
 
@@ -114,7 +115,7 @@ struct SpaceFaultTests {
             rig.disk.setFreeSpace(1000)
             let download = try await rig.add()
             let error = await #expect(throws: DownloadError.self) { try await download.result() }
-            #expect(error?.message.contains("is full") == true)
+            #expect(error?.message.contains("too little free space") == true)
         }
     }
 
