@@ -125,6 +125,11 @@ extension FileName {
         scalar.properties.isWhitespace || scalar == "\u{2800}"
     }
 
+    /// Whether a name is empty or shows nothing.
+    package static func isInvisible(_ name: String) -> Bool {
+        VisibleText.cleaned(name).unicodeScalars.allSatisfy(isBlank)
+    }
+
     private static func withoutPartSuffix(_ name: String) -> String {
         // Ignores letter case, as a case-insensitive file system does.
         guard hasSuffix(name, FilePaths.partSuffix) else { return name }

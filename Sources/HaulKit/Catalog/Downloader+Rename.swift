@@ -54,12 +54,12 @@ extension FileName {
     /// - Throws: ``DownloadError`` with code ``DownloadError/Code/invalidDestination`` or
     ///   ``DownloadError/Code/nameTooLong``.
     package static func checkGiven(_ name: String) throws(DownloadError) {
-        if name.isEmpty || name == "." || name == ".."
+        if FileName.isInvisible(name) || name == "." || name == ".."
             || name.utf8.contains(where: { $0 == UInt8(ascii: "/") || $0 == 0 })
         {
             throw DownloadError(
                 .invalidDestination,
-                "A file cannot be called \"\(name)\". A name is not empty, not . or .., and contains no slash."
+                "A file cannot be called \"\(name)\". A name is not empty or invisible, not . or .., and contains no slash."
             )
         }
         if FilePaths.isPart(name) { throw FilePaths.isNameOfPart(name) }

@@ -4,6 +4,11 @@ import Testing
 @testable import HaulCore
 
 struct FileNameTests {
+    @Test func knowsNamesThatShowNothing() {
+        #expect(["", " ", "\u{200B}", "\u{2800}\u{3000}", "\u{202E}"].allSatisfy(FileName.isInvisible))
+        #expect(!["a", ".", "\u{200B}a", "é"].contains(where: FileName.isInvisible))
+    }
+
     @Test(arguments: [
         ("report.pdf", "report.pdf"), ("Überblick 🦊.tar.gz", "Überblick 🦊.tar.gz"), ("../../etc/passwd", "passwd"),
         ("C:\\temp\\a.txt", "a.txt"), ("/\u{301}etc", "\u{301}etc"), ("a\0b\u{1B}c\u{7F}d\u{9B}e", "abcde"),

@@ -133,7 +133,7 @@ struct DaemonClient: Sendable {
             guard response.status.code < 300 else { throw Complaint(problem: data, status: response.status.code) }
             return data
         } catch let complaint as Complaint { throw complaint } catch {
-            throw Complaint("The daemon does not answer any longer. (\(error))", .otherFailure)
+            throw Complaint("The daemon does not answer any longer.", .otherFailure)
         }
     }
 
