@@ -8,12 +8,14 @@ struct Receipt {
 
     init(_ report: SetReport, in folder: String) { (self.report, self.folder) = (report, folder) }
 
-    /// Writes the receipt. Replaces an earlier file and keeps its permissions, but writes into a device or a pipe.
+    /// Writes the receipt. Replaces an earlier receipt and keeps its permissions, but writes into a device or a pipe. If
+    /// `path` is a symbolic link, writes the file to which it leads.
     ///
-    /// - Throws: ``Complaint`` for a file in the folder of the set that is no receipt, and for a path that cannot be
-    ///   written.
+    /// - Throws: ``Complaint`` for a file that is no receipt, for a file of the set, for a pipe that nobody reads, and
+    ///   for a path that cannot be written.
     func write(to path: String) throws {
-        guard !isOfSet(path) else {
+        let target = Self.target(of: path)
+        guard !isOfSet(path), !isOfSet(target) else {
             throw Complaint(
                 "The receipt is not written: \(path) is a file of the set or of its state, or another file in its folder.",
                 .usage
@@ -21,23 +23,48 @@ struct Receipt {
         }
         let encoder = JSONEncoder()
         encoder.outputFormatting = [.prettyPrinted, .sortedKeys, .withoutEscapingSlashes]
+        var status = stat()
+        let isThere = stat(target, &status) == 0
+        let kind = isThere ? status.st_mode & S_IFMT : S_IFREG
+        if isThere, kind == S_IFREG, status.st_size > 0, !isReceipt(target) {
+            throw Complaint("The receipt is not written: \(path) is another file. Name another one.", .usage)
+        }
         do {
             let data = try encoder.encode(report) + Data("\n".utf8)
-            let files = FileManager.default
-            // `nil` for a new file, which has no type and no permissions to keep.
-            let present = try? files.attributesOfItem(atPath: (path as NSString).resolvingSymlinksInPath)
-            if let kind = present?[.type] as? FileAttributeType, kind != .typeRegular, kind != .typeDirectory {
-                let handle = try FileHandle(forWritingTo: URL(fileURLWithPath: path))
-                try handle.write(contentsOf: data)
-                return try handle.close()
+            if kind != S_IFREG, kind != S_IFDIR { return try Self.write(data, intoSpecialFile: target) }
+            try data.write(to: URL(fileURLWithPath: target), options: .atomic)
+            if isThere {
+                let permissions = Int(status.st_mode & 0o7777)
+                try FileManager.default.setAttributes([.posixPermissions: permissions], ofItemAtPath: target)
             }
-            try data.write(to: URL(fileURLWithPath: path), options: .atomic)
-            if let permissions = present?[.posixPermissions] {
-                try files.setAttributes([.posixPermissions: permissions], ofItemAtPath: path)
-            }
-        } catch {
+        } catch let complaint as Complaint { throw complaint } catch {
             throw Complaint("The receipt cannot be written to \(path): \(error.localizedDescription)", .disk)
         }
+    }
+
+    /// Writes into a device or a pipe.
+    private static func write(_ data: Data, intoSpecialFile path: String) throws {
+        // Does not wait for a reader of a pipe, because signals would not end that wait.
+        let file = open(path, O_WRONLY | O_NONBLOCK | O_CLOEXEC)
+        guard file >= 0 else {
+            let reason = errno == ENXIO ? "Nobody reads this pipe" : String(cString: strerror(errno))
+            throw Complaint("The receipt cannot be written to \(path): \(reason).", .disk)
+        }
+        let handle = FileHandle(fileDescriptor: file, closeOnDealloc: true)
+        _ = fcntl(file, F_SETFL, fcntl(file, F_GETFL) & ~O_NONBLOCK)
+        try handle.write(contentsOf: data)
+        try handle.close()
+    }
+
+    /// Returns the path to which symbolic links in the last component of `path` lead.
+    private static func target(of path: String) -> String {
+        var path = path
+        // The system follows as many links.
+        for _ in 0..<40 {
+            guard let link = try? FileManager.default.destinationOfSymbolicLink(atPath: path) else { return path }
+            path = link.hasPrefix("/") ? link : FilePaths.join(FilePaths.folder(of: path), link)
+        }
+        return path
     }
 
     /// - Returns: `false` also for a file that cannot be read.

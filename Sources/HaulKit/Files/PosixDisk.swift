@@ -86,9 +86,16 @@ struct PosixDisk: Disk {
     }
 
     func createFolder(_ path: String, mode: mode_t) throws(DiskError) {
-        if try self.status(path)?.kind == .folder { return }
-        let parent = FilePaths.folder(of: path)
-        if parent != path, try status(parent) == nil { try createFolder(parent, mode: mode) }
+        if try status(path)?.kind == .folder { return }
+        // Not recursive, because a path may have 2,000 missing folders, and threads have small stacks.
+        var missing = [path]
+        while let child = missing.last, case let parent = FilePaths.folder(of: child), parent != child,
+            try status(parent) == nil
+        { missing.append(parent) }
+        for folder in missing.reversed() { try makeFolder(folder, mode: mode) }
+    }
+
+    private func makeFolder(_ path: String, mode: mode_t) throws(DiskError) {
         do {
             try confined.within(path, call: "mkdir") { (folder, name) throws(SystemCalls.Errno) in
                 try SystemCalls.makeFolder(name, in: folder, mode: mode)

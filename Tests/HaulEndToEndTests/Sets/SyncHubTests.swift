@@ -302,6 +302,30 @@ struct SyncHubTests {
         }
     }
 
+    @Test func aReceiptReplacesNoOtherFileAndWaitsForNoReader() async throws {
+        try await withHub { hub in
+            func write(_ receipt: String) async throws -> ChildProcess.Result {
+                try await sync(hub, "hf://org/model", "-d", "m", "--receipt", receipt)
+            }
+            let files = FileManager.default
+            try files.createSymbolicLink(atPath: folder("of-set.json"), withDestinationPath: "m/config.json")
+            try Data("mine".utf8).write(to: URL(fileURLWithPath: folder("mine.json")))
+            mkfifo(folder("pipe"), 0o600)
+            for path in ["of-set.json", "mine.json"] {
+                let result = try await write(path)
+                #expect(result.status == 64, "\(result.errors)")
+            }
+            let unread = try await write("pipe")
+            #expect(unread.status == 4 && unread.errors.contains("Nobody reads this pipe"), "\(unread.errors)")
+            expectWhole()
+            #expect(try String(contentsOfFile: folder("mine.json"), encoding: .utf8) == "mine")
+            try files.createSymbolicLink(atPath: folder("link.json"), withDestinationPath: "receipt.json")
+            for _ in 0..<2 { #expect(try await write("link.json").status == 0) }
+            #expect(try files.destinationOfSymbolicLink(atPath: folder("link.json")) == "receipt.json")
+            #expect(files.fileExists(atPath: folder("receipt.json")))
+        }
+    }
+
     @Test func aSecondSyncOfTheFolderWaitsForNobody() async throws {
         var options = HubServer.Options()
         options.bytesPerSecond = 1000
