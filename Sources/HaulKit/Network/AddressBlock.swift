@@ -9,7 +9,8 @@ public struct AddressBlock: Sendable, Hashable, CustomStringConvertible {
         guard let first = parts.first, let address = IPAddress(String(first)) else { return nil }
         var bits = address.bytes.count * 8
         if parts.count == 2 {
-            guard parts[1].utf8.allSatisfy((0x30...0x39).contains), let read = Int(parts[1]), (0...bits).contains(read)
+            guard parts[1].utf8.allSatisfy({ (0x30...0x39).contains($0) }), let read = Int(parts[1]),
+                (0...bits).contains(read)
             else { return nil }
             bits = read
         }
