@@ -86,9 +86,10 @@ public struct Resource: Sendable, Hashable, Codable {
 
     /// Returns this resource with the length that an earlier answer has named, if the body of the present answer ends
     /// only with the connection and the validators agree. A version has one length, so a shorter body is a part of the
-    /// file. Without a validator in common, the body may be of another version, and the length stays unknown.
+    /// file. Without a validator in common, the body may be of another version, and the length stays unknown. A length
+    /// at which the connection of an earlier answer ended does not count, because nothing proves it.
     func withLength(of earlier: Resource?) -> Resource {
-        guard let earlier, let length = earlier.total, !isFramed, stream == nil, earlier.stream == nil,
+        guard let earlier, let length = earlier.total, earlier.isFramed, !isFramed, stream == nil, earlier.stream == nil,
             contentCoding == earlier.contentCoding, earlier.validator.agrees(with: validator)
         else { return self }
         var resource = self

@@ -165,6 +165,17 @@ struct RangeResponseTests {
         #expect(resource.total == length && resource.isFramed == (length != nil))
     }
 
+    @Test func doesNotKeepALengthAtWhichAnEarlierConnectionEnded() {
+        var ended = known(tag: "\"a\"")
+        ended.isFramed = false
+        let answer = RangeResponse.judge(.answer(200, ["ETag": "\"a\""]), to: .whole, after: ended)
+        guard case .accept(let resource, at: 0, compare: 0) = answer else {
+            Issue.record("\(answer)")
+            return
+        }
+        #expect(resource.total == nil && !resource.isFramed)
+    }
+
     /// Chunks say themselves where the body ends.
     @Test func takesTheLengthOfChunksFromTheChunks() {
         let head = ResponseHead.answer(200, ["ETag": "W/\"a\"", "Transfer-Encoding": "chunked"])
