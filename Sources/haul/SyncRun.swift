@@ -46,13 +46,15 @@ struct SyncRun {
     }
 
     private func finish(_ report: SetReport) async throws {
-        if let receipt = options.receipt { try Receipt(report, in: options.directory).write(to: receipt) }
         session.display.close()
-        if isJSON { return SetReportLines(report).print() }
-        guard !isQuiet else { return }
-        for text in SetSummary(report, folder: options.directory, isComparison: options.check).lines {
-            Output.note(text)
+        if isJSON {
+            SetReportLines(report).print()
+        } else if !isQuiet {
+            for text in SetSummary(report, folder: options.directory, isComparison: options.check).lines {
+                Output.note(text)
+            }
         }
+        if let receipt = options.receipt { try Receipt(report, in: options.directory).write(to: receipt) }
     }
 
     private static func show(_ faults: [SetReport.Fault]) {

@@ -89,7 +89,8 @@ public struct Resource: Sendable, Hashable, Codable {
     /// file. Without a validator in common, the body may be of another version, and the length stays unknown. A length
     /// at which the connection of an earlier answer ended does not count, because nothing proves it.
     func withLength(of earlier: Resource?) -> Resource {
-        guard let earlier, let length = earlier.total, earlier.isFramed, !isFramed, stream == nil, earlier.stream == nil,
+        guard let earlier, let length = earlier.total, earlier.isFramed, !isFramed, stream == nil,
+            earlier.stream == nil,
             contentCoding == earlier.contentCoding, earlier.validator.agrees(with: validator)
         else { return self }
         var resource = self

@@ -1,6 +1,7 @@
 /// Gives finished files their names.
 extension FilePlacement {
-    /// Renames the synced partial file and makes the new name durable.
+    /// Renames the synced partial file and makes the new name durable. A file that replaces another one gets its
+    /// permissions.
     ///
     /// - Parameter length: length of the whole file. It is checked, because another program may have shortened the file
     ///   during the sync.
@@ -12,7 +13,7 @@ extension FilePlacement {
         length: Int64
     ) throws(DownloadError) -> Bool {
         do throws(DiskError) {
-            if policy == .overwrite { try Self.refuseIrreplaceable(name, disk) }
+            if policy == .overwrite { try prepareToReplace(name, with: part) }
             try moveWhole(part, to: name, replacing: policy == .overwrite, length: length)
             try disk.syncFolder(FilePaths.folder(of: name))
             return true
@@ -21,6 +22,13 @@ extension FilePlacement {
             if policy == .rename { return false }
             throw Self.exists(name)
         }
+    }
+
+    /// Gives a file the permissions of the file that it is about to replace, if there is one. A file that only its owner
+    /// may read does not become readable for others.
+    func prepareToReplace(_ name: String, with file: any DiskFile) throws(DiskError) {
+        try Self.refuseIrreplaceable(name, disk)
+        if try disk.status(name)?.kind == .file { disk.copyPermissions(of: name, to: file.path) }
     }
 
     /// Gives a file its final name if it has `length` bytes. Gives the file its former name back if another program has

@@ -98,7 +98,7 @@ extension Downloader {
         report.addRefusals(of: set)
         // Before the fetch, removes old files that block a path of the set: the set has a folder in place of the file,
         // or the reverse. The list of a set with faults may lack names, so nothing is removed for such a set.
-        if options.deletes, report.isWhole {
+        if options.deletes, report.isWhole, !records.isProbablyOther(set) {
             try await place.remove(records.obstacles(to: set), &records, &report, disk)
         }
         let comparison = comparison(of: place, readsAll: options.verifies)

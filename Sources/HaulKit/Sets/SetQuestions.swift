@@ -37,7 +37,8 @@ struct SetQuestions: Sendable {
         return present
     }
 
-    /// Compares length, entity tag and modification time, as far as they are known.
+    /// Compares length, entity tag and modification time, as far as they are known. If neither a tag nor a time can be
+    /// compared, only a file that an earlier sync brought, and that has not changed since, counts as present.
     private func isPresentVersion(_ file: FileSet.File, _ status: FileStatus, _ record: SetRecord?) async -> Bool {
         var request = DownloadRequest(file.url, to: .folder(path: "."))
         request.headers = file.headers + (Origin(file.url) == origin ? options.headers : [])
@@ -46,11 +47,9 @@ struct SetQuestions: Sendable {
         request.stream = Downloader.playlistsAsFiles
         // A file whose server does not answer is fetched again, and that download says why it fails.
         guard let answer = try? await downloader.probe(request), answer.totalBytes == status.size else { return false }
-        if let record, record.file.isSameFile(as: status), let mine = record.entityTag, let theirs = answer.entityTag {
-            // The tag counts only if the local file has not changed since its record was made.
-            return mine == theirs && status.isUnchanged(since: record.file)
-        }
-        guard let modified = answer.lastModified else { return true }
+        let isOfRecord = record.map { status.isUnchanged(since: $0.file) } ?? false
+        if isOfRecord, let mine = record?.entityTag, let theirs = answer.entityTag { return mine == theirs }
+        guard let modified = answer.lastModified else { return isOfRecord }
         return Int64(modified.timeIntervalSince1970.rounded(.down)) == status.modified / 1_000_000_000
     }
 }

@@ -11,6 +11,13 @@ extension SetRecords {
             .sorted { $0.name < $1.name }
     }
 
+    /// Whether a set without digests names none of at least three files that earlier syncs brought. Its list is probably
+    /// a page of something else in the place of the list, such as that of a captive portal.
+    func isProbablyOther(_ set: FileSet) -> Bool {
+        let brought = byName.values.count { $0.isBrought }
+        return brought >= 3 && others(than: set).count == brought && set.files.allSatisfy { $0.checksum == nil }
+    }
+
     /// Returns the records in ``others(than:)`` whose files are in the way: the set has a folder in the place of the
     /// file, or a file in the place of its folder.
     func obstacles(to set: FileSet) -> [SetRecord] {

@@ -133,6 +133,11 @@ package final class SetWork: Sendable {
         report.files.removeAll { gone.contains($0.name) }
     }
 
+    private static let isProbablyOther = DownloadError(
+        .invalidSet,
+        "The list names none of the files that earlier syncs brought, so nothing is removed. If it is the right list, sync again."
+    )
+
     /// Removes the files that the set no longer has, if `deletes` is set. Writes the records, and lets another sync
     /// take the folder.
     ///
@@ -146,8 +151,12 @@ package final class SetWork: Sendable {
         }
         var (records, report) = state.withLock { ($0.records, $0.report) }
         try await checkPlaces(&records, &report)
-        // Removes old files only once all new ones are there.
-        if deletes, report.isWhole { try await folder.remove(records.others(than: whole), &records, &report, disk) }
+        if deletes, written.isProbablyOther(whole) {
+            report.faults.append(SetReport.Fault(name: ".", error: Self.isProbablyOther))
+        } else if deletes, report.isWhole {
+            // Removes old files only once all new ones are there.
+            try await folder.remove(records.others(than: whole), &records, &report, disk)
+        }
         records.source = whole.origin
         // Most syncs of a complete set change no record.
         if records != written { try await folder.write(records, disk) }

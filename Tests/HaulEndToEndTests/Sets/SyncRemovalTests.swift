@@ -108,4 +108,41 @@ struct SyncRemovalTests: ListedSiteTests {
             #expect(exists("m/sub/b c.bin"))
         }
     }
+
+    /// A page of a captive portal looks like an index.
+    @Test func deletesNotAllForAPageThatNamesNothingOfBefore() async throws {
+        try await withSite { site in
+            let type = "text/html"
+            func page(_ names: [String]) -> String {
+                "<html><body>" + names.map { "<a href=\"\($0)\">\($0)</a>" }.joined() + "</body></html>"
+            }
+            for name in ["1.iso", "2.iso", "3.iso", "login"] { site.put("/mirror/" + name, Self.first) }
+            site.put("/mirror/", page(["1.iso", "2.iso", "3.iso"]).utf8, type: type)
+            #expect(try await sync(site.url("/mirror/"), "-d", "m").status == 0)
+            site.put("/mirror/", page(["login"]).utf8, type: type)
+            let result = try await sync(site.url("/mirror/"), "-d", "m", "--delete")
+            #expect(result.status == 2 && result.errors.contains("names none of the files"), "\(result.errors)")
+            #expect(names() == ["1.iso", "2.iso", "3.iso", "login"])
+            #expect(try await sync(site.url("/mirror/"), "-d", "m", "--delete").status == 0)
+            #expect(names() == ["login"])
+        }
+    }
+
+    /// Without digest, tag and date, only the record of an earlier sync says where a file comes from.
+    @Test func aForeignFileOfTheSameLengthIsNotTheFileOfTheSet() async throws {
+        try await withSite { site in
+            site.put("/mirror/a.bin", Self.first)
+            site.put("/mirror/", "<html><body><a href=\"a.bin\">a.bin</a></body></html>".utf8, type: "text/html")
+            let file = URL(fileURLWithPath: folder("m/a.bin"))
+            try FileManager.default.createDirectory(atPath: folder("m"), withIntermediateDirectories: true)
+            try Data(count: Int(Self.first.count)).write(to: file)
+            #expect(try await sync(site.url("/mirror/"), "-d", "m").status == 0)
+            #expect(try Self.first.matches(fileAt: file.path))
+            let again = try await sync(site.url("/mirror/"), "-d", "m")
+            #expect(again.errors.contains("0 fetched, 1 were there"), "\(again.errors)")
+            try Data(count: Int(Self.first.count)).write(to: file)
+            #expect(try await sync(site.url("/mirror/"), "-d", "m").status == 0)
+            #expect(try Self.first.matches(fileAt: file.path))
+        }
+    }
 }

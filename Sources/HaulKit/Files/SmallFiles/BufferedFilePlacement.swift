@@ -124,7 +124,7 @@ struct BufferedFilePlacement: Sendable {
     private func rename(_ made: Made) -> Ending {
         do throws(DiskError) {
             let replaces = made.job.policy == .overwrite
-            if replaces { try FilePlacement.refuseIrreplaceable(made.name, disk) }
+            if replaces { try placement.prepareToReplace(made.name, with: made.file) }
             return .published(
                 try placement.moveWhole(made.file, to: made.name, replacing: replaces, length: made.identity.size)
             )

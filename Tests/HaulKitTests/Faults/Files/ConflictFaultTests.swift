@@ -61,6 +61,18 @@ struct ConflictFaultTests {
         }
     }
 
+    @Test(arguments: [1000, 400_000]) func aFileThatReplacesAnotherKeepsItsPermissions(_ count: Int64) async throws {
+        let content = TestContent(seed: 3, count: count)
+        try await DownloaderRig.run(serving: content.resource()) { rig in
+            try rig.put("mine", at: rig.path)
+            try FileManager.default.setAttributes([.posixPermissions: 0o600], ofItemAtPath: rig.path)
+            try await rig.download { $0.onConflict = .overwrite }
+            #expect(try rig.holdsOnly(content))
+            let mode = try FileManager.default.attributesOfItem(atPath: rig.path)[.posixPermissions] as? Int
+            #expect(mode == 0o600)
+        }
+    }
+
     @Test func skipsANamedFileWithoutAsking() async throws {
         try await DownloaderRig.run(serving: content.resource()) { rig in
             try rig.put("mine", at: rig.path)
