@@ -47,7 +47,11 @@ struct RepairCommand: AsyncParsableCommand {
                 if !quiet { Output.note("\(file): every piece is right (\(Format.bytes(bytes))).") }
                 return .complete
             case .fetching(let download, let wrongBytes):
-                if !quiet { Output.note("\(file): \(Format.bytes(wrongBytes)) wrong or missing.") }
+                let finding =
+                    wrongBytes > 0
+                    ? "\(Format.bytes(wrongBytes)) wrong or missing."
+                    : "every piece is right. The bytes behind the end of the file are removed."
+                if !quiet { Output.note("\(file): \(finding)") }
                 let status = await GetRun(session.downloader, session.display).finish(download)
                 await removeUseless(download, wrongBytes, status, session.downloader)
                 return status

@@ -5,7 +5,8 @@ internal import NIOCore
 public enum Repair: Sendable {
     /// Every piece is correct. The file of `bytes` bytes was only read.
     case nothingToDo(bytes: Int64)
-    /// A download fetches `wrongBytes` wrong or missing bytes. The rest of the file is kept.
+    /// A download fetches `wrongBytes` wrong or missing bytes. The rest of the file is kept. With 0, the file only has
+    /// bytes behind its end, which the download removes.
     case fetching(Download, wrongBytes: Int64)
 }
 
