@@ -60,7 +60,8 @@ package enum SecretFile {
         do { return try JSONDecoder().decode(type, from: Data(try read(path).bytes)) } catch {
             if let failure = error as? Failure, failure.isMissing { return nil }
             let cause = (error as? Failure)?.text ?? "it is damaged"
-            logger.warning("\(path) cannot be read: \(cause). The file is \(setAside(path)) now. \(consequence)")
+            let aside = setAside(path)
+            logger.warning("\(path) cannot be read: \(cause). The file is \(aside) now. \(consequence)")
             return nil
         }
     }
