@@ -10,7 +10,7 @@ public struct Cookies: Sendable, Hashable {
         var number: Int
     }
     private var entries: [Cookie.Place: [Entry]] = [:]
-    /// Number of cookies.
+    /// Number of cookies from files and servers together, at most 3,000.
     public private(set) var count = 0
     private var number = 0
     /// Number of cookies that ``init(contentsOf:)`` left out, because a browser of the Chromium family has encrypted

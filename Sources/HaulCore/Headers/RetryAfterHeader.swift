@@ -2,8 +2,9 @@ package import Foundation
 
 /// Parses `Retry-After`, the delay that a server asks for before the next request (RFC 9110 §10.2.3).
 ///
-/// Other files apply the delay: `Machine/RetryPolicy.swift` before the next attempt of a download, a Metalink
-/// or a webhook, `Transfer/RetryAfterPause.swift` before further additional connections to a host.
+/// Other files apply the delay: `RetryPolicy` before the next attempt of a download, a document or a webhook;
+/// `RetryAfterPause` before further additional connections to a host; `StreamRun` before the next request for a
+/// segment; `HostPacer` of HaulFleet for all requests to a host.
 package enum RetryAfterHeader {
     /// Upper bound of every delay, whatever the server says. ``RetryPolicy/retryAfterCap`` may be lower.
     package static let maximum: Duration = .seconds(maximumSeconds)

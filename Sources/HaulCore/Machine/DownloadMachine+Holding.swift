@@ -1,7 +1,7 @@
 /// Holds: pauses that outside conditions begin and end. They never act against the user's wish.
 extension DownloadMachine {
-    /// Stops the download as a pause does. A paused, held or failed download does not change. The downloader, which
-    /// ends holds, checks for other hold reasons.
+    /// Stops the download as a pause does. Leaves a paused, held or failed download unchanged. A second hold reason is
+    /// not lost: when the first hold ends, the downloader checks all reasons before it grants a slot.
     package mutating func held(_ reason: HoldReason) -> [Action] {
         switch state {
         case .paused, .failed: []

@@ -69,7 +69,7 @@ package struct IndexedHeap: Sendable {
         }
     }
 
-    /// Moves each element above `place` that comes after `number` one level down.
+    /// Moves the elements above `place` one level down, as long as they come after `number`.
     ///
     /// - Returns: the place that is free for `number` now.
     private mutating func rise(_ number: Int, from place: Int, _ precedes: Precedes, _ moved: Moved) -> Int {

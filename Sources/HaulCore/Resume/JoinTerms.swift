@@ -58,9 +58,9 @@ package struct JoinTerms: Sendable, Equatable, Codable {
         }
     }
 
-    /// Returns the validator of the version on disk after bytes of the answer were joined. Without a digest, keeps
-    /// `known`. With a digest, `named` replaces an empty `known`. A non-empty `named` of another URL also replaces a
-    /// `known` that does not compare as `same`.
+    /// Returns the validator to record after bytes of the answer were joined. Without a digest this is `known`. With a
+    /// digest it is `named` in two cases: if `known` is empty, or if the answer comes from another URL of the file and
+    /// a non-empty `named` does not compare as `same`.
     package func name(_ known: Validator, _ named: Validator) -> Validator {
         guard hasDigest else { return known }
         if source == .sameURL || source == .redirectedElsewhere { return known.isEmpty ? named : known }

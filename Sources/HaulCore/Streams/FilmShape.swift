@@ -12,7 +12,7 @@ package struct FilmShape: Sendable, Hashable {
         (self.hasSubtitles, self.hasSeams) = (hasSubtitles, hasSeams)
     }
 
-    /// Whether the segments, one behind another, are a transport stream.
+    /// Whether the segments, one behind another, are a complete file: a transport stream, or packed audio.
     package var isPlain: Bool { trackCount == 1 && !hasSeams && !isFragmented }
 
     /// Whether the tracks become one MP4 without ffmpeg.

@@ -68,7 +68,7 @@ extension SegmentPlan {
         guard segments[id] == nil, firstGap == nil, speeds[id] != 0 else { return nil }
         let speeds = SegmentSpeeds(speeds)
         let latency = requestTime.seconds
-        let allowance = max(total / 100, split.longestUncut) - duplicateBytes
+        let allowance = max(total / 100, split.shortestCuttable) - duplicateBytes
         // Hedges of a last part get half of the 1 %. The other half is for hedges of connections that stand still.
         let allowanceForTails = total / 200 - duplicateBytes
         var best: (range: Range<Int64>, victim: ConnectionID, seconds: Double)?

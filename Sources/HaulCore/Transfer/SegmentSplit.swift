@@ -1,6 +1,6 @@
 /// Finds the point at which a segment is cut in two, so that both parts are done at the same time.
 package struct SegmentSplit: Sendable, Equatable {
-    /// Shortest length of a part in bytes, at least 1.
+    /// Shortest length of a part in bytes, at least 1: `Configuration.Connections.smallestPiece`.
     package let smallestPiece: Int64
     /// Segments are cut only at multiples of this number of bytes (for example the length of a hashed piece), so that
     /// each piece comes over one connection.
@@ -15,7 +15,7 @@ package struct SegmentSplit: Sendable, Equatable {
 
     /// Shortest length at which every range can be cut. The longest range that may have to stay whole has one byte
     /// less. Whether a cut is worth it depends on the speeds.
-    package var longestUncut: Int64 { 2 * smallestPiece + alignment - 1 }
+    package var shortestCuttable: Int64 { 2 * smallestPiece + alignment - 1 }
 
     /// Limits of the share that a new connection gets. It gets at least half even if the running connection was faster,
     /// because that connection may become slower. It gets at most 15/16, because its own speed is only expected.

@@ -8,8 +8,8 @@ extension Transfer {
         private var lostBytes: Int64 = 0
         /// When a connection was last given up; `nil` before.
         private var lastMove: Instant?
-        /// Whether the last answer to a first request was a range or offered ranges. If the server has no ranges, a
-        /// first request in the middle of the file could lose all bytes.
+        /// Whether the answer to the first request of the last attempt was a range or offered ranges. A server without
+        /// ranges answers a request for the middle with the whole file, and the bytes on disk could be lost.
         private var hasOfferedRanges = false
 
         mutating func noteFirstAnswer(_ head: ResponseHead) {

@@ -51,7 +51,8 @@ extension ItemDownloads {
         let (complete, others) = (unwanted.filter { $0.stagedPath != nil }, unwanted.filter { $0.stagedPath == nil })
         if !complete.isEmpty {
             let paths = complete.compactMap(\.stagedPath)
-            // Removes the files before the rows, because the next registration also removes a row whose file is gone.
+            // Removes the files before the rows. If the process ends in between, the next registration removes the rows
+            // that are left.
             for (path, error) in await BlockingExecutor.system.run({ StagingFolder.remove(paths) }) {
                 logger.debug("fleet: \(path) stays: error \(error.code)")
             }

@@ -1,4 +1,4 @@
-/// Time and number limits of hooks.
+/// Limits of the programs, webhooks and notifications of hooks. ``HookRunner`` applies them.
 package struct HookLimits: Sendable, Hashable {
     /// Largest number of programs that run at once; others wait. Default: 4.
     package var commandsAtOnce = 4

@@ -1,6 +1,6 @@
 internal import Foundation
 
-/// Publishes a complete file under its final name.
+/// Gives a complete file the server's time and its final name.
 extension DownloadTask {
     private var services: EngineServices { environment.services }
 

@@ -27,8 +27,8 @@ struct TaskConnections {
 
     /// Returns empty progress for the film. Call this method for each request whose answer may be a playlist.
     ///
-    /// - Parameter isContinued: whether an earlier attempt has begun the film. If the recording is to end, the new
-    ///   attempt ends it.
+    /// - Parameter isContinued: whether an earlier attempt has begun the film. If the user has ended the recording
+    ///   during that attempt, the new progress is marked as finishing too.
     mutating func beginFilm(isContinued: Bool) -> StreamProgress {
         let progress = StreamProgress()
         if isContinued, film?.isFinishing == true { progress.finish() }

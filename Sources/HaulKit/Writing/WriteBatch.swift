@@ -6,7 +6,8 @@ struct WriteBatch {
     var offset: Int64
     var buffers: [ByteBuffer] = []
     var bytes = 0
-    /// Whether the last buffer holds small or sparse reads, so that further small or sparse reads are copied into it.
+    /// Whether the last buffer holds a small read, or one whose buffer is much larger than its bytes. `append` copies
+    /// the next such read into it.
     private var isLastJoined = false
 
     init(offset: Int64) { self.offset = offset }

@@ -1,7 +1,7 @@
 import Foundation
 import HaulKit
 
-/// Shows the downloads of one command.
+/// Shows the downloads of one command. `CommandSession.display` chooses the display.
 protocol Display: Sendable {
     /// Whether the display shows downloads before they end.
     var followsProgress: Bool { get }

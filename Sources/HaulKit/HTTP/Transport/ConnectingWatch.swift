@@ -36,7 +36,8 @@ struct ConnectingWatch {
         task.futureResult.whenComplete { _ in start.cancel() }
     }
 
-    /// Whether the attempt to connect goes on after the end of a request that had no connection.
+    /// Whether the HTTP client still tries to connect although the request has ended without a connection, for example
+    /// after a cancellation.
     static func leavesAttempt<Success>(_ result: Result<Success, any Error>) -> Bool {
         guard case .failure(let error) = result else { return false }
         return error is FasterAddress || (error as? HTTPClientError) == .cancelled
