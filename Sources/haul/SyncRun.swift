@@ -22,6 +22,7 @@ struct SyncRun {
         let run = GetRun(session.downloader, session.display, active: active) { await work.ended($0, $1) }
         let status = await run.finish(Wanted(work.requests))
         let report = try await work.finish()
+        if !isJSON { Self.show(work.lateFaults) }
         try await finish(report)
         // An interruption takes precedence over the faults of the report.
         return status == .interrupted ? status : Self.status(report)

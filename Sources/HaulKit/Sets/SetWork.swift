@@ -25,6 +25,8 @@ package final class SetWork: Sendable {
         var report: SetReport
         /// Indices of the requests whose end has not been reported.
         var open: Set<Int>
+        /// The faults that only ``finish()`` found.
+        var lateFaults: [SetReport.Fault] = []
     }
 
     /// - Parameters:
@@ -55,6 +57,9 @@ package final class SetWork: Sendable {
     package var unchanged: Int { state.withLock { $0.report.unchanged } }
     /// Faults found so far: refused names, files that cannot be read, replaced or removed, and failed downloads.
     package var faults: [SetReport.Fault] { state.withLock { $0.report.faults } }
+    /// Faults that only ``finish()`` found: files that are no longer in their places, and files that were not removed
+    /// because the list is probably another one.
+    package var lateFaults: [SetReport.Fault] { state.withLock(\.lateFaults) }
     /// Remarks of the source about its list, for people.
     package var remarks: [String] { whole.remarks }
     package var source: String { whole.origin }
@@ -150,6 +155,7 @@ package final class SetWork: Sendable {
             failed(index, DownloadError(.internalFault, "The end of its download is not known."))
         }
         var (records, report) = state.withLock { ($0.records, $0.report) }
+        let known = report.faults.count
         try await checkPlaces(&records, &report)
         if deletes, written.isProbablyOther(whole) {
             report.faults.append(SetReport.Fault(name: ".", error: Self.isProbablyOther))
@@ -160,6 +166,8 @@ package final class SetWork: Sendable {
         records.source = whole.origin
         // Most syncs of a complete set change no record.
         if records != written { try await folder.write(records, disk) }
+        let late = Array(report.faults[known...])
+        state.withLock { $0.lateFaults = late }
         report.files.sort { $0.name < $1.name }
         report.faults.sort { $0.name < $1.name }
         return report

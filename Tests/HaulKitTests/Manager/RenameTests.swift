@@ -12,8 +12,11 @@ struct RenameTests {
     func renamesAFinishedFile(isNamed: Bool) async throws {
         try await DownloaderRig.runManyFiles { rig async throws in
             let request = try rig.named("a") { if !isNamed { $0.destination = .folder(path: rig.folder) } }
+            let earlier = rig.downloader.events
             let download = try await rig.downloader.add(request)
             let first = try await download.result()
+            // The result may be known before the listeners have the end.
+            for await event in earlier { if case .ended = event { break } }
             let events = rig.downloader.events
             try await download.rename(to: "b c.bin")
             let path = rig.folder + "/b c.bin"
