@@ -61,6 +61,7 @@ struct Receipt {
         var path = path
         // The system follows as many links.
         for _ in 0..<40 {
+            // Fails for a path that is no link, which is the usual end.
             guard let link = try? FileManager.default.destinationOfSymbolicLink(atPath: path) else { return path }
             path = link.hasPrefix("/") ? link : FilePaths.join(FilePaths.folder(of: path), link)
         }

@@ -6,7 +6,7 @@ extension Aria2Session {
     func pause(_ parameters: Aria2Parameters) async throws(Aria2Error) -> Aria2Value {
         let text = try parameters.text(0)
         guard let (snapshot, gid) = try await present(text) else {
-            throw Self.cannot("paused", try await removedGID(text))
+            throw Self.cannot("paused", try await self.gid(named: text))
         }
         let state = Aria2State(snapshot)
         guard state == .active || state == .waiting else { throw Self.cannot("paused", gid) }
@@ -22,7 +22,7 @@ extension Aria2Session {
     func unpause(_ parameters: Aria2Parameters) async throws(Aria2Error) -> Aria2Value {
         let text = try parameters.text(0)
         guard let (snapshot, gid) = try await present(text) else {
-            throw Self.cannot("unpaused", try await removedGID(text))
+            throw Self.cannot("unpaused", try await self.gid(named: text))
         }
         guard Aria2State(snapshot) == .paused else { throw Self.cannot("unpaused", gid) }
         let downloader = downloader
@@ -50,7 +50,9 @@ extension Aria2Session {
 
     func remove(_ parameters: Aria2Parameters) async throws(Aria2Error) -> Aria2Value {
         let text = try parameters.text(0)
-        guard let (snapshot, gid) = try await present(text) else { throw Self.noActive(try await removedGID(text)) }
+        guard let (snapshot, gid) = try await present(text) else {
+            throw Self.noActive(try await self.gid(named: text))
+        }
         let state = Aria2State(snapshot)
         guard [.active, .waiting, .paused].contains(state) else { throw Self.noActive(gid) }
         let options = try await options(of: snapshot, forClient: true)
@@ -118,7 +120,7 @@ extension Aria2Session {
         let how = try parameters.text(2)
         guard ["POS_SET", "POS_CUR", "POS_END"].contains(how) else { throw Aria2Error(.unknown, "Illegal argument.") }
         let found = try await present(text)
-        let gid = if let found { found.gid } else { try await removedGID(text) }
+        let gid = if let found { found.gid } else { try await self.gid(named: text) }
         var index: Int?
         if let found {
             index = try await place(found.snapshot.id) { index, count in

@@ -83,7 +83,7 @@ extension Aria2Session {
         let text = try parameters.text(0)
         let new = try parameters.requiredOptions(1) { $0.scope != .global && $0.change != .never }
         guard let (snapshot, _) = try await present(text), !Aria2State.stoppedStates.contains(snapshot.state) else {
-            throw Aria2Error(.unknown, "Cannot change option for GID#\(try await Self.shortest(text, self))")
+            throw Aria2Error(.unknown, "Cannot change option for GID#\(try await self.gid(named: text))")
         }
         let present = try await options(of: snapshot, forClient: false)
         if let checksum = new["checksum"], checksum != present["checksum"] {
@@ -132,13 +132,6 @@ extension Aria2Session {
         "header", "user-agent", "referer", "http-user", "http-passwd", "http-no-cache",
     ]
 
-    private static func shortest(_ text: String, _ session: Aria2Session) async throws(Aria2Error) -> GID {
-        switch try await session.find(text) {
-        case .download(_, let gid): gid
-        case .removed(let entry): entry.gid
-        }
-    }
-
     private func replaceSource(
         of snapshot: DownloadSnapshot,
         with source: DownloadSource
@@ -162,7 +155,7 @@ extension Aria2Session {
             )
         }
         guard let (snapshot, _) = try await present(text), !Aria2State.stoppedStates.contains(snapshot.state) else {
-            throw Aria2Error(.unknown, "Cannot remove URIs from GID#\(try await Self.shortest(text, self))")
+            throw Aria2Error(.unknown, "Cannot remove URIs from GID#\(try await self.gid(named: text))")
         }
         guard index == 1 else { throw Aria2Error(.unknown, "fileIndex is out of range") }
         let known = record(of: snapshot).uris

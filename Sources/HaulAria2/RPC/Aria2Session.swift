@@ -88,10 +88,12 @@ package actor Aria2Session: Aria2Methods {
             ? gids.gid(of: snapshot.id) : Aria2Record(snapshot.metadata).gid ?? GID(snapshot.id)
     }
 
-    /// Returns the GID of a removed download, which `text` may shorten.
-    func removedGID(_ text: String) async throws(Aria2Error) -> GID {
-        guard case .removed(let entry) = try await find(text) else { throw Self.notFound(text) }
-        return entry.gid
+    /// Returns the GID that `text` names, perhaps shortened: that of a present or a removed download.
+    func gid(named text: String) async throws(Aria2Error) -> GID {
+        switch try await find(text) {
+        case .download(_, let gid): gid
+        case .removed(let entry): entry.gid
+        }
     }
 
     /// Returns the record of a download, with the URIs that clients have changed.

@@ -90,8 +90,7 @@ public struct Resource: Sendable, Hashable, Codable {
     /// at which the connection of an earlier answer ended does not count, because nothing proves it.
     func withLength(of earlier: Resource?) -> Resource {
         guard let earlier, let length = earlier.total, earlier.isFramed, !isFramed, stream == nil,
-            earlier.stream == nil,
-            contentCoding == earlier.contentCoding, earlier.validator.agrees(with: validator)
+            earlier.stream == nil, contentCoding == earlier.contentCoding, earlier.validator.agrees(with: validator)
         else { return self }
         var resource = self
         (resource.total, resource.isFramed) = (length, true)

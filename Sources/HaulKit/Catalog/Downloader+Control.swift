@@ -203,15 +203,14 @@ extension Downloader {
     /// The result of ``removal(of:deletingFiles:)``.
     package struct Removal: Sendable {
         /// Number of downloads removed.
-        package var count = 0
+        package let count: Int
         /// Number of finished files that stay, because they were changed or replaced since.
-        package var keptFiles = 0
+        package let keptFiles: Int
     }
 
     /// Does what ``remove(_:deletingFiles:)`` does, and also counts the files that stay although `deletingFiles` is set.
     package func removal(of filter: DownloadFilter, deletingFiles: Bool) async throws(DownloadError) -> Removal {
         try await withCatalogLock { downloader throws(DownloadError) in
-            var removal = Removal()
             var ids = try await downloader.ids(of: filter)
             var condition = StoreCondition.ids(ids)
             if try await downloader.leaveOthers(&condition) { ids = try await downloader.store.ids(condition) }
@@ -221,32 +220,27 @@ extension Downloader {
             var kept: Set<DownloadID> = []
             if deletingFiles {
                 for row in try await downloader.store.list(condition)
-                where try await !downloader.deleteFile(row.record) {
-                    removal.keptFiles += 1
-                    kept.insert(row.id)
-                }
+                where try await !downloader.deleteFile(row.record) { kept.insert(row.id) }
             }
             let removed = try await downloader.store.removeRows(condition, isListed: downloader.broadcast.isHeard)
             if deletingFiles { downloader.tellHoldersOfRemovedFiles(ids.filter { !kept.contains($0) }) }
             downloader.notifications.announce(removed)
             downloader.space.invalidateUsage()
-            removal.count = ids.count
-            return removal
+            return Removal(count: ids.count, keptFiles: kept.count)
         }
     }
 
     /// Deletes a finished file that is unchanged.
     ///
-    /// - Returns: `false` if another file is at its path, which stays.
+    /// - Returns: `false` if the file stays, because it was changed or cannot be examined.
     private func deleteFile(_ record: DownloadRecord) async throws(DownloadError) -> Bool {
         guard record.status == .completed, let path = record.finalPath else { return true }
-        let isUnchanged = await services.isUnchanged(record)
+        let state: FileState
+        do throws(DownloadError) { state = try await services.fileState(record) } catch { return false }
+        guard state == .unchanged else { return state == .missing }
         let disk = disk
-        return try await services.onDisk { () throws(DiskError) in
-            guard isUnchanged else { return try disk.status(path) == nil }
-            try disk.remove(path)
-            return true
-        }
+        try await services.onDisk { () throws(DiskError) in try disk.remove(path) }
+        return true
     }
 
     // MARK: Filters

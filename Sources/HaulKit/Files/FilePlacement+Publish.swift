@@ -27,8 +27,8 @@ extension FilePlacement {
     /// Gives a file the permissions of the file that it is about to replace, if there is one. A file that only its owner
     /// may read does not become readable for others.
     func prepareToReplace(_ name: String, with file: any DiskFile) throws(DiskError) {
-        try Self.refuseIrreplaceable(name, disk)
-        if try disk.status(name)?.kind == .file { disk.copyPermissions(of: name, to: file.path) }
+        let existingFile = try Self.refuseIrreplaceable(name, disk)
+        if existingFile?.kind == .file { disk.copyPermissions(of: name, to: file.path) }
     }
 
     /// Gives a file its final name if it has `length` bytes. Gives the file its former name back if another program has

@@ -244,8 +244,12 @@ struct FilePlacement: Sendable {
 
     /// Throws if a folder, a device or a FIFO is at `path`. A rename would replace a device or a FIFO, and its users
     /// would lose it.
-    static func refuseIrreplaceable(_ path: String, _ disk: any Disk) throws(DiskError) {
-        guard let existingFile = try disk.status(path), !existingFile.isReplaceable else { return }
-        throw DiskError(.notAFile, call: "rename", path: path)
+    ///
+    /// - Returns: the status of the file at `path`; `nil` if there is none.
+    @discardableResult
+    static func refuseIrreplaceable(_ path: String, _ disk: any Disk) throws(DiskError) -> FileStatus? {
+        let existingFile = try disk.status(path)
+        if existingFile?.isReplaceable == false { throw DiskError(.notAFile, call: "rename", path: path) }
+        return existingFile
     }
 }

@@ -75,7 +75,7 @@ final class HookRunner: Sendable {
     ///
     /// - Returns: `false` if the time was up first.
     func settle(within limit: Duration) async -> Bool {
-        let lanes = lanes
+        let lanes = lanes.map(\.lane)
         if lanes.allSatisfy(\.isIdle) { return true }
         let sleep = time.sleep
         return await withTaskGroup(of: Bool.self) { group in
@@ -112,17 +112,13 @@ final class HookRunner: Sendable {
     /// messages, and logs what was dropped.
     func finish(within limit: Duration) async {
         _ = await settle(within: limit)
-        let receivers = state.withLock { $0.webhooks.values.map(\.self) }
-        log(commands.close(), "programs of hooks")
-        log(notifications.close(), "desktop notifications")
-        for receiver in receivers { log(receiver.lane.close(), "the webhook \(Origin(receiver.url).text)") }
+        for (lane, receiver) in lanes {
+            let dropped = lane.close()
+            guard dropped > 0 else { continue }
+            logger.warning("\(dropped) \(dropped == 1 ? "message" : "messages") to \(receiver) did not end in time.")
+        }
         // Gives the programs time to end, because they have just got SIGTERM.
         _ = await settle(within: HookLimits.grace + .seconds(1))
-    }
-
-    private func log(_ dropped: Int, _ receiver: String) {
-        guard dropped > 0 else { return }
-        logger.warning("\(dropped) \(dropped == 1 ? "message" : "messages") to \(receiver) did not end in time.")
     }
 
     // MARK: Deliveries
@@ -135,12 +131,14 @@ final class HookRunner: Sendable {
         }
         guard [1, 10, 100, 1000, 10_000, 100_000, 1_000_000].contains(count) else { return }
         logger.warning(
-            "\(count) \(count == 1 ? "message" : "messages") to hooks were dropped, because \(limits.mostWaiting) wait already."
+            "Messages to hooks were dropped, \(count) until now: no more than \(limits.mostWaiting) wait for a receiver."
         )
     }
 
-    private var lanes: [DeliveryQueue] {
-        [commands, notifications] + state.withLock { $0.webhooks.values.map(\.lane) }
+    /// All queues, with their receivers for the log.
+    private var lanes: [(lane: DeliveryQueue, receiver: String)] {
+        [(commands, "programs of hooks"), (notifications, "desktop notifications")]
+            + state.withLock { $0.webhooks.values.map { ($0.lane, "the webhook \(Origin($0.url).text)") } }
     }
 
     private func run(_ path: String, _ arguments: [String], _ message: HookMessage) -> Bool {

@@ -41,8 +41,8 @@ extension DownloadTask {
         }
     }
 
-    /// Whether a wait for a twin that began at `began` goes on. The wait ends after two seconds, or with a pause or a
-    /// cancellation.
+    /// Whether to go on waiting for a twin. The wait, which began at `began`, ends after two seconds, or with a pause or
+    /// a cancellation.
     func mayWaitForTwin(since began: Instant) -> Bool {
         machine.state == .inspectingDisk && services.time.now() - began < Self.patienceWithTwin
     }

@@ -89,8 +89,9 @@ final class ResponseDecoder: ChannelDuplexHandler {
         do throws(TransportError) {
             while bytes.readableBytes > 0, try take(&bytes, context) {}
         } catch {
-            fail(error, context)
+            let failure = failure(error)
             place = .refused
+            context.fireErrorCaught(failure)
         }
     }
 
@@ -188,7 +189,7 @@ final class ResponseDecoder: ChannelDuplexHandler {
 
     func errorCaught(context: ChannelHandlerContext, error: any Error) {
         decodeUnasked(context)
-        fail(isUnanswered && error is IOError ? KeptConnectionClosed() : error, context)
+        context.fireErrorCaught(failure(isUnanswered && error is IOError ? KeptConnectionClosed() : error))
     }
 
     /// Decodes what has arrived without being asked for. The HTTP client passes it on at once if it ends the answer.
@@ -196,11 +197,11 @@ final class ResponseDecoder: ChannelDuplexHandler {
         while let bytes = unasked.popFirst() { decode(bytes, context) }
     }
 
-    private func fail(_ error: any Error, _ context: ChannelHandlerContext) {
-        guard isInBody, !passed.isEmpty else { return context.fireErrorCaught(error) }
-        let rest = passed
-        passed = []
-        context.fireErrorCaught(BrokenOffAnswer(cause: error, offset: taken, rest: rest))
+    /// Returns an error with the bytes that the HTTP client may still keep, which it drops with the request.
+    private func failure(_ error: any Error) -> any Error {
+        guard isInBody, !passed.isEmpty else { return error }
+        defer { passed = [] }
+        return BrokenOffAnswer(cause: error, offset: taken, rest: passed)
     }
 
     func channelInactive(context: ChannelHandlerContext) {
@@ -214,7 +215,7 @@ final class ResponseDecoder: ChannelDuplexHandler {
             } else if hasBytes {
                 context.fireErrorCaught(Self.endedEarly)
             }
-        case .body, .chunks: fail(Self.endedEarly, context)
+        case .body, .chunks: context.fireErrorCaught(failure(Self.endedEarly))
         case .untilClose: context.fireChannelRead(wrapInboundOut(.end(nil)))
         }
         place = .refused
