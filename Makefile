@@ -5,9 +5,11 @@ PREFIX ?= $(HOME)/.local
 SOURCES := Package.swift Sources Tests Examples Benchmarks/Scale Benchmarks/FleetDestinations
 # The Swift runtime, SQLite and libxml2 go into the binary, so that it runs where none of them is installed.
 STATIC := .build/static
-RELEASE := -c release --product haul --static-swift-stdlib
+# Names of types in place of their metadata make the runtime search every conformance of the binary at each first use.
+METADATA := -Xswiftc -Xfrontend -Xswiftc -disable-concrete-type-metadata-mangled-name-accessors
+RELEASE := -c release --product haul --static-swift-stdlib $(METADATA)
 BINARY := .build/release/haul
-FLEET := -c release --product haul-fleet --static-swift-stdlib
+FLEET := -c release --product haul-fleet --static-swift-stdlib $(METADATA)
 FLEET_BINARY := .build/release/haul-fleet
 SCALE := -c release --product HaulScale --static-swift-stdlib
 # As `tool` in Benchmarks/lib/upload.py builds it.

@@ -22,6 +22,9 @@ void haul_keep_freed_memory(void);
 int haul_open_memory(void);
 // Starts to write a file's cached pages to the disk, without waiting.
 void haul_start_writing(int fd);
+// Makes the last `sqlite3_close` leave the write-ahead log as it is, instead of copying it into the database.
+struct sqlite3;
+void haul_sqlite_keep_log(struct sqlite3 *database);
 // Calls syncfs(2). Fails with ENOTSUP unless the kernel reports write errors (Linux 5.8) and the sync of the file
 // system is a real one.
 int haul_sync_file_system(int fd);

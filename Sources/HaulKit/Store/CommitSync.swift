@@ -13,6 +13,8 @@ final class CommitSync: Sendable {
         var isScheduled = false
         /// Number of the newest committed transaction; the first is 1.
         var committed = 0
+        /// Number of the newest transaction that a sync has brought to the disk.
+        var synced = 0
         /// Whether a sync has failed. The kernel may have dropped the pages and may report success for later syncs.
         var isLogDoubtful = false
     }
@@ -58,6 +60,16 @@ final class CommitSync: Sendable {
         if isFirst { queue.async { self.sync() } }
     }
 
+    /// Syncs the commits that no sync has reached yet. Call only on the store's writer queue.
+    ///
+    /// - Returns: whether the disk has every commit.
+    func end() -> Bool {
+        let (isSynced, isLogDoubtful) = state.withLock { ($0.synced == $0.committed, $0.isLogDoubtful) }
+        if isSynced || isLogDoubtful { return !isLogDoubtful }
+        sync()
+        return state.withLock { !$0.isLogDoubtful }
+    }
+
     private func sync() {
         let (waiting, number) = state.withLock { state in
             defer {
@@ -69,6 +81,7 @@ final class CommitSync: Sendable {
         var failure: DownloadError?
         do throws(DiskError) {
             try syncLog()
+            state.withLock { $0.synced = max($0.synced, number) }
             observer(.synced(number))
         } catch {
             state.withLock { $0.isLogDoubtful = true }

@@ -266,7 +266,7 @@ final class DownloadStore: Sendable {
         guard !isClosed.load(ordering: .relaxed) else { return }
         writeGathered()
         isClosed.store(true, ordering: .relaxed)
-        do { try file.close() } catch { observer(.failed(file.health.error(error))) }
+        do { try file.close(keepsLog: commitSync.end()) } catch { observer(.failed(file.health.error(error))) }
         giveUpName()
     }
 

@@ -1,3 +1,4 @@
+internal import CHaulSystem
 internal import Foundation
 internal import GRDB
 
@@ -146,10 +147,24 @@ struct StoreFile {
     }
 
     /// Closes the database and writes the mark of an intact store. A database that the caller passed in stays open.
-    func close() throws {
+    ///
+    /// - Parameter keepsLog: whether a short log may stay, and the next opening reads it. Copying the log into the
+    ///   database and removing it costs four syncs, more than the rest of a small download.
+    func close(keepsLog: Bool) throws {
         guard lock != nil else { return }
+        if keepsLog, try isLogShort() {
+            queue.writeWithoutTransaction { haul_sqlite_keep_log($0.sqliteConnection) }
+        }
         try queue.close()
         health.leaveMark()
+    }
+
+    /// Largest log that may stay, in bytes. The next opening takes less than a millisecond to read it.
+    private static let longestKeptLog: Int64 = 512 << 10
+
+    private func isLogShort() throws(DiskError) -> Bool {
+        guard let status = try PosixDisk().status(health.path + "-wal") else { return false }
+        return status.size <= Self.longestKeptLog
     }
 
     /// Takes the lock. Waits for a downloader of this process that was released without a shutdown, because its last

@@ -94,9 +94,12 @@ struct StoreOpening {
             if error.kind != .alreadyExists { throw error }
         }
         var configuration = GRDB.Configuration()
-        configuration.journalMode = .wal
         configuration.busyMode = .callback { contention.wait(for: path, tries: $0) }
         configuration.prepareDatabase { database in
+            // Does not set `journalMode`, because GRDB then writes to each empty log, which costs two syncs.
+            guard try String.fetchOne(database, sql: "PRAGMA journal_mode = WAL") == "wal" else {
+                throw DownloadError(.storeFailed, "The disk of the store \(path) cannot hold a write-ahead log.")
+            }
             try database.execute(sql: "PRAGMA synchronous = NORMAL")
             // A list of thousands of downloads changes the same pages repeatedly, so the cache keeps 8 MiB of pages.
             // SQLite copies the log into the database every 32 MiB instead of every 4 MiB, because all callers wait for
