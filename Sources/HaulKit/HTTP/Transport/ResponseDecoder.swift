@@ -191,7 +191,7 @@ final class ResponseDecoder: ChannelDuplexHandler {
         fail(isUnanswered && error is IOError ? KeptConnectionClosed() : error, context)
     }
 
-    /// Decodes what has arrived without being asked for. The HTTP client passes it on at once if it ends the answer.
+    /// Decodes the bytes in ``unasked``. The HTTP client passes them on at once if they complete the answer.
     private func decodeUnasked(_ context: ChannelHandlerContext) {
         while let bytes = unasked.popFirst() { decode(bytes, context) }
     }
