@@ -48,8 +48,8 @@ struct CookieOptions: ParsableArguments {
         }
     }
 
-    /// Returns whether cookies may replace the file: it is missing, empty or not regular, or each of its lines is a
-    /// comment or a cookie.
+    /// Returns `true` if each line of the file is a comment or a cookie, or if the file is missing, empty or not
+    /// regular. `save(_:)` refuses a file that is not regular.
     private static func holdsOnlyCookies(_ path: String) -> Bool {
         var status = stat()
         guard stat(path, &status) == 0, status.st_mode & S_IFMT == S_IFREG, status.st_size > 0 else { return true }

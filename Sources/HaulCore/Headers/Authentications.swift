@@ -1,5 +1,5 @@
-/// Knows the authentication scheme that each origin wants: Basic until the origin asks for Digest, and never Basic
-/// after that.
+/// Knows the authentication scheme that each origin wants: Basic until the origin asks for Digest, then Digest. Keeps
+/// at most 256 keys that want Digest, and forgets all of them when one more comes.
 package struct Authentications: Sendable {
     /// An origin and the credentials for it.
     package struct Key: Sendable, Hashable {

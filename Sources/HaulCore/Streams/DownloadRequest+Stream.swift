@@ -2,7 +2,8 @@ extension DownloadRequest {
     /// Options for a URL that leads to a playlist of HTTP Live Streaming (RFC 8216).
     ///
     /// Haul fetches the segments and joins them into one file, which gets its name only when it is complete. The
-    /// options have no effect on a file that is not a playlist. The downloader checks them when it adds the request.
+    /// options have no effect on a file that is not a playlist. The downloader checks the options when it adds the
+    /// request.
     public struct Stream: Sendable, Hashable, Codable {
         /// The container of the finished file.
         public enum Container: String, Sendable, Hashable, Codable, CaseIterable {

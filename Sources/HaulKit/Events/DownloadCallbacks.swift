@@ -66,7 +66,7 @@ extension Download {
 
 extension [Download] {
     /// Calls back on the main actor once, when every download of the array has ended, with all results in the order of
-    /// the array.
+    /// the array. Until then the call holds the handles, and thereby their downloader.
     @discardableResult
     public func onCompletion(
         _ body: @escaping @MainActor ([Result<CompletedDownload, DownloadError>]) -> Void

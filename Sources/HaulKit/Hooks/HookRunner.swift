@@ -10,7 +10,7 @@ final class HookRunner: Sendable {
         /// One for each webhook: each receiver gets its messages in order, and a slow receiver delays no other.
         var webhooks: [Downloader.Hook: Receiver] = [:]
         var random: SplitMix64
-        /// Number of messages that were dropped because their queue was full or closed.
+        /// Number of messages that were dropped: their queue was full or closed, or there is no poster or notifier.
         var dropped = 0
     }
 
@@ -123,7 +123,8 @@ final class HookRunner: Sendable {
 
     // MARK: Deliveries
 
-    /// Logs the dropped messages of full queues: the first one, and each time that their number has grown tenfold.
+    /// Counts a dropped message. Logs the number of dropped messages at the first one, and each time that the number
+    /// has grown tenfold.
     private func noteDropped() {
         let count = state.withLock { state in
             state.dropped += 1

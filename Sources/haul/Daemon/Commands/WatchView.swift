@@ -38,7 +38,7 @@ struct WatchView {
     /// The download that keys act on.
     var id: String? { selectedID }
 
-    /// - Returns: lines that fill the screen, none wider than it.
+    /// - Returns: the lines of the screen, cut to `columns` cells, or to 20 if there are fewer columns.
     mutating func lines(_ model: WatchModel, columns: Int, rows: Int) -> [String] {
         follow(model.order)
         let (columns, room) = (max(20, columns), max(1, rows - 3))
