@@ -53,7 +53,7 @@ package struct BatchFileNames: Sendable {
             guard case .folder(let folder) = requests[position].destination else {
                 refused[position] = DownloadError(
                     .inUse,
-                    "The list names \(path) twice, for different URLs. Give one of them another name."
+                    "The list names \(path) twice. Give one of them another name."
                 )
                 continue
             }

@@ -74,7 +74,10 @@ extension DownloadRequest {
                 )
             }
             if let liveSeconds, !(liveSeconds > 0 && liveSeconds < 1e9) {
-                throw DownloadError(.invalidStream, "The length of a recording has to be more than 0 seconds.")
+                throw DownloadError(
+                    .invalidStream,
+                    "The length of a recording has to be more than 0 seconds and less than a billion."
+                )
             }
         }
     }

@@ -97,7 +97,9 @@ private final class Follower: Sendable {
     func set(_ completed: Int64, of total: Int64?) {
         state.withLock { state in
             guard let progress = state.progress else { return }
-            if let total, total != progress.totalUnitCount { progress.totalUnitCount = total }
+            // Below 0 is indeterminate, also where an earlier answer had stated a length.
+            let units = total ?? -1
+            if units != progress.totalUnitCount { progress.totalUnitCount = units }
             let most = total ?? Int64.max
             progress.completedUnitCount = min(most, max(progress.completedUnitCount, completed))
         }

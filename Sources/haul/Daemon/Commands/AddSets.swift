@@ -171,7 +171,7 @@ final class AddedSets {
         case .failed: return ExitStatus(problemCode: row.error?.code ?? "")
         case .incomplete:
             let codes = row.faults.map(\.error.code)
-            if codes.contains("checksumMismatch") { return .checksum }
+            if codes.contains("checksumMismatch") || codes.contains("notFound") { return .checksum }
             return ExitStatus(problemCode: codes.first ?? "")
         }
     }
