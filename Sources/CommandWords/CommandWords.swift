@@ -11,7 +11,7 @@ package struct CommandWords: Sendable, Equatable {
     package let arguments: [String]
 
     /// - Throws: ``DownloadError`` with code ``DownloadError/Code/invalidDestination`` if the system passes no
-    ///   arguments at all, or if an argument or an environment variable with a path is not UTF-8.
+    ///   arguments at all, or if a path in an environment variable, or an argument other than a URL, is not UTF-8.
     package init() throws(DownloadError) {
         var count: Int32 = 0
         var words = UnsafePointer(haul_command_words(&count))

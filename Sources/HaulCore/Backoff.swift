@@ -7,7 +7,7 @@ package struct Backoff: Sendable, Hashable {
     package enum Jitter: Sendable, Hashable {
         /// From zero to the bound.
         case full
-        /// From a fraction of the bound to the bound. The number divides the bound; a number below 1 counts as 1.
+        /// From the bound divided by this number to the bound. A number below 1 counts as 1.
         case part(Int)
         /// From a fixed delay to the bound. The bound is never less than the fixed delay.
         case above(Duration)

@@ -5,8 +5,8 @@ extension Downloader.Configuration {
     ///
     /// - Sets ``HaulKit/Downloader/Configuration/Network/meter`` to a meter that asks NetworkManager, so that
     ///   ``HaulKit/Downloader/Configuration/Network/allowsMetered`` takes effect.
-    /// - Sets ``HaulKit/Downloader/Configuration/Hooks/notifier`` to a notifier of the session over D-Bus, for
-    ///   ``HaulKit/Downloader/Hook/desktopNotification(on:)``.
+    /// - Sets ``HaulKit/Downloader/Configuration/Hooks/notifier`` to a notifier that reaches the desktop session over
+    ///   D-Bus, for ``HaulKit/Downloader/Hook/desktopNotification(on:)``.
     ///
     /// Without such a desktop, the downloader behaves as without this call.
     ///

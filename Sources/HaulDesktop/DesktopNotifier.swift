@@ -25,8 +25,8 @@ package struct DesktopNotifier: Notifier {
         self.patience = patience
     }
 
-    /// Shows a notification; takes 2 seconds at most. Control characters except line feeds are left out, and markup is
-    /// shown as text.
+    /// Shows a notification; takes 2 seconds at most. Characters below U+0020 except line feeds are left out, and
+    /// markup is shown as text.
     ///
     /// - Returns: whether a desktop accepted the notification.
     package func notify(title: String, body: String) async -> Bool { await notify(title, body: body) }

@@ -30,7 +30,7 @@ package struct NetworkManagerMeter: NetworkMeter {
         return stream
     }
 
-    /// Asks NetworkManager again after every signal, so that the content of a signal need not be trusted.
+    /// Connects to the bus and reports values. Connects again after each loss if the bus exists.
     private func watch(_ report: @escaping @Sendable (Bool?) -> Void) async {
         var exists = false
         var rest = Duration.seconds(2)
@@ -56,7 +56,8 @@ package struct NetworkManagerMeter: NetworkMeter {
     private static let manager = "org.freedesktop.NetworkManager"
     private static let path = "/org/freedesktop/NetworkManager"
 
-    /// Reports values until the connection ends.
+    /// Reports values until the connection ends. Asks NetworkManager again after every signal, so that the content of a
+    /// signal need not be trusted.
     ///
     /// - Parameter deadline: time limit for the first answer.
     /// - Returns: false if the bus did not accept the match rules in time.

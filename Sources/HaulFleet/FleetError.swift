@@ -1,10 +1,11 @@
 /// An error of the queue, the destination or the local disk: a code and a sentence.
 package struct FleetError: Error, Sendable, Hashable, CustomStringConvertible {
     package enum Code: String, Sendable, Hashable, Codable, CaseIterable {
-        /// The database is unreachable or has closed the connection. The last statement may or may not have taken
-        /// effect.
+        /// The database is unreachable, has closed the connection, or cannot run the statement now (a time limit, a
+        /// conflict, a standby). The last statement may or may not have taken effect.
         case databaseUnreachable
-        /// The database refuses: wrong credentials, missing rights, a missing schema or a schema of another version.
+        /// The database refuses: wrong credentials, missing rights, a missing schema or a schema of another version. Or
+        /// the queue is damaged or has no destination.
         case databaseRefused
         /// A statement failed, and a repetition would fail again.
         case statementFailed
@@ -14,7 +15,8 @@ package struct FleetError: Error, Sendable, Hashable, CustomStringConvertible {
         case invalidInput
         /// The destination cannot be used now; a later attempt may succeed.
         case destinationUnreachable
-        /// The destination refuses: wrong credentials, missing rights or an exhausted quota.
+        /// The destination cannot be used without a change by hand, for example because of wrong credentials, missing
+        /// rights or a missing folder.
         case destinationRefused
         /// A file operation on this machine failed.
         case disk

@@ -39,8 +39,8 @@ package struct LeasedItem: Sendable, Hashable, Codable {
     /// Minimum time between requests to the host; zero if the host has none.
     package var gap: Duration
     /// Delay from the database's answer to the first permitted request; negative if the time has passed. `nil` if the
-    /// host has no minimum gap, or if the worker took the lease over: the worker then reserves a start time for each
-    /// request to a host with a gap.
+    /// host has no minimum gap, or if the worker got the lease from its predecessor. A lease from a predecessor has no
+    /// start time, so the worker reserves one for each request to a host with a gap.
     package var startsAfter: Duration?
     /// Multipart upload that an earlier lease of the item began; `nil` if there is none.
     package var uploadID: String?

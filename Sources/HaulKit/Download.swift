@@ -4,7 +4,7 @@ public struct Download: Sendable, Identifiable {
     public let id: DownloadID
     let downloader: Downloader
     let hub: EventBroadcaster
-    /// The closures of the chain that this handle belongs to; `nil` outside a chain. See `DownloadCallbacks.swift`.
+    /// The closures that calls such as ``onProgress(_:)`` have added to this handle; `nil` before the first such call.
     var callbacks: CallbackLine?
 
     init(_ id: DownloadID, _ downloader: Downloader, _ hub: EventBroadcaster) {
@@ -20,8 +20,8 @@ public struct Download: Sendable, Identifiable {
     /// ends at once, with the outcome. A later run needs a new sequence.
     public var events: DownloadEvents { DownloadEvents(hub) }
 
-    /// The final state and the outcome of the current run, without the earlier events. Takes less time than ``events``,
-    /// which for a small file take more time than the download itself.
+    /// The final state and the outcome of the current run, without the earlier events. Costs less time than ``events``:
+    /// the events of a small file cost more time than its download.
     package var ending: DownloadEvents { DownloadEvents(hub, onlyTheEnd: true) }
 
     /// Waits for the end of the run and returns its file.
@@ -31,18 +31,20 @@ public struct Download: Sendable, Identifiable {
     /// ``Downloader/Configuration/Restoration/onRequest``, a download of an earlier run is awaited until it is added
     /// again and ends.
     ///
-    /// A graceful shutdown of the `ServiceGroup` of the task does not end the wait; ``Downloader/shutDown()`` does.
+    /// If the calling task belongs to a `ServiceGroup`, a graceful shutdown of the group does not end the wait;
+    /// ``Downloader/shutDown()`` does.
     ///
     /// ```swift
     /// .task { file = try? await download.result(onCancel: .pause) }
     /// ```
     ///
-    /// - Parameter action: the effect of a cancellation of this task on the download, before the call throws. If the
-    ///   run has ended meanwhile, the call returns or throws its outcome instead. Default: the download continues.
+    /// - Parameter action: what happens to the download before the call throws because this task was cancelled. If the
+    ///   run ends during this action, the call returns or throws the outcome of the run. Default: the download
+    ///   continues.
     /// - Throws: the error of a run that ended without a file; ``DownloadError/Code/cancelled`` when the download was
     ///   cancelled, also by ``CancelAction/cancel``, or removed together with its file;
-    ///   ``DownloadError/Code/waitCancelled`` when this task was cancelled; ``DownloadError/Code/shutDown``. If the
-    ///   pause or the cancellation of the download fails, the call throws its error.
+    ///   ``DownloadError/Code/waitCancelled`` when this task was cancelled; ``DownloadError/Code/shutDown``; the error
+    ///   of ``Download/pause()`` or ``Download/cancel()`` if `action` fails.
     public func result(onCancel action: CancelAction = .leave) async throws(DownloadError) -> CompletedDownload {
         if let outcome = await end() { return try outcome.result.get() }
         // Acts in a task of its own, because every wait in this cancelled task would end at once.
@@ -106,7 +108,7 @@ public struct Download: Sendable, Identifiable {
     /// Pauses the download and keeps its bytes. Returns when the bytes are on disk and the connections are closed. A
     /// download that has ended or is paused stays as it is.
     ///
-    /// A running download whose pause the store cannot record is paused until the process ends.
+    /// If the store cannot record the pause of a running download, the download is paused only until the process ends.
     ///
     /// - Throws: ``DownloadError`` with code ``DownloadError/Code/notFound`` if the store has no such download any
     ///   more, ``DownloadError/Code/storeFailed``, ``DownloadError/Code/diskFull`` or ``DownloadError/Code/shutDown``.
@@ -140,8 +142,8 @@ public struct Download: Sendable, Identifiable {
         try await downloader.move([id], to: place)
     }
 
-    /// Gives the file another name in its folder. From then on the download is one of a named file, as if it had been
-    /// added with ``DownloadRequest/Destination/file(path:)``.
+    /// Gives the file another name in its folder. From then on the download counts as added with
+    /// ``DownloadRequest/Destination/file(path:)``.
     ///
     /// A finished file is renamed. The file of an unfinished download gets the name when it is complete. If a file of
     /// that name exists by then, ``DownloadRequest/onConflict`` decides. The partial file keeps its own name, and a
@@ -151,8 +153,8 @@ public struct Download: Sendable, Identifiable {
     /// one of the two names, and the store knows which.
     ///
     /// - Parameter name: a name without a folder, which is used unchanged.
-    /// - Throws: ``DownloadError``, and nothing has changed, with code ``DownloadError/Code/invalidDestination`` if the
-    ///   name is empty, `.` or `..`, contains a slash or a null character, or ends in `.haulpart`;
+    /// - Throws: ``DownloadError``, after which nothing has changed: code ``DownloadError/Code/invalidDestination`` if
+    ///   the name is empty, invisible, `.` or `..`, contains a slash or a null character, or ends in `.haulpart`;
     ///   ``DownloadError/Code/nameTooLong``; ``DownloadError/Code/fileExists`` if a file or folder of this name exists;
     ///   ``DownloadError/Code/inUse`` if another unfinished download has the name, the file is being repaired, the
     ///   unfinished file belongs to a set, or another process runs the download; ``DownloadError/Code/diskFailed`` if a
@@ -170,13 +172,14 @@ public struct Download: Sendable, Identifiable {
     /// that, the file is in one of the two folders, and the store knows which.
     ///
     /// - Parameter path: absolute, or relative to the working folder.
-    /// - Throws: ``DownloadError``, and nothing has changed, with code ``DownloadError/Code/invalidDestination`` if the
-    ///   folder is on another disk; otherwise as ``rename(to:)``.
+    /// - Throws: as ``rename(to:)``; code ``DownloadError/Code/invalidDestination`` also if the folder is on another
+    ///   disk.
     public func move(toFolder path: String) async throws(DownloadError) {
         try await downloader.relocate(id, toFolder: path)
     }
 
-    /// Moves the file to another folder under another name, in one change; `nil` for a part that stays.
+    /// Moves the file to another folder and gives it another name, in one change. With `nil`, the folder or the name
+    /// stays.
     ///
     /// - Throws: as ``rename(to:)`` and ``move(toFolder:)``, and nothing has changed.
     package func relocate(toFolder path: String?, name: String?) async throws(DownloadError) {
@@ -223,8 +226,9 @@ public struct Download: Sendable, Identifiable {
 
     /// Removes the download from the store in any state; an unfinished download is cancelled first.
     ///
-    /// - Parameter deletingFile: also deletes a finished file that is unchanged. ``result(onCancel:)`` of the handles
-    ///   then throws ``DownloadError/Code/cancelled``. Otherwise the result remains. Default: `false`.
+    /// - Parameter deletingFile: also deletes a finished file that is unchanged. After that, ``result(onCancel:)`` of
+    ///   existing handles throws ``DownloadError/Code/cancelled``. If the file stays, the handles still return
+    ///   the file. Default: `false`.
     /// - Throws: ``DownloadError`` if the file or the record cannot be removed; with code
     ///   ``DownloadError/Code/notFound`` if the store has no such download any more; ``DownloadError/Code/shutDown``.
     public func remove(deletingFile: Bool = false) async throws(DownloadError) {

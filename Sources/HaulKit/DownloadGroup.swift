@@ -1,5 +1,5 @@
-/// The downloads that were added under one ``DownloadRequest/group``: a course, an album, a release. A handle may be
-/// made before the group has downloads. To pause, resume, retry, cancel or remove the downloads, pass
+/// The downloads that were added under one ``DownloadRequest/group``: a course, an album, a release. A
+/// ``DownloadGroup`` may be made before it has downloads. To pause, resume, retry, cancel or remove the downloads, pass
 /// ``DownloadFilter/group(_:)`` to the methods of ``Downloader``.
 public struct DownloadGroup: Sendable {
     /// The name that requests give in ``DownloadRequest/group``.
@@ -17,7 +17,7 @@ public struct DownloadGroup: Sendable {
     /// group waits or runs any more. After ``Downloader/shutDown()`` the sequence is empty.
     public var events: DownloaderEvents { downloader.events(.group(name)) }
 
-    /// The group's downloads that match a filter; its group is replaced by this group's name.
+    /// The group's downloads that match a filter. The group that the filter names is ignored.
     ///
     /// - Throws: as ``summary()``.
     public func list(_ filter: DownloadFilter = .all) async throws(DownloadError) -> [DownloadSnapshot] {

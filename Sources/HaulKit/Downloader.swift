@@ -5,6 +5,7 @@ internal import NIOCore
 internal import NIOPosix
 
 /// Runs downloads, persists their state and reports their events. One downloader owns the state of all its downloads.
+/// Received bytes are written on other threads, not on this actor.
 ///
 /// ```swift
 /// let downloader = try await Downloader()
@@ -15,11 +16,10 @@ internal import NIOPosix
 ///
 /// Keep a reference for as long as downloads should run. Releasing the last reference stops them, and their listeners
 /// get ``DownloadError/Code/shutDown`` as the end of each run. A handle (``Download``) holds its downloader; closures
-/// do not.
+/// such as that of ``Download/onProgress(_:)`` do not.
 ///
 /// A downloader that is released without ``shutDown()`` loses at most what a killed process loses. Another downloader
-/// of the same name can be opened at once, and continues the downloads. Received bytes are written on other threads,
-/// not on this actor.
+/// of the same name can be opened at once, and continues the downloads.
 public actor Downloader {
     let services: EngineServices
     let engine: Engine
@@ -234,8 +234,8 @@ public actor Downloader {
 
     /// The handle of a download; `nil` when the store has no download with this id.
     ///
-    /// The handle refers to the current run, or to the last run if that has ended. For a download that completed or
-    /// failed in an earlier process, ``Download/result(onCancel:)`` returns or throws at once.
+    /// The handle refers to the current run or, if no run is under way, to the last one. For a download that completed
+    /// or failed in an earlier process, ``Download/result(onCancel:)`` returns or throws at once.
     ///
     /// - Throws: ``DownloadError`` with code ``DownloadError/Code/storeFailed`` or ``DownloadError/Code/shutDown``.
     public func find(id: DownloadID) async throws(DownloadError) -> Download? {

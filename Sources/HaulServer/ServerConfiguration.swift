@@ -48,7 +48,7 @@ package struct ServerConfiguration: Sendable, Hashable {
     package var userAgent = "haul/" + Downloader.version
     /// Proxy of downloads for all URLs, as ``ProxyText`` reads it; empty for ``environmentProxies``.
     package var proxy = ""
-    /// Proxies from environment variables.
+    /// Proxies from environment variables; `nil` for none.
     package var environmentProxies: ProxySettings?
     /// Address and access token of the hub of sets. The API never shows the token.
     package var hub = HubAccess()
@@ -61,7 +61,7 @@ package struct ServerConfiguration: Sendable, Hashable {
     package var allowedHosts: Set<String> = []
     /// IP addresses of proxies whose `X-Forwarded-Proto` field is trusted.
     package var trustedProxies: Set<String> = []
-    /// Maximum number of open event streams.
+    /// Maximum number of open event streams. A request for a further one gets 503.
     package var maxEventStreams = 32
     /// Whether films and music can be played while they are downloaded.
     package var playsUnfinished = true

@@ -113,15 +113,19 @@ struct ExportCommand: AsyncParsableCommand {
             throw FleetError(.disk, "\(output ?? "") cannot be made: \(String(cString: strerror(errno))).")
         }
         defer { if descriptor != STDOUT_FILENO { close(descriptor) } }
-        try await fleet.withConnection { connection in
-            for try await page in QueueExport(connection, fleet.queue, format: format, after: after) {
-                guard FleetOutput.write(page.bytes, to: descriptor) else {
-                    let reason = String(cString: strerror(errno))
-                    // Removes the truncated file, because it could be mistaken for a complete one.
-                    if let output { unlink(output) }
-                    throw FleetError(.disk, "The export cannot be written: \(reason).")
+        do {
+            try await fleet.withConnection { connection in
+                for try await page in QueueExport(connection, fleet.queue, format: format, after: after) {
+                    guard FleetOutput.write(page.bytes, to: descriptor) else {
+                        let reason = String(cString: strerror(errno))
+                        throw FleetError(.disk, "The export cannot be written: \(reason).")
+                    }
                 }
             }
+        } catch {
+            // Removes the truncated file, because it could be mistaken for a complete one.
+            if let output { unlink(output) }
+            throw error
         }
     }
 }

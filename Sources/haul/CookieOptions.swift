@@ -22,6 +22,7 @@ struct CookieOptions: ParsableArguments {
         configuration.network.collectsCookies = saveCookies != nil
         if let saveCookies {
             try Self.checkFolder(of: saveCookies)
+            try Self.checkIsRegular(saveCookies, .usage)
             guard Self.holdsOnlyCookies(saveCookies) else {
                 throw Complaint(
                     "\(saveCookies) is no cookies.txt file, and is not replaced. Name another file.",
@@ -48,8 +49,15 @@ struct CookieOptions: ParsableArguments {
         }
     }
 
-    /// Returns whether cookies may replace the file: it is missing, empty or not regular, or each of its lines is a
-    /// comment or a cookie.
+    private static func checkIsRegular(_ path: String, _ exit: ExitStatus) throws {
+        var status = stat()
+        if stat(path, &status) == 0, status.st_mode & S_IFMT != S_IFREG {
+            throw Complaint("\(path) is not a regular file: cookies cannot be written to it.", exit)
+        }
+    }
+
+    /// Returns `true` if each line of the file is a comment or a cookie, or if the file is missing, empty or not
+    /// regular. `save(_:)` refuses a file that is not regular.
     private static func holdsOnlyCookies(_ path: String) -> Bool {
         var status = stat()
         guard stat(path, &status) == 0, status.st_mode & S_IFMT == S_IFREG, status.st_size > 0 else { return true }
@@ -95,10 +103,7 @@ struct CookieOptions: ParsableArguments {
     /// Replaces the file by a rename, so that the file is always complete. Only its owner may read it.
     private func save(_ cookies: Cookies) throws {
         guard let saveCookies else { return }
-        var status = stat()
-        if stat(saveCookies, &status) == 0, status.st_mode & S_IFMT != S_IFREG {
-            throw Complaint("\(saveCookies) is not a regular file: cookies cannot be written to it.", .disk)
-        }
+        try Self.checkIsRegular(saveCookies, .disk)
         guard Self.holdsOnlyCookies(saveCookies) else {
             throw Complaint("\(saveCookies) is no cookies.txt file any more: cookies are not written to it.", .disk)
         }

@@ -54,7 +54,7 @@ enum ExitStatus: Int32 {
     var code: ExitCode { ExitCode(rawValue) }
 }
 
-/// Sums up a list: its status is the status of the first download in the list that did not complete.
+/// Finds the exit status of a list: the status of the first entry of the list that did not complete.
 struct StatusSummary {
     private var first: (position: Int, status: ExitStatus)?
     private var hasInterrupted = false
@@ -65,8 +65,8 @@ struct StatusSummary {
         first = (position, status)
     }
 
-    /// - Parameter isInterrupted: whether a signal came. If so, ``ExitStatus/interrupted`` of any download takes
-    ///   precedence over earlier failures.
+    /// - Parameter isInterrupted: whether a signal came. If so, one entry with ``ExitStatus/interrupted`` takes
+    ///   precedence over all failures.
     func status(isInterrupted: Bool) -> ExitStatus {
         isInterrupted && hasInterrupted ? .interrupted : first?.status ?? .complete
     }

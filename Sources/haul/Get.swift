@@ -109,7 +109,7 @@ struct Get: AsyncParsableCommand {
     }
 
     /// Contents of the files that the command line names. The files are read before the store is opened, because
-    /// reading a pipe may block, and a signal then still ends the process at once.
+    /// reading a pipe may block, and a signal ends the process at once only while the store is not open.
     private struct NamedFiles {
         var list: InputList?
         var metalinks: [MetalinkOption] = []

@@ -34,8 +34,11 @@ struct HookValues: Sendable, Equatable {
             }
     }
 
-    /// Returns the absolute path of an executable file. Commands check this at the start, not at the end of the first
-    /// download.
+    /// Returns the absolute path of an executable file.
+    ///
+    /// Commands call this function at their start, so that a wrong path is not found only when a download ends.
+    ///
+    /// - Throws: ``Complaint`` if the file is missing or cannot be run.
     static func program(_ path: String) throws -> String {
         let absolute = try FilePaths.absolute(path)
         var isFolder: ObjCBool = false

@@ -16,7 +16,7 @@ enum Interruption {
         /// Whether the thread that waits for signals has started.
         var isAwaiting = false
         var others: [Int32: @Sendable () -> Void] = [:]
-        /// Ends recordings of live streams; `nil` after a call that ended a recording.
+        /// Ends recordings of live streams; `nil` until a command sets it, and after a call that ended a recording.
         var finish: (@Sendable () async -> Bool)?
     }
     private enum Stage {

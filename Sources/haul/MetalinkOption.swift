@@ -8,8 +8,8 @@ struct MetalinkOption {
     /// The parsed file; `nil` for a URL, which `load(_:_:)` fetches with a downloader.
     private let document: Metalink?
 
-    /// Reads the document now if `place` is a file, because reading a pipe may block, and a signal then still ends the
-    /// process at once.
+    /// Reads the document at once if `place` is a file. Commands call this initializer before they open the store,
+    /// because reading a pipe may block, and a signal ends the process at once only while the store is not open.
     init(_ place: String) throws {
         self.place = place
         document = place.contains("://") ? nil : try Metalink(OptionFile.contents(place, limit: Metalink.maximumBytes))

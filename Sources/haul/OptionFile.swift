@@ -40,8 +40,8 @@ enum OptionFile {
 
     /// Reads a file of any kind except a folder to its end.
     ///
-    /// - Parameter limit: number of bytes after which reading stops, at most one buffer later. `path` may name a disk
-    ///   or an endless device.
+    /// - Parameter limit: reading stops as soon as more than `limit` bytes are read, because `path` may name a disk or
+    ///   an endless device. The result is then longer than `limit`.
     /// - Throws: ``Complaint`` with status 64.
     static func contents(_ path: String, limit: Int = .max) throws -> Data {
         try reading(path) { try contents(of: $0, called: SetSourceText.shown(path), limit) }

@@ -8,8 +8,8 @@ struct Receipt {
 
     init(_ report: SetReport, in folder: String) { (self.report, self.folder) = (report, folder) }
 
-    /// Writes the receipt. Replaces an earlier receipt and keeps its permissions, but writes into a device or a pipe. If
-    /// `path` is a symbolic link, writes the file to which it leads.
+    /// Writes the receipt. Replaces an earlier receipt and keeps its permissions, but writes into a device or a pipe.
+    /// If `path` is a symbolic link, writes the file to which it leads.
     ///
     /// - Throws: ``Complaint`` for a file that is no receipt, for a file of the set, for a pipe that nobody reads, and
     ///   for a path that cannot be written.
@@ -59,7 +59,7 @@ struct Receipt {
     /// Returns the path to which symbolic links in the last component of `path` lead.
     private static func target(of path: String) -> String {
         var path = path
-        // The system follows as many links.
+        // Linux follows at most 40 links in one path.
         for _ in 0..<40 {
             // Fails for a path that is no link, which is the usual end.
             guard let link = try? FileManager.default.destinationOfSymbolicLink(atPath: path) else { return path }
@@ -78,7 +78,7 @@ struct Receipt {
     private func isOfSet(_ path: String) -> Bool {
         func real(_ path: String) -> String {
             let url = URL(fileURLWithPath: path)
-            // Resolves links in the folder's path only: the write replaces a file that is itself a link.
+            // Resolves only the links in the folder's path, because `write(to:)` checks both a link and its target.
             let parent = url.deletingLastPathComponent().resolvingSymlinksInPath().path
             return FilePaths.join(parent, url.lastPathComponent)
         }

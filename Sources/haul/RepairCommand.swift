@@ -29,8 +29,8 @@ struct RepairCommand: AsyncParsableCommand {
 
     func run() async throws {
         let style: CommandSession.Style = quiet ? .quiet : .terminal(isVerbose: false)
-        // The configuration reads the Metalink before the store is opened, because reading a pipe may block: see
-        // ``Get``.
+        // Reads the Metalink with the configuration, before the store is opened. A signal then still ends the process
+        // at once if the file is a pipe that blocks.
         var document: MetalinkOption?
         try await CommandSession.run(configuration { document = try metalink.map(MetalinkOption.init) }, style, .repair)
         {

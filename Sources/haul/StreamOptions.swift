@@ -57,7 +57,7 @@ struct StreamOptions: ParsableArguments {
         ].filter(\.1).map(\.0)
     }
 
-    /// Whether any of the options is given.
+    /// Whether any of the options is given, `--no-stream` included.
     var isGiven: Bool { noStream || !named.isEmpty }
 
     /// Returns the options of a request; `nil` if all have their defaults.

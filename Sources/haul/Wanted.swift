@@ -64,8 +64,8 @@ struct Wanted {
         }
     }
 
-    /// Gives each request without a digest the digest from a list. Records a file that the list does not name in
-    /// ``unproved``.
+    /// Gives each request without a digest the digest from a list. If the list does not name the file of a request,
+    /// records the error in ``unproved``.
     mutating func take(_ checksums: ListedChecksums) {
         for index in requests.indices where requests[index].checksum == nil {
             do throws(DownloadError) { requests[index].checksum = try checksums.checksum(of: requests[index]) } catch {

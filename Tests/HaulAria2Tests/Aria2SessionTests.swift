@@ -272,6 +272,7 @@ import Testing
             let gid = try await rig.add("a", options: ["pause": "true"])
             let folder = rig.script.folder + "/other"
             #expect(try await rig.call("changeOption", .text(gid), ["dir": .text(folder), "out": "b.bin"]) == "OK")
+            #expect(try await rig.call("tellStatus", .text(gid))["dir"] == .text(folder))
             let wrong = "sha-256=" + String(repeating: "0", count: 64)
             let failure = await rig.failure("changeOption", .text(gid), ["checksum": .text(wrong)])
             #expect(failure?.contains("checksum is fixed") == true)

@@ -133,6 +133,14 @@ struct NamedFileTests {
         await server.stop()
     }
 
+    @Test func cookiesForADeviceAreRefusedBeforeTheDownload() async throws {
+        let server = try await server(200)
+        let result = try await haul.run("get", "--save-cookies", "/dev/null", server.url("/file.bin"))
+        #expect(result.status == 64 && result.errors.contains("/dev/null is not a regular file"), "\(result)")
+        #expect(server.requests.isEmpty)
+        await server.stop()
+    }
+
     @Test(arguments: ["nope/jar", "file/jar"])
     func aMissingFolderOfCookiesIsRefusedBeforeTheDownload(_ path: String) async throws {
         let server = try await server(200)

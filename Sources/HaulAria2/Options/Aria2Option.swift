@@ -17,7 +17,7 @@ package struct Aria2Option: Sendable {
         case indexedPaths
         /// Integers and ranges of integers, as `1-5,8`.
         case numbers(ClosedRange<Int64>)
-        /// `[http://][USER:PASSWORD@]HOST[:PORT]`; an empty value removes an earlier one.
+        /// `[http://][USER:PASSWORD@]HOST[:PORT]`, or the URL of a SOCKS proxy; an empty value removes an earlier one.
         case proxy
         /// `TYPE=DIGEST`.
         case digest([String])

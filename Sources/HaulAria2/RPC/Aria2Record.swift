@@ -14,8 +14,15 @@ package struct Aria2Record: Sendable {
     package init(gid: GID?, uris: [String], options: Aria2Options) {
         self.gid = gid
         self.uris = uris.count > 1 ? uris : []
-        let kept = options.filtered { !$0.isSecret && !Self.inRequest.contains($0.name) }
-        self.options = kept.values.mapValues { list in .list(list.map { .text($0) }) }
+        self.options = Self.kept(options)
+    }
+
+    /// Replaces the options that a client has changed.
+    mutating func change(_ changed: Aria2Options) { options.merge(Self.kept(changed)) { $1 } }
+
+    private static func kept(_ options: Aria2Options) -> [String: Aria2Value] {
+        let kept = options.filtered { !$0.isSecret && !inRequest.contains($0.name) }
+        return kept.values.mapValues { list in .list(list.map { .text($0) }) }
     }
 
     /// Options that are read from the request, or that matter only for adding.

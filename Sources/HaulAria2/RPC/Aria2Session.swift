@@ -96,10 +96,11 @@ package actor Aria2Session: Aria2Methods {
         }
     }
 
-    /// Returns the record of a download, with the URIs that clients have changed.
+    /// Returns the record of a download, with the URIs and options that clients have changed.
     func record(of snapshot: DownloadSnapshot) -> Aria2Record {
         var record = Aria2Record(snapshot.metadata)
         if let uris = changedURIs[snapshot.id] { record.uris = uris }
+        if let options = changedOptions[snapshot.id] { record.change(options) }
         return record
     }
 

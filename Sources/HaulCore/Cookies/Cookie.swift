@@ -6,8 +6,8 @@ package struct Cookie: Sendable, Hashable {
     package var value: String
     package var place: Place
     /// The `Domain` attribute that a server set; `nil` without one. A cookie with a domain that does not match the
-    /// server's host is refused. ``Cookies`` uses the domain to find the cookie of a cookie file that this cookie
-    /// replaces. The domain never decides where the cookie is sent.
+    /// server's host is refused. ``Cookies`` uses the domain only to find a stored cookie, read from a cookie file,
+    /// that this cookie replaces. The domain never decides where the cookie is sent.
     package var domain: String?
     package var path: String
     package var isSecure: Bool

@@ -1,5 +1,5 @@
-/// Knows the authentication scheme that each origin wants: Basic until the origin asks for Digest, and never Basic
-/// after that.
+/// Knows the authentication scheme that each origin wants: Basic until the origin asks for Digest, then Digest. Keeps
+/// at most 256 keys that want Digest, and forgets all of them when one more comes.
 package struct Authentications: Sendable {
     /// An origin and the credentials for it.
     package struct Key: Sendable, Hashable {
@@ -27,7 +27,8 @@ package struct Authentications: Sendable {
     }
 
     private var sessions: [Key: Session] = [:]
-    private static let most = 256
+    /// A forgotten origin gets Basic once more, so there is room for more origins than one process has passwords for.
+    private static let most = 65_536
 
     package init() {}
 
@@ -69,7 +70,9 @@ package struct Authentications: Sendable {
         guard isAgain else { return false }
         // Keeps the session if two requests got the same nonce, because the count of a nonce must not restart.
         if let best, sessions[key]?.challenge == best { return true }
-        if sessions.count >= Self.most, sessions[key] == nil { sessions = [:] }
+        if sessions.count >= Self.most, sessions[key] == nil, let other = sessions.keys.randomElement() {
+            sessions[other] = nil
+        }
         sessions[key] = Session(challenge: best, clientNonce: clientNonce)
         return best != nil
     }

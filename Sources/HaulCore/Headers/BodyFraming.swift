@@ -12,8 +12,8 @@ package enum BodyFraming: Sendable, Equatable {
         switch codings {
         // `identity` was once a legal name for no coding (RFC 2616 §3.6), so a length beside it counts.
         case [], ["identity"]: self = Self.length(headers["Content-Length"])
-        // `chunked` overrides a length. Two chunked layers, or another coding below `chunked`, would not give the bytes
-        // of a file.
+        // `chunked` overrides a length. It must be the only coding, because two chunked layers, or another coding below
+        // `chunked`, would not give the bytes of a file.
         case ["chunked"]: self = .chunked
         default: self = .malformed("a transfer coding that Haul does not read: \(Self.quoted(codings))")
         }

@@ -25,7 +25,7 @@ package struct ResponseHead: Sendable, Equatable {
     /// The URL that redirects led to, without user info; `nil` without redirects.
     package var redirectedTo: URL? { isRedirected ? url.withoutUserInfo() : nil }
 
-    /// `Content-Length`, if it frames the body: digits only, one value, and no transfer coding (RFC 9112 §6.3).
+    /// `Content-Length`, if it frames the body: digits only, equal in all lines, no transfer coding (RFC 9112 §6.3).
     package var contentLength: Int64? {
         guard !headers.contains(name: "Transfer-Encoding") else { return nil }
         let values = headers["Content-Length"]

@@ -15,8 +15,9 @@ package enum VisibleText {
         }
     }
 
-    /// Returns a text from outside, or with a name from outside, as one line of a message. A line break or a tab
-    /// becomes a blank. Any other character that is invisible or that a terminal would obey becomes a question mark.
+    /// Returns `text`, which comes from outside or contains a name from outside, as one line of a message. A line break
+    /// or a tab becomes a blank. Any other character that is invisible or that a terminal would obey becomes a question
+    /// mark.
     package static func line(_ text: String) -> String {
         if text.utf8.allSatisfy({ $0 >= 0x20 && $0 < 0x7F }) { return text }
         let scalars = text.unicodeScalars.map { $0.properties.isWhitespace && !isVisible($0) ? " " : $0 }
@@ -98,7 +99,8 @@ package enum VisibleText {
 }
 
 extension Unicode.Scalar.Properties {
-    /// Whether the scalar is an emoji other than a digit, `#` or `*`, which Unicode counts as emoji too.
+    /// Whether the scalar is an emoji, but no digit and not of the category Other Punctuation. Unicode counts digits,
+    /// `#` and `*` as emoji too.
     fileprivate var isEmojiPresentationOrSymbol: Bool {
         isEmoji && !isASCIIHexDigit && generalCategory != .otherPunctuation
     }

@@ -6,8 +6,8 @@ extension DownloadRequest {
         /// The digest algorithms that Haul can compute. `md5`, `sha1` and `gitBlob` detect accidents, not attacks.
         public enum Algorithm: String, Sendable, Hashable, Codable, CaseIterable {
             case md5, sha1, sha256, sha512
-            /// The name that git gives to a file: SHA-1 over `blob SIZE`, a zero byte and the file. Written
-            /// `git-sha1:` with 40 hexadecimal digits.
+            /// The name that git gives to a file: SHA-1 over `blob SIZE`, a zero byte and the file. Written `gitsha1:`
+            /// or `git-sha1:` with 40 hexadecimal digits.
             case gitBlob = "gitsha1"
 
             /// Whether the hashed bytes begin with the length of the file, which must be known before hashing.

@@ -1,6 +1,6 @@
 internal import Foundation
 
-/// Judges the answers to first requests, from the inspection of the disk to the start of a body.
+/// Handles the events of an attempt from the end of the disk inspection to the start of the body. Judges the answers.
 extension DownloadMachine {
     package mutating func recovered(_ found: PersistedRanges?, at now: Instant) -> [Action] {
         guard state == .inspectingDisk else { return [] }
@@ -188,10 +188,11 @@ extension DownloadMachine {
         }
     }
 
-    /// Returns the end of a connection whose body was never written. A complete body counts as lost. The ranges are
-    /// dropped, because they are older than the prepared file.
+    /// Returns `end` for a connection whose body was never written: a complete body becomes a lost connection. The
+    /// ranges of `end` are dropped, because they are from before the preparation of the file.
     ///
-    /// A disk failure keeps the ranges that both `end` and `persisted` contain, because the disk may have lost bytes.
+    /// A disk failure keeps only the ranges that both `end` and `persisted` contain: `end` lacks the bytes that the
+    /// disk has lost, `persisted` those that the preparation has dropped.
     func withoutBody(_ end: ConnectionEnd) -> ConnectionEnd {
         switch end {
         case .finished: .failed(TransportError(.connectionLost, "the body ended before it was let in"), nil)

@@ -21,8 +21,8 @@ extension DownloadMachine {
                 isPlain: joining.asksPlain,
                 joinTerms(resource)
             )
-            // Leaves out the first byte, so that the request carries a Range header. The answer to a request for the
-            // whole file would replace the bytes of the other program.
+            // Begins at byte 1 instead of byte 0, so that the request carries a Range header. The answer to a request
+            // for the whole file would replace the bytes of the other program.
             if isUnproved, question.goesOn, !question.sendsRange { question.overlap -= 1 }
         }
         question.source = sources.home
@@ -62,15 +62,15 @@ extension DownloadMachine {
         let isElsewhere = isFromElsewhere(resource) && !isStreamLog
         return JoinTerms(
             source: !isElsewhere ? .sameURL : isVouchedFor ? .vouchedURL : .otherURL,
-            // For another program's bytes only the digests of pieces count, because they limit the repetition to wrong
-            // pieces. A digest of the whole file reveals wrong bytes only at the end.
+            // For another program's bytes only the digests of pieces count, because with them only wrong pieces are
+            // fetched again. A digest of the whole file reveals wrong bytes only at the end.
             hasDigest: isProvable && !(isUnproved && settings.pieces == nil),
             mayBeUnnamed: settings.resumesUnverified || isUnproved || isVouchedFor && resource.validator.isEmpty
         )
     }
 
-    /// Whether the bytes on the disk came from another source than the one that is asked now. The source of another
-    /// program's bytes is unknown, so they never count as from another URL.
+    /// Whether the bytes on the disk came from another source than the one that is asked now. `false` for the bytes of
+    /// another program, because their source is unknown.
     private func isFromElsewhere(_ resource: Resource) -> Bool {
         !isUnproved && (joining.isFromReplacedSource || resource.mirror != sources.mirror || isFromOtherPlace)
     }
@@ -94,7 +94,7 @@ extension DownloadMachine {
     /// Whether the application guarantees that the current URL leads to the file that is partly on the disk.
     private var isVouchedFor: Bool { link.isVouchedFor && sources.home == 0 && resource?.mirror == nil }
 
-    /// Whether the bytes on the disk came from another place than that of the current link.
+    /// Whether the bytes on the disk came from the download's own URL when it had another origin or path than now.
     var isFromOtherPlace: Bool {
         guard let resource, resource.mirror == nil, let place = resource.place else { return false }
         return !place.isSamePlace(as: settings.url)

@@ -26,8 +26,8 @@ extension DownloadMachine {
             return open(at: now)
         case .givenUpForReader: return open(at: now)
         case .noConnections:
-            // A server may send less than requested (RFC 9110 §15.3.7), so the rest is requested at once. The server
-            // often cuts off a body when the link has expired, and then only a fresh link is missing.
+            // A server may send less than requested (RFC 9110 §15.3.7), so the rest is requested at once. A server
+            // often cuts off a body when the link expires; `open(at:)` then asks for a fresh link.
             let isExpired = sources.home == 0 && link.need(at: now) != nil
             if error == nil || isExpired, persisted.count > joining.countToExceed { return open(at: now) }
             let verdict = transportVerdict(error ?? TransportError(.connectionLost, "the body ended early"))

@@ -92,7 +92,7 @@ extension DownloadMachine {
         return [.releaseFile, .report]
     }
 
-    /// Completes the download with the existing file at the final name.
+    /// Completes the download with an existing file.
     private mutating func skipped(_ path: String) -> [Action] {
         let closing: [Action]
         switch state {
@@ -119,8 +119,8 @@ extension DownloadMachine {
         }
     }
 
-    /// Fetches the bytes of a film again, once in a run, after this run and an earlier one could not put the same bytes
-    /// together. The server may have other bytes by now.
+    /// Fetches the bytes of a film again, at most once in a run, if the film could not be put together although all its
+    /// bytes were on the disk before this attempt. The server may have other bytes by now.
     private mutating func fetchAgain(_ error: DownloadError, at now: Instant) -> [Action] {
         guard patience.refetches() else { return fail(error) }
         joining.dropBytes()

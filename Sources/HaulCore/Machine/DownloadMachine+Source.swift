@@ -35,8 +35,8 @@ extension DownloadMachine {
     private func linkRefusal(_ head: ResponseHead) -> Int? {
         switch head.status {
         case 401, 403, 404, 410: return head.status
-        // S3 and Azure answer 400 for a signature that they cannot read any more; other servers answer 400 for any
-        // reason.
+        // S3 and Azure answer 400 if they cannot read the signature in the query any more. Other servers answer 400 for
+        // any reason, so a 400 to a URL without a query does not count.
         case 400: return settings.url.query == nil ? nil : head.status
         case 200, 203:
             guard let resource, head.isWebPage, resource.contentType != head.mediaType else { return nil }

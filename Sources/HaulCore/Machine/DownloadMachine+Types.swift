@@ -77,7 +77,7 @@ extension DownloadMachine {
         case slotGranted
         /// Facts known before a run: what other downloads have learned about the host, and when the link expires.
         case hostKnown(KnownHost?, linkExpiresAt: Instant?)
-        /// The settings were replaced between two runs. During a run the event changes nothing.
+        /// The settings were replaced. Changes nothing unless the download is queued, paused or failed.
         case retargeted(Settings, isFromReplacedSource: Bool)
         /// The configuration of attempts, disk space and connections was changed.
         case reconfigured(retry: RetryPolicy, waitsForSpace: Bool, limits: Transfer.Limits)
@@ -123,7 +123,8 @@ extension DownloadMachine {
         case published(path: String)
         /// The finished file was renamed.
         case renamed(path: String)
-        /// The existing file at the final name stays as requested, or another process has completed the download.
+        /// An existing file completes the download: the file that the conflict policy keeps at the final name, or the
+        /// file of another process or of another download for the same request.
         case skipped(path: String)
         /// A step outside a connection failed: recovering, preparing, checking a piece, assembling, verifying or
         /// publishing.

@@ -14,19 +14,19 @@ extension DownloadMachine {
         private(set) var expectsOtherVersion = false
         /// Whether the server has sent parts that cannot be used.
         private(set) var rangesAreBroken = false
-        /// Whether this run found all bytes on the disk and has received none itself.
+        /// Whether the last inspection of the disk found all bytes, and no answer has been accepted since.
         private(set) var foundAll = false
         /// Number of bytes when the current attempt began.
         private(set) var countAtOpen: Int64 = 0
         /// Number of bytes that the current attempt must exceed before the next one may follow without a wait. An
-        /// attempt from byte 0 must bring more than the earlier ones have brought of the version.
+        /// attempt from byte 0 must bring more bytes than any earlier attempt has brought of this version.
         private(set) var countToExceed: Int64 = 0
 
         init(isFromReplacedSource: Bool) { self.isFromReplacedSource = isFromReplacedSource }
 
         mutating func noteRequest(at count: Int64) { (countAtOpen, countToExceed) = (count, count) }
 
-        /// Notes a good answer, for whose body the file is prepared.
+        /// Notes that the file has been prepared for the body of a good answer.
         mutating func noteAnswer(at count: Int64, mustExceed least: Int64) {
             (countAtOpen, countToExceed) = (count, least)
             (isFromReplacedSource, asksPlain, dropsBytes, foundAll) = (false, false, false, false)

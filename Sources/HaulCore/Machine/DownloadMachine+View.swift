@@ -1,5 +1,5 @@
-/// Properties for other types, besides ``state``, ``hold``, ``settings``, ``resource``, ``persisted`` and ``sources``.
-/// Only the machine changes their values.
+/// Read access for other types, in addition to ``state``, ``hold``, ``settings``, ``resource``, ``persisted`` and
+/// ``sources``. Only the machine changes these values.
 extension DownloadMachine {
     /// Whether all bytes have arrived and only work on the disk remains.
     package var isComplete: Bool { state == .verifying || state == .publishing }
@@ -10,7 +10,7 @@ extension DownloadMachine {
     /// The timer of the current or last wait.
     package var timer: TimerID { restTimer.timer }
 
-    /// Whether `timer` is the current timer.
+    /// Whether `timer` belongs to the current or last wait, not to an earlier one.
     package func isWaiting(for timer: TimerID) -> Bool { timer == restTimer.timer }
 
     /// Returns the state of each connection that brings bytes.
@@ -25,7 +25,7 @@ extension DownloadMachine {
         }
     }
 
-    /// Returns the number of connections to a host.
+    /// Returns the number of connections to a host, including those that have no answer yet.
     package func connections(to host: Origin) -> Int { transfer.active.values.count { $0.origin == host } }
 
     /// Returns the number of connections to a host that brought bytes within the last 10 s.

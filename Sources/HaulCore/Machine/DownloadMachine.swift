@@ -62,7 +62,7 @@ package struct DownloadMachine: Sendable, Equatable {
 
     // MARK: What the user wants
 
-    /// Replaces the settings between two runs. During a run nothing changes.
+    /// Replaces the settings of a queued, paused or failed download. In every other state nothing changes.
     package mutating func retarget(_ settings: Settings, isFromReplacedSource: Bool) {
         switch state {
         case .queued, .paused, .failed:

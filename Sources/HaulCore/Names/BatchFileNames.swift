@@ -13,12 +13,13 @@ package struct BatchFileNames: Sendable {
         package let count: Int
     }
 
-    /// The requests, with ``DownloadRequest/suggestedName`` where a name had to be numbered.
+    /// The requests in the order of the list. A numbered name is the ``DownloadRequest/suggestedName`` of its request.
     package private(set) var requests: [DownloadRequest]
-    /// The names that were numbered, in the order of the list.
+    /// The names that several URLs of the list lead to, in the order of the list. Leaves out a name if all later
+    /// requests for it were refused.
     package private(set) var shared: [Shared] = []
-    /// Errors (``DownloadError/Code/inUse``) by the index of the request. A request is refused if its destination is
-    /// the file of an earlier request for another URL.
+    /// Errors (``DownloadError/Code/inUse``) by the index of the request. A request for a named file is refused if an
+    /// earlier request leads to the same path, unless both have the same URL and destination.
     package private(set) var refused: [Int: DownloadError] = [:]
 
     /// Computes the names of a list, for ``Downloader/add(_:)-([DownloadRequest])`` and for callers that show the names
@@ -52,7 +53,7 @@ package struct BatchFileNames: Sendable {
             guard case .folder(let folder) = requests[position].destination else {
                 refused[position] = DownloadError(
                     .inUse,
-                    "The list names \(path) twice, for different URLs. Give one of them another name."
+                    "The list names \(path) twice. Give one of them another name."
                 )
                 continue
             }

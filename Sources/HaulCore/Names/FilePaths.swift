@@ -33,8 +33,8 @@ package enum FilePaths {
         }
     }
 
-    /// Returns a path from the root to the same file, without `.`, `..` and empty parts. Does not expand `~`, see
-    /// ``expanded(_:home:)``.
+    /// Returns an absolute path without `.`, `..` and empty parts. A `..` removes the part before it, also if that part
+    /// is a symbolic link. Does not expand `~`, see ``expanded(_:home:)``.
     ///
     /// - Parameter folder: folder in which a relative path begins.
     package static func absolute(_ path: String, from folder: String) -> String {

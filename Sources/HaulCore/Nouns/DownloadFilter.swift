@@ -146,7 +146,8 @@ extension DownloadFilter {
     /// Whether the filter matches every download.
     package var isUnrestricted: Bool { isWhole && group == nil && hasOnlyGroup }
 
-    /// Whether nothing but the group restricts the matches.
+    /// Whether no condition other than the group restricts the matches; also `true` without a group. Ignores offset and
+    /// limit.
     package var hasOnlyGroup: Bool {
         states == nil && owner == nil && ids == nil && keys == nil && text == nil && added == nil && ended == nil
             && predicate == nil

@@ -82,7 +82,7 @@ public struct DownloadSummary: Sendable, Hashable, Codable {
     }
 }
 
-/// The summary of one group.
+/// The summary of one group, or of all downloads without a group.
 package struct GroupSummary: Sendable, Hashable {
     /// The name of the group; `nil` for the downloads without a group.
     package let group: String?

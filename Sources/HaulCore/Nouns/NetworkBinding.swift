@@ -1,7 +1,8 @@
 /// Interface or local address from which connections are made.
 ///
 /// The binding sets the local address of a connection; the system chooses the route of its packets. If two networks
-/// each have a default route, the system needs a rule by source address to use the other network.
+/// each have a default route, packets leave through the one that the system does not prefer only if there is a routing
+/// rule by source address.
 public enum NetworkBinding: Sendable, Hashable, CustomStringConvertible {
     /// The interface with this name, such as `eth1` or `tun0`. A connection uses the addresses that the interface has
     /// when the connection is made.

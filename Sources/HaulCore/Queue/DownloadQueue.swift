@@ -17,8 +17,8 @@ package struct DownloadQueue: Sendable {
         package var hostSpacing: Duration = .zero
         /// Whether a download takes the slot of a download of lower priority instead of waiting for a free one.
         package var preempts = false
-        /// Maximum number of downloads that back off without a slot, because each of them keeps its file open. Any
-        /// further download keeps its slot.
+        /// Maximum number of downloads that back off without a slot. The number is limited, because each of them
+        /// keeps its file open. Any further download keeps its slot.
         package var backingOff = 1024
 
         package init(
@@ -91,7 +91,7 @@ package struct DownloadQueue: Sendable {
         package var backingOff = 0
         var yieldingPlace = IndexedHeap.outside
         var wakingPlace = IndexedHeap.outside
-        /// Time of the last start at the host; `nil` once the host has rested.
+        /// Time of the last start at the host; `nil` while the host does not rest.
         package var startedAt: Instant?
     }
 

@@ -1,6 +1,7 @@
 internal import OrderedCollections
 
-/// The hosts at which downloads of a queue wait or run. A host keeps its number until it is removed.
+/// The hosts at which downloads of a queue wait, run or back off, and the hosts that rest. A host keeps its number
+/// until it is removed.
 package struct QueueHosts: Sendable {
     private var names: OrderedSet<String> = []
     /// The numbers of the hosts, in the order of `names`.
@@ -11,8 +12,8 @@ package struct QueueHosts: Sendable {
     package struct Host: Sendable {
         /// The waiting downloads of the host, the next one first.
         package var line = IndexedHeap()
-        /// Places of the host in the queue's `open` and `closed` heaps. A host is in one of them while downloads wait
-        /// there.
+        /// Places of the host in the queue's `open` and `closed` heaps. A host with waiting downloads is in one of the
+        /// heaps.
         var openPlace = Int32(IndexedHeap.outside)
         var closedPlace = Int32(IndexedHeap.outside)
         fileprivate var nameIndex: Int32

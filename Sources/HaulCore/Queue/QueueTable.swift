@@ -1,7 +1,7 @@
 internal import OrderedCollections
 
 /// A table of the downloads of a queue that all wait, all run or all back off. The downloads are numbered from 0
-/// without a gap. The table needs half the memory of a dictionary with an array.
+/// without a gap. The table needs half the memory of a dictionary of numbers beside an array of items.
 package struct QueueTable: Sendable {
     private var ids: OrderedSet<DownloadID> = []
     /// The items, by the number of the download.

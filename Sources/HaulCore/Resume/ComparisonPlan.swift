@@ -4,7 +4,8 @@ package struct ComparisonPlan: Sendable, Equatable {
     /// Length of a block in bytes. That is about as much as a server sends on a new connection before the first
     /// acknowledgement (RFC 6928).
     package static let blockLength: Int64 = 16 * 1024
-    /// Number of blocks in the first comparison of a run. Data of at most this many blocks is compared completely.
+    /// Number of blocks in the first comparison of a run, and the maximum in a later one. If the data is not longer
+    /// than the blocks of a comparison, all of it is compared.
     static let mostBlocks = 15
     static let fewestBlocks = 3
     /// Number of downloaded bytes for each block of a later comparison in the same run, so that the compared bytes stay
@@ -34,9 +35,10 @@ package struct ComparisonPlan: Sendable, Equatable {
 
     /// Chooses the blocks, in the order of their positions.
     ///
-    /// - Parameter isVaried: returns whether a block on disk has at least two different bytes. Blocks of zeros are
-    ///   alike in unrelated files, so varied blocks replace them. A part of the file without varied blocks keeps its
-    ///   block.
+    /// At first, takes one block from each of ``count`` parts of ``bytes``. Blocks of zeros are alike in unrelated
+    /// files, so varied blocks replace them. A part without varied blocks keeps its block.
+    ///
+    /// - Parameter isVaried: returns whether a block on disk has at least two different bytes.
     package func blocks<Failure: Error>(
         isVaried: (Range<Int64>) throws(Failure) -> Bool
     ) throws(Failure) -> [Range<Int64>] {

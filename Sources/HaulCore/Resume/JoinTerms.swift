@@ -1,6 +1,6 @@
 /// Decides whether bytes of an answer may be joined to those on disk. The decision depends on where the answer comes
-/// from, and on what proves that both are of one file. ``decision(from:to:overlap:isSameLength:)`` is the table in
-/// docs/design/resume.md.
+/// from, and on what proves that the answer and the bytes on disk are of one file.
+/// ``decision(from:to:overlap:isSameLength:)`` is the table in docs/design/resume.md.
 package struct JoinTerms: Sendable, Equatable, Codable {
     /// Where the answer comes from, relative to the bytes on disk.
     package enum Source: String, Sendable, Equatable, Codable {
@@ -30,7 +30,9 @@ package struct JoinTerms: Sendable, Equatable, Codable {
     package var source = Source.sameURL
     /// Whether a digest will prove the whole file, wherever its parts come from.
     var hasDigest = false
-    /// Whether the user wants bytes joined even if an answer names no version, as long as the compared bytes agree.
+    /// Whether bytes may be joined even if the answer names no version, as long as the compared bytes agree. `true` if
+    /// the user allows this, if another program began the file, or if the application named the link and no version is
+    /// known.
     var mayBeUnnamed = false
 
     /// - Parameters:

@@ -39,7 +39,7 @@ public struct RangeRequest: Sendable, Equatable, Codable {
     package var known: Resource?
     /// The terms for joining the answer to the bytes on disk.
     var terms = JoinTerms()
-    /// Whether the request asks only for bytes that are on disk too, so that both can be compared.
+    /// Whether the request asks only for bytes that are on disk too, to compare them with those on disk.
     var isComparison = false
     /// Whether blocks from all over the file have just been compared with this source.
     var isCompared = false
@@ -133,8 +133,9 @@ public struct RangeRequest: Sendable, Equatable, Codable {
         return question
     }
 
-    /// Returns the request of an additional connection: one range, and only of this version. If the version has
-    /// changed, the server answers without a body instead of the whole file (RFC 9110 §13.2.2).
+    /// Returns the request of an additional connection for one range. A strong validator becomes the condition unless
+    /// `isPlain` is `true`. If the version has changed, the server then answers without a body instead of with the
+    /// whole file (RFC 9110 §13.2.2).
     package static func further(_ range: Range<Int64>, of resource: Resource, isPlain: Bool) -> RangeRequest {
         var question = RangeRequest(
             offset: range.lowerBound,

@@ -4,19 +4,22 @@ public import Foundation
 ///
 /// An application with its own HTTP client calls ``judge(status:fields:url:requested:to:after:)``.
 public enum RangeResponse: Sendable, Equatable {
-    /// The body continues the bytes on disk. Its first `compare` bytes must equal those on disk before `at`.
+    /// The body may be written. Its first `compare` bytes must equal those on disk right before `at`; the bytes after
+    /// them belong at `at`, which is 0 for the first answer of a download.
     case accept(Resource, at: Int64, compare: Int64)
-    /// The body is the whole representation from byte 0. The bytes on disk are of no use any more.
+    /// The body is the whole representation from byte 0. The bytes on disk are of no use any more. The reason is `nil`
+    /// if the answer shows neither another version nor unusable ranges.
     case restart(Resource, StartOver?)
     /// Nothing is missing: the server says that the representation ends at the requested offset.
     case alreadyComplete(Resource)
-    /// The server mishandled the condition, or its answer names no version. The request is repeated once without the
-    /// condition.
+    /// The server mishandled the condition, or its answer names no version. The next request must be the same one
+    /// without its condition; see `isPlain` of ``RangeRequest/resuming(_:at:isPlain:)``.
     case askWithoutCondition
-    /// Only a comparison of bytes can show that the answer is of the version on disk. Blocks on disk are compared with
-    /// the server's bytes before the request is sent again.
+    /// Only a comparison of bytes can show that the answer is of the version on disk. `Downloader` compares blocks on
+    /// disk with the server's bytes before it sends the request again. An application that compares no blocks must send
+    /// ``RangeRequest/whole`` instead.
     case compareFirst
-    /// The body is of no use. The whole representation is requested.
+    /// The body is of no use. The next request must be ``RangeRequest/whole``.
     case startOver(StartOver)
     /// The server did not send the file.
     case refuse(Refusal)
@@ -123,8 +126,8 @@ public enum RangeResponse: Sendable, Equatable {
             // certainly the whole file.
             return .startOver(.noUsableRange)
         case .maybe where !sameLength && question.sendsRange && known.validator.agrees(with: resource.validator):
-            // The validators agree, but are weak. The whole is requested before bytes on disk are dropped for this
-            // answer.
+            // The validators agree, but are weak, and the lengths differ. Requests the whole file before the bytes on
+            // disk are dropped.
             return .startOver(.changed)
         case .same where sameLength, .maybe where sameLength:
             return .restart(withoutRanges(resource), .noUsableRange)
@@ -165,7 +168,7 @@ public enum RangeResponse: Sendable, Equatable {
         // The disk has more bytes than the file, so the file is another version.
         if let complete, question.offset > complete { return .startOver(.changed) }
         if question.isComparison {
-            // An answer with a part of the block does not compare the rest of the block.
+            // An answer with only a part of the block leaves the rest of the block uncompared.
             if range.upper < question.offset { return .startOver(.noUsableRange) }
         } else if let total = known.total ?? complete, range.upper <= question.offset, question.offset < total {
             // The range ends at the requested offset although the file is longer. Another request would bring the same

@@ -4,8 +4,8 @@ package struct ReadVersion: Sendable, Equatable {
     package let total: Int64
     private let validator: Validator
 
-    /// Returns `nil` if the file cannot be read by position: its length is unknown, it is the log of a film, or its
-    /// bytes are another program's and have not been compared with the server's.
+    /// Returns `nil` if the file cannot be read by position: its length is unknown, it is the log of a film, or another
+    /// program began it and no answer with a validator has been joined to its bytes.
     package init?(_ resource: Resource?, isFinished: Bool = false) {
         guard let resource, let total = resource.total else { return nil }
         guard isFinished || resource.stream?.isLog != true && resource.isUnproved != true else { return nil }

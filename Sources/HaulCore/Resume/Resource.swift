@@ -2,7 +2,7 @@ package import Foundation
 
 /// Stage of a film that is made from a stream.
 package enum StreamStage: String, Sendable, Hashable, Codable {
-    /// The partial file is a log (``StreamLog``). Its reader decides where it ends.
+    /// The partial file is a log (``StreamLog``). The reader of the stream decides where the log ends.
     case log
     /// The film is being put together beside the log. The stage stays if the run ends before the film is complete.
     case assembling
@@ -35,8 +35,8 @@ public struct Resource: Sendable, Hashable, Codable {
     var advisesAgainstRanges: Bool?
     /// `false` if only the closing of the connection marked the end, so that nothing proves that the body is whole.
     package var isFramed: Bool
-    /// Whether the bytes on disk come from another program and have not been compared with a server's yet; `nil` means
-    /// `false`.
+    /// Whether the bytes on disk come from another program and no answer with a validator has been joined to them yet;
+    /// `nil` means `false`.
     var isUnproved: Bool?
     /// The digest that the server announced (`Repr-Digest`, RFC 9530).
     package var digest: DownloadRequest.Checksum?
@@ -106,8 +106,9 @@ public struct Resource: Sendable, Hashable, Codable {
         return resource
     }
 
-    /// Returns the resource after bytes of this answer were found to join those on disk. The bytes on disk are then of
-    /// the version that the answer names. If the answer names none, bytes are compared before each resume.
+    /// Returns the resource of a file that another program began, after bytes of this answer may be joined to those on
+    /// disk. The bytes on disk are then of the version that the answer names. If the answer names none, bytes are
+    /// compared before each resume.
     func proved(by head: ResponseHead) -> Resource {
         var resource = self
         resource.validator = Validator(head)

@@ -17,8 +17,8 @@ enum SegmentResponse: Sendable, Equatable {
     /// The server refuses this connection, for now or for good.
     case refused(status: Int)
 
-    /// - Parameter isMirror: whether the version is known from another source. A tag names versions of one resource
-    ///   (RFC 9110 §8.8.1), so only a digest shows that a mirror has the same file.
+    /// - Parameter isMirror: whether another source than the answering one named the known version. A tag names
+    ///   versions of one resource (RFC 9110 §8.8.1), so only a digest shows that a mirror has the same file.
     static func judge(_ head: ResponseHead, to question: RangeRequest, isMirror: Bool) -> SegmentResponse {
         guard let known = question.known, let end = question.end else { return .noUsableRange }
         let comparison = known.validator.compare(Validator(head))

@@ -6,7 +6,7 @@ struct ChecksumLine {
         let bytes: [UInt8]
 
         /// - Parameter knowsAlgorithms: whether the length tells the algorithm of a line that names none.
-        /// - Returns: `nil` for an algorithm that Haul cannot compute.
+        /// - Returns: `nil` if the algorithm is unknown or Haul cannot compute it.
         func checksum(knowsAlgorithms: Bool) -> DownloadRequest.Checksum? {
             let known = algorithm.map { Self.algorithms[$0] } ?? (knowsAlgorithms ? Self.byLength[bytes.count] : nil)
             return known.flatMap { DownloadRequest.Checksum($0, digest: bytes) }

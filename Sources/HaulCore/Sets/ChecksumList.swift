@@ -2,8 +2,8 @@ internal import Foundation
 
 /// The digests of a list such as `SHA256SUMS`: the lines that `sha256sum`, `shasum`, `cksum` and BSD's `sha256` write.
 ///
-/// For each name the strongest digest counts. A name with MD5 alone, with algorithms that Haul cannot compute, or with
-/// two digests of one algorithm is refused.
+/// For each name the strongest digest counts. A name is refused if it has no other digests than MD5 and those of
+/// algorithms that Haul cannot compute, or if it has two different digests of one algorithm.
 package struct ChecksumList: Sendable, Hashable {
     package struct Line: Sendable, Hashable {
         /// The name as the list writes it, without a leading `./`.
@@ -13,7 +13,7 @@ package struct ChecksumList: Sendable, Hashable {
 
     /// In the order of the list; each name once.
     package let lines: [Line]
-    /// Names without a usable digest, in the order of the list.
+    /// Names without a usable digest, and names that cannot be read, in the order of the list.
     package let refused: [RefusedName]
     /// Number of lines that do not give a digest for a name. Blank lines and lines that begin with `#` do not count.
     package let unreadLines: Int
@@ -26,8 +26,8 @@ package struct ChecksumList: Sendable, Hashable {
     package static let maximumLines = 1_000_000
     package static let maximumLineBytes = 64 << 10
 
-    /// - Parameter name: the name of the list. A digest without a name belongs to the file that the list is named
-    ///   after.
+    /// - Parameter name: the name of the list. If the list has one digest and no names, the digest belongs to the file
+    ///   that the list is named after.
     /// - Throws: ``DownloadError/Code/invalidSet`` for a list in which no digest belongs to a name, a list above one of
     ///   the limits, and a list that contains a signature or a key.
     package init(_ bytes: [UInt8], name: String) throws(DownloadError) {
@@ -77,7 +77,8 @@ package struct ChecksumList: Sendable, Hashable {
     }
 
     /// Whether a text is meant as a list of digests: it has a line with a digest, even a damaged one, or begins as a
-    /// signed text or as UTF-16, which shells of Windows write. Other files may have the name of a list.
+    /// signed text or as UTF-16, which shells of Windows write. The name does not show this, because a file that is no
+    /// list may have the name of one.
     package static func isMeant(by bytes: [UInt8]) -> Bool {
         if ClearSigned.isOne(bytes) || bytes.starts(with: [0xFF, 0xFE]) || bytes.starts(with: [0xFE, 0xFF]) {
             return true

@@ -1,5 +1,5 @@
-/// Finds digests in lines that cannot be read as lines of a list: with a wrong character, without a name, within other
-/// text. Otherwise, a file in such a line would count as one that the publisher does not have.
+/// Finds digests in lines that ``ChecksumLine`` cannot read: digests with a wrong character, without a name, or within
+/// other text. If such a line were ignored, the file that it names would count as one that the publisher does not have.
 enum DamagedDigest {
     /// Length of the shortest digest, MD5, in hexadecimal digits.
     private static let leastLength = 32

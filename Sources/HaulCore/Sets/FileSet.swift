@@ -54,13 +54,13 @@ public struct FileSet: Sendable, Hashable {
     public var signedBy: String?
     /// Names of the publisher's list that are not fetched. The set is not whole without them.
     public package(set) var refused: [RefusedName] = []
-    /// Folders of the publisher that the reader did not enter, each with a slash at its end, and paths of refused
-    /// names. The publisher may have further files there.
+    /// Folders of the publisher whose files were not listed, each with a slash at its end, and paths of refused names.
+    /// The publisher may have further files at these paths.
     package var unread: Set<String> = []
     /// The refusal of the list itself, if damaged lines hide the names of some files; `nil` otherwise. The refusal
     /// applies to every selection of files.
     package var damage: RefusedName?
-    /// Remarks of the reader about the publisher's list, for people.
+    /// Remarks of Haul about the publisher's list, for people.
     public package(set) var remarks: [String] = []
 
     /// Makes a set.
@@ -77,7 +77,7 @@ public struct FileSet: Sendable, Hashable {
         self.signedBy = signedBy
     }
 
-    /// Whether a name is in a folder that was not entered, or is that of a refused file.
+    /// Whether a name is in a folder whose files were not listed, or is that of a refused file.
     package func isUnread(_ name: String) -> Bool {
         guard !unread.isEmpty else { return false }
         if unread.contains(name) { return true }

@@ -1,4 +1,4 @@
-/// Finds the targets of the links of an HTML page: enough of HTML for the index pages of servers.
+/// Finds the targets of the links of an HTML page. Understands only the parts of HTML that index pages of servers use.
 ///
 /// Comments and the contents of scripts and styles are skipped. Reads each byte a bounded number of times, whatever the
 /// page has.

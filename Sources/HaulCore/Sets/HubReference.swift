@@ -157,6 +157,7 @@ extension HubReference: CustomStringConvertible {
     }
 
     private func spelled(_ revision: String) -> String {
+        let revision = revision.replacing("%", with: "%25")
         guard !name.contains("/"), !revision.hasPrefix(Self.gitReferences) else { return revision }
         return revision.replacing("/", with: "%2F")
     }

@@ -42,7 +42,7 @@ struct IndexFolder {
     /// - Parameters:
     ///   - target: with its entities decoded.
     ///   - base: the URL that the target is relative to. It is the folder or lies below.
-    ///   - longest: length of the longest target that counts.
+    ///   - longest: maximum length of a target in bytes. A longer target is ignored.
     func judge(_ target: [UInt8], base: HTTPURL, longest: Int) -> Judgement {
         let text = target.prefix { $0 != UInt8(ascii: "#") }
         guard !text.isEmpty, text.count <= longest, !text.contains(UInt8(ascii: "?")),
@@ -78,7 +78,8 @@ struct IndexFolder {
         return text[slashes...].dropFirst(2).prefix { $0 != UInt8(ascii: "/") }.contains(UInt8(ascii: "@"))
     }
 
-    /// Whether decoded bytes can be one part of a path: not empty, no dots alone, no separator, no control character.
+    /// Whether decoded bytes can be one part of a path: not empty, `.` or `..`, and without separators and control
+    /// characters.
     static func isPart(_ bytes: ArraySlice<UInt8>) -> Bool {
         guard !bytes.isEmpty, !bytes.elementsEqual(".".utf8), !bytes.elementsEqual("..".utf8) else { return false }
         return bytes.allSatisfy {

@@ -61,7 +61,7 @@ package struct PathPattern: Sendable, Hashable {
                 if index == texts.count - 1 { parts.append(.name([.any])) }
             } else {
                 guard let tokens = Self.tokens(part) else {
-                    throw unusable("ends within its brackets or behind a backslash")
+                    throw unusable("has brackets that do not end or name no class, or ends with a backslash")
                 }
                 parts.append(.name(tokens))
             }

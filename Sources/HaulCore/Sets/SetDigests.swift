@@ -3,7 +3,8 @@
 package struct SetDigests: Sendable {
     private struct Listed {
         var checksums: [DownloadRequest.Checksum] = []
-        /// The reason why a list gives the name no digest; `nil` if every list that has the name gives one.
+        /// The reason why a list, or the publisher beside the lists, gives the name no usable digest; `nil` if there is
+        /// no such reason.
         var refusal: String?
     }
 

@@ -2,7 +2,8 @@ extension DownloadRequest {
     /// Options for a URL that leads to a playlist of HTTP Live Streaming (RFC 8216).
     ///
     /// Haul fetches the segments and joins them into one file, which gets its name only when it is complete. The
-    /// options have no effect on a file that is not a playlist. The downloader checks them when it adds the request.
+    /// options have no effect on a file that is not a playlist. The downloader checks the options when it adds the
+    /// request.
     public struct Stream: Sendable, Hashable, Codable {
         /// The container of the finished file.
         public enum Container: String, Sendable, Hashable, Codable, CaseIterable {
@@ -73,7 +74,10 @@ extension DownloadRequest {
                 )
             }
             if let liveSeconds, !(liveSeconds > 0 && liveSeconds < 1e9) {
-                throw DownloadError(.invalidStream, "The length of a recording has to be more than 0 seconds.")
+                throw DownloadError(
+                    .invalidStream,
+                    "The length of a recording has to be more than 0 seconds and less than a billion."
+                )
             }
         }
     }

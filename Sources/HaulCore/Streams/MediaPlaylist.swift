@@ -44,7 +44,7 @@ package struct MediaPlaylist: Sendable, Hashable {
     }
 }
 
-/// A piece of a track with its own request.
+/// A part of a track that is fetched with a request of its own.
 package struct MediaSegment: Sendable, Hashable {
     /// Media sequence number: ``MediaPlaylist/mediaSequence`` plus the number of segments before. Later copies of the
     /// playlist give the segment the same number.

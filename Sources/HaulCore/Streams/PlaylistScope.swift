@@ -3,8 +3,8 @@ internal import Foundation
 /// The variables of a playlist and the URL that its references are relative to.
 ///
 /// Variables are substituted once in URIs and attribute values (rfc8216bis §4.3, §4.4.2.3). A value may use variables
-/// defined before it. References within a substituted value are not substituted. Lengths are bounded, because values
-/// that each repeat the preceding value would grow exponentially.
+/// defined before it. Names of variables within a substituted value are not substituted. Lengths are bounded, because
+/// values that each repeat the preceding value several times would grow exponentially.
 struct PlaylistScope {
     let limits: StreamLimits
     private(set) var variables: [String: String] = [:]

@@ -22,7 +22,8 @@ extension SegmentMedia {
             (self.hasSection, self.seconds) = (hasSection, seconds)
         }
 
-        /// The program tables and the pictures so far; `nil` for other media than a transport stream.
+        /// The program tables and the pictures so far; `nil` for other media than a transport stream, and before the
+        /// container is known.
         package var programs: SegmentPrograms? {
             kind == .transportStream && front.first == 0x47 ? scan.programs : nil
         }
@@ -140,8 +141,8 @@ extension SegmentMedia {
             return nil
         }
 
-        /// Number of bytes that still belong to `head` once it has its first 8 bytes: a box with a 64-bit size has 8
-        /// more.
+        /// Number of bytes that `head` lacks once it has its first 8 bytes. The head of a box with a 64-bit size has 16
+        /// bytes.
         private var missing: Int { number(0..<4) == 1 ? 16 - head.count : 0 }
 
         private var size: Int64 {

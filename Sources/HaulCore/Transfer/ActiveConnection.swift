@@ -8,8 +8,8 @@ package struct ActiveConnection: Sendable, Equatable {
     package private(set) var question: RangeRequest?
     /// Time of the answer; `nil` before.
     package private(set) var answered: Instant?
-    /// End offset of the answer or, before the answer, of the requested range. This end stays when the segment of a
-    /// sent request is cut.
+    /// End offset of the answer or, before the answer, of the requested range. The offset stays when the segment of the
+    /// connection is shortened after the request was sent.
     package var reach: Int64
     /// Whether the answer may be longer than what the connection still owes. If so, the connection is closed as soon as
     /// it owes nothing.

@@ -1,7 +1,7 @@
 internal import DequeModule
 
 /// Counts the connections to each host over all downloads. A host has at most `limit`, and all hosts together have at
-/// most `total`. Only probes that have waited may exceed both (``takeBeyond(_:)``).
+/// most `total`. Only probes that have waited may exceed these limits (``takeBeyond(_:)``).
 package struct ConnectionLimiter: Sendable {
     /// A first connection that waits for a slot.
     package struct Waiter: Sendable, Equatable {

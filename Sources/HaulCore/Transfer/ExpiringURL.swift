@@ -11,12 +11,13 @@ package struct ExpiringURL: Sendable, Equatable {
     private(set) var isVouchedFor: Bool
     /// Whether the application named the link, and the link has had no good answer yet in this run.
     private(set) var isUntried: Bool
-    /// Number of the link, counted from 0. A request keeps the number of the link that it was made over.
+    /// Number of the link, counted from 0. ``RangeRequest/link`` keeps the number of the link that a request was made
+    /// with.
     package private(set) var number = 0
     /// Time from which the link is of no use for another request; `nil` if unknown.
     package private(set) var expiresAt: Instant?
-    /// Time from which a fresh link is asked for while this one still works. `nil` if a fresh link has been asked for
-    /// or the expiry is unknown.
+    /// Time from which a fresh link is asked for while this one still works: some time before the expiry, or a while
+    /// after the application gave no link. `nil` if a fresh link has been asked for, or if there is no such time.
     private var renewsAt: Instant?
     /// Answer with which the server refused the link; `nil` if there was none.
     package private(set) var refusal: Refusal?
@@ -115,7 +116,7 @@ package struct ExpiringURL: Sendable, Equatable {
     mutating func forgiveRefusal() { refusal = nil }
     mutating func noteGoodAnswer() { isUntried = false }
 
-    /// Time between a request to the application that had no answer and the next one.
+    /// Time between a request for which the application gave no link and the next request to the application.
     private static let pause = Duration.seconds(10)
     /// Longest time before the expiry of a link at which the application is asked for the next link. It suffices for
     /// two requests of the application to its own server.

@@ -1,6 +1,6 @@
 /// Obeys the `Retry-After` of a refused additional connection. Before the time `until`, the host is asked for no more
-/// than `allowed` connections. ``RetryPolicy`` has the wait of a download before its next attempt. If the host names no
-/// delay, the pause doubles with each refusal that follows soon.
+/// than `allowed` connections. If the host names no delay, the pause doubles with each refusal that follows soon.
+/// ``RetryPolicy`` decides how long a whole download waits before its next attempt.
 struct RetryAfterPause: Sendable, Equatable {
     private(set) var until: Instant
     private(set) var allowed: Int

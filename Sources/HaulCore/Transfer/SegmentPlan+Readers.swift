@@ -2,8 +2,8 @@
 extension SegmentPlan {
     /// Location of the first missing byte for a reader.
     enum Demand: Sendable, Equatable {
-        /// In an unassigned range. The range begins at the last multiple of the alignment up to the byte, or later if
-        /// the bytes from there on have landed or are owed.
+        /// In an unassigned range. The range begins at the byte if that is a multiple of the alignment, else at the
+        /// last multiple before it. If bytes after that multiple have landed or are owed, the range begins behind them.
         case unassigned(Range<Int64>)
         /// In the segment of a connection, which brings `ahead` other bytes first.
         case owed(by: ConnectionID, at: Int64, ahead: Int64)

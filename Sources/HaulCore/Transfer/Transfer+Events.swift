@@ -159,8 +159,8 @@ extension Transfer {
         return (actions, outcome)
     }
 
-    /// Maximum number of wrong digests of one piece for each source. If the parts of a piece came from several sources,
-    /// the wrong bytes cannot be attributed to one of them.
+    /// Maximum number of wrong digests of one piece for each source. More than one is allowed, because the wrong bytes
+    /// of a piece cannot be attributed to one source if its parts came from several.
     static let mostWrongTimes = 3
 
     /// Drops a source that sent wrong bytes and closes its connections. Returns `nil` if there is no other source.

@@ -92,8 +92,9 @@ extension Transfer {
         return positions.contains { plan.lacksConnection(at: $0, speeds: speeds) }
     }
 
-    /// Returns the slowest connection that brings bytes and serves no other reader; `nil` if there is none, or too much
-    /// would be lost. The last connection is given up only if the next first request can begin anywhere in the file.
+    /// Returns the slowest connection that brings bytes and serves no reader but the newest; `nil` if there is none, or
+    /// if ``Readers/move(losing:of:at:)`` refuses. The last connection is given up only if the next first request can
+    /// begin anywhere in the file.
     private mutating func giveUp(at now: Instant) -> ConnectionID? {
         let mayBeginAnywhere = readers.letRequestsBeginAnywhere(in: terms.resource) && !home.isForeign
         guard let plan, active.count > 1 || mayBeginAnywhere else { return nil }

@@ -18,8 +18,8 @@ extension Transfer {
         for (id, segment) in plan.segments {
             let position = persisted.written.firstMissing(in: segment.remainingRange)
             let hasAdvanced = position > segment.position
-            // Bytes that land before the answer come from another connection, which had received them before it was cut
-            // short.
+            // Bytes that land before the answer come from another connection, which received them before its segment
+            // was shortened.
             if hasAdvanced, let connection = active[id], connection.isFlowing {
                 pieces?.note(segment.position..<position, from: connection.source)
                 stumbles.noteProgress()

@@ -33,7 +33,7 @@ package struct YieldPause: Sendable, Equatable {
         hosts[host] = Pause(until: now + length, length: length, lastUse: now)
     }
 
-    /// Notes that a download begins with its first connection to `host`.
+    /// Notes that a download, or a probe, asks for its first connection to `host`.
     package mutating func used(_ host: Origin, at now: Instant) {
         if !hosts.isEmpty { hosts[host]?.lastUse = now }
     }

@@ -138,7 +138,7 @@ extension HTTPURL {
             for byte in rest[end...] {
                 guard plainBytes[Int(byte)], !(before == slash && byte == dot) else { return nil }
                 if byte == question { isQuery = true }
-                // Only the query escapes an apostrophe.
+                // An apostrophe is escaped in a query, and nowhere else.
                 guard byte != apostrophe || !isQuery else { return nil }
                 before = byte
             }

@@ -19,7 +19,7 @@ struct DatabaseRows: Sendable {
 
     private init() { (columns, count, affected, bytes, cells) = (0, 0, 0, [], []) }
 
-    /// - Parameter result: must not be null; the caller keeps ownership.
+    /// - Parameter result: a `PGresult`, which the caller clears.
     init(copying result: OpaquePointer) {
         let (rows, columns) = (Swift.max(0, PQntuples(result)), Swift.max(0, PQnfields(result)))
         var (bytes, cells): ([UInt8], [Cell]) = ([], [])

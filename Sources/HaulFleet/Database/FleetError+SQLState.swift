@@ -67,7 +67,7 @@ extension FleetError {
 
     /// Makes the error of a failed result.
     ///
-    /// - Parameter result: must not be null; the caller keeps ownership.
+    /// - Parameter result: a `PGresult`, which the caller clears.
     init(result: OpaquePointer) {
         let state = PQresultErrorField(result, Int32(UInt8(ascii: "C"))).map { String(cString: $0) }
         let message = PQresultErrorField(result, Int32(UInt8(ascii: "M"))).map { String(cString: $0) }

@@ -15,7 +15,7 @@ package enum DestinationText {
                 throw FleetError(.invalidInput, "A destination is a folder or s3://BUCKET/PREFIX, not \(text).")
             }
             let path = text.hasPrefix("/") ? text : currentFolder + "/" + text
-            // Each folder needs one spelling, because another spelling would be another destination.
+            // Removes `.` and superfluous slashes, because another spelling of a folder would be another destination.
             return "/" + path.split(separator: "/").filter { $0 != "." }.joined(separator: "/")
         }
         guard !text.contains("@"), !text.contains("?") else {

@@ -1,8 +1,8 @@
 /// Publishes finished files at a destination. ``FolderDestination`` and ``S3Destination`` implement it.
 ///
 /// Each file is complete, verified and synced in the staging folder. The worker first calls
-/// ``prepare(_:recordUpload:)`` for each file. Then it asks the queue whether it still holds the leases (the gate), and
-/// calls ``publish(_:)`` for the files whose leases it holds.
+/// ``prepare(_:recordUpload:)`` for each file. Then the worker asks the queue which of the leases are still its own
+/// (the gate), and calls ``publish(_:)`` for the files of these leases.
 protocol DestinationWriting: Sendable {
     /// Names the destination to people, for example `/mnt/data` or `s3://bucket/prefix`.
     var description: String { get }
@@ -13,7 +13,9 @@ protocol DestinationWriting: Sendable {
     /// store.
     func check() async throws(FleetError)
     /// Does all work before the final name appears: checks the path, or sends the parts of a multipart upload.
-    /// `recordUpload` must return true before the first part is sent.
+    ///
+    /// - Parameter recordUpload: records a new multipart upload in the queue. Parts may be sent only if the function
+    ///   returns `true`; `false` means that the worker has lost the lease.
     func prepare(
         _ file: StagedFile,
         recordUpload: @Sendable (String) async throws(FleetError) -> Bool
@@ -45,7 +47,7 @@ struct StagedFile: Sendable, Hashable {
 
 struct PreparedFile: Sendable, Hashable {
     var file: StagedFile
-    /// The upload with all parts at the store; `nil` if no upload is needed.
+    /// The multipart upload, whose parts are all at the store; `nil` if publication needs none.
     var upload: Upload?
 
     struct Upload: Sendable, Hashable {

@@ -3,10 +3,11 @@ internal import HaulKit
 
 /// Publishes files of the staging folder under their final names. Runs on a thread that may block.
 ///
-/// All files of a group get their names first; then each folder is synced once. The first sync also writes most of the
-/// data that the later syncs wait for.
+/// The files of a batch form groups; a group ends when ``mostFolders`` folders are open. All files of a group get their
+/// names first; then each folder is synced once. The first sync also writes most of the data that the later syncs wait
+/// for.
 struct FolderBatch {
-    /// Number of open folders at which a group ends.
+    /// Number of open folders, without the root, at which a group ends.
     static let mostFolders = 256
 
     enum Method: Sendable {
@@ -21,7 +22,7 @@ struct FolderBatch {
     private let tree: FolderTree
     private let stagingDescriptor: Int32
     private var outcomes: [LeaseKey: PublicationOutcome] = [:]
-    /// Files with their final names in folders that are not synced yet.
+    /// Files that have got their final names since the last sync, each with its folder.
     private var named: [(LeaseKey, FolderTree.Folder)] = []
 
     /// - Throws: ``FleetError`` if either folder cannot be opened. No file is touched then.

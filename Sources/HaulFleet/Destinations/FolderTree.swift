@@ -16,7 +16,7 @@ final class FolderTree {
         let isDurable: Bool
         /// Whether the folder has new names that are not synced yet.
         var hasNewNames = false
-        /// Reason why new names in the folder may not be on the disk; `nil` if they are.
+        /// Reason why new names in the folder may not be on the disk; `nil` if ``FolderTree/sync()`` found none.
         var failure: FleetError?
 
         init(
@@ -36,7 +36,7 @@ final class FolderTree {
     private let root: Folder
     private let durable: DurableFolders
     private var folders: [String: Folder] = [:]
-    /// Errors of folders that could not be opened, so that a batch tries each only once.
+    /// Errors of folders that could not be opened. Until ``close()``, each of these folders is tried only once.
     private var failures: [String: FleetError] = [:]
 
     init(_ root: String, _ durable: DurableFolders) throws(FleetError) {

@@ -10,7 +10,8 @@ extension S3Destination {
 
     private func findBucket() async throws(S3Failure) {
         do throws(S3Failure) { try await client.headBucket() } catch {
-            // Some credentials may not send HEAD to the bucket. If they are unusable, the probe gives a better reason.
+            // Some credentials lack the right to send HEAD to the bucket and suffice nevertheless. If they do not
+            // suffice, `probe()` gives a better reason.
             guard error.status == 403, ["Forbidden", "AccessDenied"].contains(error.code) else { throw error }
         }
     }

@@ -171,7 +171,7 @@ extension S3Failure {
     /// Whether the upload was completed or aborted.
     var isGone: Bool { code == "NoSuchUpload" || (status == 404 && code == "NotFound") }
 
-    /// Whether the store refuses the request because it does not support a header field.
+    /// Whether the store refuses the request, probably because it does not support a header field.
     var refusesFeature: Bool {
         status == 501 || (status == 400 && ["NotImplemented", "InvalidArgument", "InvalidRequest"].contains(code))
     }

@@ -4,7 +4,8 @@ internal import Logging
 /// Publishes files in a bucket of an S3-compatible store.
 ///
 /// A small object is sent when it is published. A large object is sent in parts during the preparation; its key appears
-/// when the upload is completed. Both requests ask the store to refuse a taken key (`If-None-Match: *`).
+/// when the upload is completed. The request for a small object and the completion of an upload ask the store to refuse
+/// a taken key (`If-None-Match: *`).
 struct S3Destination: DestinationWriting {
     let stagingFolder: String
     let client: S3Client
@@ -29,7 +30,7 @@ struct S3Destination: DestinationWriting {
 
     /// - Parameters:
     ///   - stagingFolder: an existing folder of this machine.
-    ///   - credentials: the keys for the requests.
+    ///   - credentials: the access keys that sign the requests.
     /// - Throws: ``FleetError/Code/invalidInput`` for impossible settings.
     init(
         _ settings: S3Settings,

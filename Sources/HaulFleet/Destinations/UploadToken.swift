@@ -3,8 +3,8 @@ internal import HaulKit
 /// The queue's record of a multipart upload: its identifier, and the content for which it was started.
 ///
 /// The store receives the digest of the whole object when the upload starts; the digest cannot change later. An upload
-/// for another version of the file must therefore not be completed with parts of this one, even if some parts are
-/// equal.
+/// that was started for one version of the file must therefore not be completed with parts of another version, even if
+/// some parts are equal.
 struct UploadToken: Sendable, Hashable, CustomStringConvertible {
     /// The first half of the content's SHA-256 in hexadecimal.
     let content: String

@@ -36,7 +36,8 @@ struct DelimitedRow {
         }
     }
 
-    /// Returns the index after the closing quote: the index of a comma, or the end index.
+    /// Appends the quoted field that begins at `open`. Returns the index after the closing quote: the index of a comma,
+    /// or the end index.
     private mutating func quoted(_ bytes: ArraySlice<UInt8>, _ open: Int, _ line: Int) throws(LineError) -> Int {
         let quote = UInt8(ascii: "\"")
         var start = open + 1

@@ -3,10 +3,10 @@ import HaulKit
 
 /// Makes the path of an item without a path in the list: `HOST/PATH/NAME` of its URL.
 ///
-/// The path stays below the folder for any URL. If the URL has a query or a part that is unsafe as a file name, the
-/// name contains a hash of path and query, so that different URLs give different paths. Some paths still coincide,
-/// because of `http` and `https` or because of letter case on some file systems. The second item then fails with a
-/// conflict and never replaces the first file.
+/// The path stays below the folder for any URL. If the URL has a query, an overlong path, or a part that is unsafe as a
+/// file name, the name contains a hash of path and query, so that different URLs give different paths. Some paths still
+/// coincide, for example those of `http` and `https`, of `/a/b` and `/a//b`, of `/a/` and `/a/index.html`, or, on some
+/// file systems, of `/a` and `/A`. The second item then fails with a conflict and never replaces the first file.
 enum ItemPath {
     private static let longestPath = 1024
     private static let longestName = 240

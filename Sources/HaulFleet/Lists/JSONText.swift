@@ -21,8 +21,7 @@ enum JSONText {
 
     /// Resolves the escapes of the text between two quotes.
     ///
-    /// - Precondition: a character follows each backslash.
-    /// - Returns: `nil` for an unpaired surrogate or an unknown escape.
+    /// - Returns: `nil` for an unpaired surrogate, and for an unknown or incomplete escape.
     static func unescaped(_ bytes: ArraySlice<UInt8>) -> [UInt8]? {
         var result: [UInt8] = []
         result.reserveCapacity(bytes.count)

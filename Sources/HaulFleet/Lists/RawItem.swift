@@ -68,7 +68,7 @@ struct RawItem {
         }
     }
 
-    /// Whether `checksum` is `sha256:` and 64 lower-case digits, the most frequent form.
+    /// Whether `checksum` is `sha256:` and 64 lower-case hexadecimal digits, the most frequent form.
     private static func isNormalized(_ checksum: String) -> Bool {
         let bytes = checksum.utf8
         let prefix = "sha256:".utf8

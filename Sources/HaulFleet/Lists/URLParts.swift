@@ -1,5 +1,5 @@
-/// Splits an absolute URL into its parts (RFC 3986 §3) without decoding. Splitting succeeds for any text. ``isPlain``
-/// tells whether the text is a usable URL; if it is false, Foundation decides.
+/// Splits an absolute URL into its parts (RFC 3986 §3) without decoding. Splitting succeeds for any text. The text is a
+/// usable URL if ``isPlain`` is `true`; otherwise Foundation decides whether the text is usable.
 struct URLParts {
     private(set) var isSecure = false
     /// Whether the text begins with `http://` or `https://` in upper or lower case.

@@ -6,7 +6,7 @@
 /// repeated report is accepted again.
 protocol LeaseQueue: Sendable {
     /// Registers a worker. `predecessor` is the worker that used the same work folder before and is known to be dead.
-    /// The new worker gets its leases under new epochs; the registration contains them.
+    /// The new worker gets the leases of the predecessor under new epochs; the registration contains these leases.
     func register(label: String, predecessor: WorkerID?) async throws(FleetError) -> Registration
     /// Leases at most `limit` items. Throws ``FleetError/Code/workerUnknown`` if the worker does not count as alive.
     func claim(_ worker: WorkerID, limit: Int) async throws(FleetError) -> Claim
@@ -30,7 +30,7 @@ protocol LeaseQueue: Sendable {
     /// stays.
     func block(hostID: Int32, for duration: Duration) async throws(FleetError)
     /// Does the regular work that any worker may do: moves items of dead workers back to the queue, makes due retries
-    /// ready, feeds the next items of lists, and removes old rows.
+    /// ready, feeds the next items of lists (makes them ready, in steps), and removes old rows.
     func maintain() async throws(FleetError) -> Maintenance
     /// Returns those of `items` that have a result.
     func finished(_ items: [Int64]) async throws(FleetError) -> Set<Int64>

@@ -203,7 +203,7 @@ final class S3Client: Sendable {
             guard !remedies.hasRenewedKeys else { return false }
             remedies.hasRenewedKeys = true
             do throws(FleetError) { return try await credentials.replacement(for: keys) != nil } catch {
-                throw S3Failure(error)
+                throw S3Failure(error.blamingNoFile())
             }
         default: break
         }

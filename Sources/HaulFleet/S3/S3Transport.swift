@@ -50,7 +50,7 @@ final class S3Transport: Sendable {
     /// - Parameters:
     ///   - path: with its query, exactly as signed.
     ///   - headers: the signed fields, including `Host` and `Authorization`.
-    /// - Throws: ``Fault`` for cancellation, or with a clause that describes the failure.
+    /// - Throws: ``Fault`` if there is no complete response.
     func send(
         _ request: S3Request,
         to target: S3Endpoint.Target,

@@ -1,4 +1,5 @@
-/// The state of a queue and its workers. Each part has a snapshot of its own; the parts are read in quick succession.
+/// The state of a queue and its workers. The parts are read one shortly after another, so they may differ by a few
+/// changes of the queue.
 package struct FleetStatus: Sendable, Hashable, Codable {
     package var settings: QueueSettings
     package var totals: Totals
@@ -15,9 +16,9 @@ package struct FleetStatus: Sendable, Hashable, Codable {
     /// Number of items per state. The numbers from `unfed` to `failed` add up to `items` unless one of them is an
     /// estimate.
     package struct Totals: Sendable, Hashable, Codable {
-        /// Exact, like all other totals except `ready` and `later`: see ``isEstimate``.
+        /// Number of all items. All totals are exact except `ready` and `later`: see ``isEstimate``.
         package var items: Int64
-        /// Items of lists that are not ready yet.
+        /// Added items that no worker's maintenance has made ready yet.
         package var unfed: Int64
         package var ready: Int64
         /// Items that wait for their next attempt.
@@ -62,7 +63,7 @@ package struct FleetStatus: Sendable, Hashable, Codable {
         package var maxConnections: Int?
         package var ready: Int64
         package var leased: Int64
-        /// Number of connections that the leases of the host may use.
+        /// Number of connections that the leases of the host may use. A lease without a limit counts as one.
         package var connections: Int64
         /// Time until the host accepts requests again; zero if it is not blocked.
         package var blockedSeconds: Double

@@ -1,6 +1,6 @@
 /// The state of an item.
 package enum ItemState: String, Sendable, Hashable, Codable, CaseIterable {
-    /// In a list but not ready yet.
+    /// Added, but no worker's maintenance has made the item ready yet.
     case unfed
     case ready
     /// Waits for its next attempt.

@@ -11,7 +11,6 @@ struct ClaimHistory: Sendable, Equatable {
     private(set) var untriedInRow = 0
     private var ends = EndRate()
 
-    /// Number of downloads that end per second.
     var endsPerSecond: Int { ends.perSecond }
 
     /// Forgets everything but the rate of ended downloads, because the worker has registered again.
@@ -32,7 +31,7 @@ struct ClaimHistory: Sendable, Equatable {
 
     mutating func foundNothing() { emptyInRow = min(emptyInRow + 1, 16) }
 
-    /// Notes that the last claim returned items or that there are items now.
+    /// Notes that the last claim returned items, or that maintenance has made items ready.
     mutating func foundItems() { emptyInRow = 0 }
 
     mutating func itemEnded() { hasEndedItem = true }
@@ -43,7 +42,7 @@ struct ClaimHistory: Sendable, Equatable {
     mutating func itemWasNotTried() { untriedInRow = min(untriedInRow + 1, 16) }
 }
 
-/// Number of downloads that end per second.
+/// Counts the downloads that ended in the current and in the previous second.
 struct EndRate: Sendable, Equatable {
     private var began = Duration.zero
     private var count = 0

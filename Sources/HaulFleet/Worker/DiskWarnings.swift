@@ -4,7 +4,7 @@ internal import HaulKit
 struct DiskWarnings {
     private var warnedAt: [DownloadError.Code: ContinuousClock.Instant] = [:]
 
-    /// - Returns: whether to warn now.
+    /// - Returns: `true` at most once a minute for each code of a disk failure; `false` for other codes.
     mutating func isDue(_ code: DownloadError.Code) -> Bool {
         switch code {
         case .diskFull, .readOnly, .permissionDenied, .diskFailed, .tooManyOpenFiles, .storeFailed: break

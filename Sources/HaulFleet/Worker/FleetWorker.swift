@@ -92,7 +92,8 @@ package actor FleetWorker {
         events.yield(.timer)
     }
 
-    /// Works until ``stop()`` or, if the options say so, until the queue is drained.
+    /// Works until ``stop()``, until a person drains the queue, or, if the options say so, until no item is left in the
+    /// queue or with other workers.
     ///
     /// - Throws: ``FleetError`` if the queue refuses the worker or its calls, or if the database does not answer while
     ///   the worker ends.

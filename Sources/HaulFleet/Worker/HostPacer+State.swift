@@ -38,7 +38,7 @@ extension HostPacer {
     struct State {
         /// Hosts by name: those with limits, blocked ones, and those that were looked up by name.
         var hosts: [String: Host] = [:]
-        /// Hosts whose leases have no limits, by number, with the number of leases.
+        /// Hosts whose leases have no limits, by ``Host/id``; each with the number of its leases.
         var free: [Int32: (name: String, leases: Int)] = [:]
         var freeNames: [String: Int32] = [:]
         var lastNumber = 0

@@ -40,7 +40,7 @@ actor ItemDownloads {
     private let hub: OriginFields?
     private var unhashed = HashQueue()
     private var warnings = DiskWarnings()
-    /// Carries out the commands.
+    /// Task that carries out the commands, one after another.
     private var lane: Task<Void, Never>?
     /// Tasks that check the running downloads until ``shutDown()`` cancels them.
     private var regularChecks: [Task<Void, Never>] = []
@@ -252,8 +252,8 @@ actor ItemDownloads {
     }
 
     /// Whether the item is to blame for a full disk: its missing bytes exceed the free space, although at least
-    /// ``leastFree`` is free, or it has no known length and may never end. Such an item fails and its bytes are
-    /// removed. Other items go back to the queue.
+    /// ``leastFree`` is free, or it has no known length and may never end. Such an item loses an attempt and its bytes
+    /// are removed. Other items go back to the queue.
     private func doesNotFit(_ snapshot: DownloadSnapshot, _ lease: LeasedItem) async -> Bool {
         guard let total = snapshot.totalBytes ?? lease.size else { return true }
         do throws(DownloadError) {

@@ -147,7 +147,7 @@ struct SharedPartials: Sendable {
     }
 
     /// Encodes the ranges as an aria2 control file: version, no info hash, piece length, lengths, and one bit per
-    /// complete piece. Needs valid ranges.
+    /// piece, which is set if the piece is complete. Needs valid ranges.
     static func controlFile(_ ranges: Ranges) -> [UInt8] {
         var piece: Int64 = 64 << 10
         while ranges.total / piece > 1 << 20 { piece *= 2 }

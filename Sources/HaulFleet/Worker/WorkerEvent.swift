@@ -4,7 +4,6 @@ enum WorkerEvent: Sendable, Equatable {
     case registered(Registration, sentAt: Duration)
     case claimed(Claim, sentAt: Duration)
     case beatAnswered(Beat, sentAt: Duration)
-    /// The download of an item has ended.
     case downloadEnded(LeaseKey, DownloadEnding)
     case prepared(LeaseKey, Result<PreparedFile, FleetError>)
     /// The queue reported that the worker no longer holds the item.

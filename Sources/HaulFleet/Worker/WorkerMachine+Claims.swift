@@ -9,8 +9,8 @@ extension WorkerMachine {
         guard phase == .working, !stop.isRequested, !lease.isInDoubt, !pace.isInFlight, room > 0 else { return nil }
         let earliest = max(pace.notBefore, destination.claimNotBefore)
         if room >= max(1, holdLimit / 4) { return earliest }
-        // Avoids smaller claims, because they would cost a transaction per item. After a full claim, allows them once a
-        // second, so that a few large files do not keep the other items waiting.
+        // Avoids claims of less than a quarter of the hold limit, because they would cost a transaction per item. After
+        // a full claim, allows them once a second, so that a few large files do not keep the other items waiting.
         return claims.wasFull && claims.hasEndedItem ? max(earliest, pace.lastSent + .seconds(1)) : nil
     }
 
@@ -63,8 +63,8 @@ extension WorkerMachine {
     mutating func accept(_ leases: [LeasedItem]) {
         for lease in leases where items[lease.key] == nil {
             items.add(lease)
-            // A database that lost its last commits may give out an epoch twice. While the destination still works on
-            // the first lease, no other item may begin under the same key. The next lease has another epoch.
+            // A database that lost its last commits may give out one lease key twice. While the destination still
+            // works for the first lease, the second lease must not begin. The next lease of the item has another epoch.
             if stop.kind == .now || items.isInDestination(lease.key) {
                 giveBack(lease.key)
             } else if !self.lease.isInDoubt {
@@ -83,8 +83,8 @@ extension WorkerMachine {
         return min(settings.capacity, least + 2 * max(0, claims.endsPerSecond - least))
     }
 
-    /// Returns the time for the next batch. A small batch waits up to ``Settings/batchInterval`` for more files, so
-    /// that not every file needs a transaction of its own.
+    /// Returns the time of the next gate or report; `nil` if nothing waits or a call is under way. A small batch waits
+    /// up to ``Settings/batchInterval`` for more files, so that not every file needs a transaction of its own.
     func nextBatch(_ pace: CallPace, waiting: Int) -> Duration? {
         guard waiting > 0, !pace.isInFlight else { return nil }
         let isFull = waiting >= min(settings.publishBatch, max(1, holdLimit / 4))

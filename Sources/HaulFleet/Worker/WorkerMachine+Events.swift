@@ -1,4 +1,4 @@
-/// Handles events, and performs the steps that are due at a time.
+/// Handles events, and performs the steps that are due.
 extension WorkerMachine {
     /// Starts the registration. A second call changes nothing.
     mutating func start(at time: Duration) -> [WorkerAction] {

@@ -1,5 +1,5 @@
 extension WorkerMachine {
-    /// Whether files may get their final names now. Effects must check the deadline again immediately before
+    /// Whether files may get their final names now. ``FleetWorker`` must check the deadline again immediately before
     /// publishing, because the process may have slept since the action was returned.
     func mayPublish(at time: Duration) -> Bool {
         phase == .working && !lease.isInDoubt && time < lease.deadline

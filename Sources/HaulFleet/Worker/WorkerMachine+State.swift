@@ -13,7 +13,7 @@ extension WorkerMachine {
         var label = ""
         /// The worker that used the work folder before and is known to be dead; `nil` if there is none.
         var predecessor: WorkerID?
-        /// Whether the worker ends when the queue is drained.
+        /// Whether the worker ends when no item is left in the queue or with other workers.
         var endsWhenDrained = false
         /// Maximum time between two claims that return nothing.
         var idleClaimLimit = Duration.seconds(5)

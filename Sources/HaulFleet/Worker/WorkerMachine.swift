@@ -1,18 +1,18 @@
 /// Makes all decisions of a worker without side effects: takes events and returns actions.
 ///
-/// `now` is the worker's own clock. The clock never steps and counts the time in which the machine sleeps
+/// `now` is the worker's own clock. The clock never steps and counts the time in which the computer sleeps
 /// (`CLOCK_BOOTTIME`), but may run at another rate than the database's clock. The machine checks the elapsed time
 /// before it handles an event, so a process that was stopped for an hour publishes no file under its old leases.
 ///
-/// Contract with the effects:
+/// Contract with the caller that performs the actions, for example ``FleetWorker``:
 /// - Each `.call` gets one answer: its event or `.callFailed`.
 /// - Each `.prepare` gets one `.prepared` and each `.publish` one `.published`, even if the item was suspended or
 ///   forgotten meanwhile.
 /// - `sentAt` is read from the same clock after the action was returned.
 /// - A suspended transfer ends only after `.resume`, unless it had ended already.
 ///
-/// `WorkerMachine+Events.swift` takes the events and calls the other files. No two of these other files call each
-/// other, directly or through further files. All may call the steps of `WorkerMachine+Items.swift` and of this file.
+/// `WorkerMachine+Events.swift` takes the events and calls the other files. The calls among these other files form no
+/// cycle. All files may call the steps of `WorkerMachine+Items.swift` and of this file.
 struct WorkerMachine: Sendable, Equatable {
     let settings: Settings
     /// The latest time passed to the machine.

@@ -32,7 +32,7 @@ package struct WorkerOptions: Sendable {
     }
 }
 
-/// Totals of a worker since its start.
+/// Totals of a worker since its start, and the number of items that it holds now.
 package struct WorkerProgress: Sendable, Hashable, Codable {
     package var completed = 0
     package var bytes: Int64 = 0

@@ -44,8 +44,8 @@ final class CatalogReader {
 
     private static let pageSize = 1000
 
-    /// States of the downloads that run or back off. Their rows do not record these states, except `queued`, which is
-    /// left out.
+    /// States of the downloads that run or back off, because their rows only record `queued`. Leaves out downloads
+    /// whose state is `queued`.
     private var live: [DownloadID: DownloadSnapshot.State] {
         let now = time.now()
         return scheduler.runningOrBackingOff.reduce(into: [:]) { states, task in

@@ -57,7 +57,6 @@ extension Downloader {
         return download
     }
 
-    /// Tells listeners that a download was added.
     func announceAddition(of record: DownloadRecord, received: Int64 = 0) {
         guard let id = DownloadID(record.id) else { return }
         notifications.announceAddition(

@@ -86,7 +86,8 @@ extension Downloader {
         return try await removeFinished(before: .distantFuture, deletingFiles: deletingFiles)
     }
 
-    /// - Parameter passed: number of rows that stay, and that the next page must skip: kept files and unreadable rows.
+    /// - Parameter passed: number of rows that the page skips, because they stay in the store: rows of kept files, and
+    ///   unreadable rows. The call adds the rows of its own page that stay.
     /// - Returns: whether the store may have more rows to remove.
     private func removePage(
         before date: Date,

@@ -5,8 +5,8 @@ extension Downloader {
     /// Pauses a download; see ``Download/pause()``.
     package func pause(_ id: DownloadID) async throws(DownloadError) {
         try checkIsOpen()
-        // While its disk is full, the store cannot record the pause, and the pause would be lost when the process ends.
-        // Nothing transfers meanwhile.
+        // While the disk of the store is full, the store cannot record the pause. The pause would be lost when the
+        // process ends.
         if let failure = store.lackOfSpace { throw failure }
         if let task = tasks[id] { return try await tell(.pauseRequested, task) }
         if try await pause(.ids([id])) == 0 { try await checkIsKnown(id) }
@@ -169,8 +169,8 @@ extension Downloader {
         let told = Set(present.map(\.id))
         try await tellAll(.cancelRequested, present)
         let ids = try await store.ids(unfinished)
-        // If all downloads are finished, nothing is left to do. This is usual after an application has taken over their
-        // files.
+        // Saves the work below if no download of the filter is unfinished, which is usual if an application removes
+        // finished downloads.
         if told.isEmpty, ids.isEmpty { return 0 }
         // Downloads that are still in the store do not count as cancelled: they completed before their tasks got
         // `cancelRequested`, or belong to another process by now.
@@ -208,7 +208,8 @@ extension Downloader {
         package let keptFiles: Int
     }
 
-    /// Does what ``remove(_:deletingFiles:)`` does, and also counts the files that stay although `deletingFiles` is set.
+    /// Does what ``remove(_:deletingFiles:)`` does, and also counts the files that stay although `deletingFiles` is
+    /// set.
     package func removal(of filter: DownloadFilter, deletingFiles: Bool) async throws(DownloadError) -> Removal {
         try await withCatalogLock { downloader throws(DownloadError) in
             var ids = try await downloader.ids(of: filter)
@@ -232,7 +233,8 @@ extension Downloader {
 
     /// Deletes a finished file that is unchanged.
     ///
-    /// - Returns: `false` if the file stays, because it was changed or cannot be examined.
+    /// - Returns: `false` if the file stays: the file at the recorded path has changed, is another one, or cannot be
+    ///   examined.
     private func deleteFile(_ record: DownloadRecord) async throws(DownloadError) -> Bool {
         guard record.status == .completed, let path = record.finalPath else { return true }
         let state: FileState
@@ -245,8 +247,8 @@ extension Downloader {
 
     // MARK: Filters
 
-    /// Returns the tasks of those downloads of a filter that are in memory, and a condition that matches its other
-    /// downloads.
+    /// Splits the downloads of a filter. Returns the tasks of the downloads in memory, and a condition that matches all
+    /// other downloads of the filter.
     private func resolve(_ filter: DownloadFilter) async throws(DownloadError) -> ([DownloadTask], StoreCondition) {
         let filter = try await engine.reader.resolved(filter)
         // Reads the ids before the change, because a changed download may not match the states of the filter any more.
@@ -323,8 +325,8 @@ extension DownloadTask {
         return false
     }
 
-    /// Whether the download waits, runs, is held and will run by itself, or is queued in the store because its pause is
-    /// not recorded.
+    /// Whether the download waits, runs or is held. Also `true` if the download is paused, but the store has it as
+    /// queued because it could not record the pause.
     fileprivate var isUnderWay: Bool {
         switch machine.state {
         case .paused: machine.hold != nil || ownership.isPauseUnrecorded

@@ -2,7 +2,7 @@ extension Downloader {
     /// Calls about the files of downloads: list finished files, find missing files, remove old files.
     public nonisolated var files: Files { Files(downloader: self) }
 
-    /// The type of ``Downloader/files``.
+    /// Calls about the files of one downloader. Holds a strong reference to the downloader.
     public struct Files: Sendable {
         let downloader: Downloader
 

@@ -2,9 +2,9 @@ internal import Foundation
 
 /// Continues the downloads that earlier processes left in the store.
 extension Downloader {
-    /// Completes interrupted placements of files, and queues the downloads that waited or ran, except those of sets
-    /// that continue later. If ``Downloader/Configuration/Storage/resumesAtStart`` is `false`, pauses all queued
-    /// downloads instead.
+    /// Completes interrupted placements of files, and queues the downloads that waited or ran, except those of
+    /// ``Downloader/Configuration/Storage/groupsOfLaterSets``. If
+    /// ``Downloader/Configuration/Storage/resumesAtStart`` is `false`, pauses all queued downloads instead.
     func restoreAll() async throws(DownloadError) {
         for var saved in try await store.unfinishedPublications() {
             do throws(DownloadError) {

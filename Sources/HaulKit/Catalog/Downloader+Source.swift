@@ -46,8 +46,9 @@ extension Downloader {
         scheduler.evict(task)
     }
 
-    /// Checks whether the request has a URL that can be read, or a key while there is a source provider. Also checks
-    /// that the media type of a POST body can be sent as a header field.
+    /// Checks that a source reader can read the URL of a request. If the request has no URL, checks that it has a key
+    /// and that the downloader has a source provider. Also checks that the media type of a POST body can be sent as a
+    /// header field.
     func checkSource(_ request: DownloadRequest) throws(DownloadError) {
         if case .post(_, let type) = request.method, HeaderField("Content-Type", type) == nil {
             throw .isNoHeader("Content-Type")

@@ -9,9 +9,9 @@ extension Downloader.Configuration {
         /// Speed limit of all downloads together, in bytes per second. `nil`, 0 or a negative number: no limit. A lower
         /// limit of the timetable takes precedence. Default: `nil`.
         public var bytesPerSecond: Int64?
-        /// Whether downloads are held (``HoldReason/offline``) while no network leads to other machines, and continue
-        /// when a network does. Downloads from this machine itself are not held. On a machine with no network interface
-        /// but loopback, no download is held. Default: `true`.
+        /// Whether downloads are held (``HoldReason/offline``) while no network leads to other machines. They continue
+        /// as soon as a network is available. Downloads from this machine itself are not held. On a machine with no
+        /// network interface but loopback, no download is held. Default: `true`.
         public var waitsForNetwork = true
         /// Whether downloads may run on a metered network, as reported by ``meter`` or ``monitor``. With `false` they
         /// are held (``HoldReason/metered``). A network counts as not metered if its kind is unknown. Default: `true`.
@@ -49,8 +49,9 @@ extension Downloader.Configuration {
             get { assignedNetrc.value }
             set { assignedNetrc = Assigned(newValue) }
         }
-        /// Cookies that every download starts with. Default: none. Each download keeps the cookies that servers set
-        /// until its run ends, shares them among its connections, and sends each only to the origin that set it.
+        /// Cookies that every download starts with. Default: none. Until its run ends, each download also keeps the
+        /// cookies that servers set. All its connections share these cookies, and send each only to the origin that
+        /// set it.
         public var cookies = Cookies()
         /// Whether ``Downloader/cookies`` also holds the cookies that servers set. Default: `false`.
         public var collectsCookies = false

@@ -48,8 +48,8 @@ extension Downloader.Configuration {
         /// finished file as long as its record is kept and its file exists. Default: `nil`.
         public var diskQuota: Int64?
         /// Time between two reports of progress. Received ranges are recorded twice as often. A SIGKILL costs at most
-        /// the bytes that arrive during half this interval, the 50 ms that a buffer may wait to be written, and the
-        /// time that the store takes to record them. Default: 200 ms.
+        /// the bytes that arrived last. They are those of half this interval, plus 50 ms that a buffer may wait to be
+        /// written, plus the time that the store takes to record ranges. Default: 200 ms.
         public var progressInterval = Duration.milliseconds(200)
         /// Time between two syncs of a file's data. A power loss costs at most the bytes of this interval. Default:
         /// 4 s.
@@ -60,8 +60,8 @@ extension Downloader.Configuration {
         ///
         /// - Remembered: all of ``Queue``; ``Connections`` except the time limits and
         ///   ``Connections/fetchesMediaEndEarly``; ``Downloader/Configuration/retry``; ``Network/bytesPerSecond``,
-        ///   ``Network/waitsForNetwork`` and ``Network/allowsMetered``; and the settings of this group that can be
-        ///   changed, except ``keepsFinishedRecords``.
+        ///   ``Network/waitsForNetwork`` and ``Network/allowsMetered``; and the settings of ``Storage`` that
+        ///   ``Downloader/update(_:)`` changes, except ``keepsFinishedRecords``.
         /// - Not remembered: all other settings, among them hooks and proxies, which may hold secrets.
         ///
         /// A remembered value that cannot be read is ignored, and logged at `debug`.
@@ -70,7 +70,7 @@ extension Downloader.Configuration {
         /// downloader keeps waiting for some more seconds.
         package var onStoreWait: (@Sendable (_ path: String) -> Void)?
         /// Called once for each row of the store that cannot be read, with the row's id and URL as far as they can be
-        /// read.
+        /// read, else with its number. Also called with the name of each remembered setting that cannot be read.
         package var onOddRow: (@Sendable (_ name: String) -> Void)?
         /// Called each time that the store becomes unreliable (``Downloader/storeFailure``), and with `nil` when a
         /// store whose disk was full can be written again.

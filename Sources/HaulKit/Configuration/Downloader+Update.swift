@@ -14,7 +14,8 @@ extension Downloader {
     /// }
     /// ```
     ///
-    /// Settings that are read only when a downloader opens keep their values, and the call returns their paths:
+    /// Settings that are read only when a downloader opens keep their values. The call returns the paths of those that
+    /// `change` has set:
     /// `network.monitor`, `meter`, `cookies`, `collectsCookies` and `certificateAuthorities`; `storage.name`,
     /// `stateFolder`, `isInMemory`, `movingRoot`, `restoration`, `resumesAtStart` and `remembersSettings`;
     /// `hooks.commandTime`, `shutDownTime` and `notifier`; `telemetry.metrics` and `logger`. All other settings apply
@@ -80,8 +81,8 @@ extension Downloader {
         return kept
     }
 
-    /// Removes every setting that ``Configuration/Storage/remembersSettings`` has stored. The present settings stay
-    /// until the downloader is opened again.
+    /// Removes all remembered settings from the store; see ``Configuration/Storage/remembersSettings``. The present
+    /// settings stay until the downloader is opened again.
     ///
     /// - Throws: ``DownloadError`` with code ``DownloadError/Code/storeFailed`` or ``DownloadError/Code/shutDown``.
     package func forgetSettings() async throws(DownloadError) {

@@ -69,7 +69,8 @@ final class ConnectionPool {
         }
     }
 
-    /// Notes that a download begins with its first connection to a host.
+    /// Notes that a download, or a probe, asks for the slot of its first connection to a host. If a pause of additional
+    /// connections has begun there (``yielding(_:)``), the pause goes on.
     func beginning(_ host: Origin) { yieldPause.used(host, at: services.time.now()) }
 
     /// Notes that a download is asked to give up a connection to one of these hosts for another download.
@@ -78,7 +79,8 @@ final class ConnectionPool {
         for host in hosts { yieldPause.yielded(host, at: now) }
     }
 
-    /// - Returns: `false` if the limit of the host or the total is reached, or others wait for the host.
+    /// - Returns: `false` if the limit of the host or the limit over all hosts is reached, or if others wait for a slot
+    ///   of the host.
     func reserve(_ host: Origin) -> Bool { limiter.take(host) }
 
     /// Reserves a slot for a probe that has waited long enough; see ``ConnectionLimiter/takeBeyond(_:)``.

@@ -16,9 +16,9 @@ extension Downloader {
     /// connections. At most two calls may exceed the limit of a host at once; further calls wait.
     ///
     /// - Throws: ``DownloadError``, with the codes of a download for network failures and refusals by the server;
-    ///   ``DownloadError/Code/invalidURL``, also for a request without a URL; otherwise for an invalid request as
-    ///   ``add(_:)-(DownloadRequest)``; ``DownloadError/Code/waitCancelled`` when the task is cancelled;
-    ///   ``DownloadError/Code/shutDown``.
+    ///   ``DownloadError/Code/invalidURL``, also for a request without a URL; the other codes of
+    ///   ``add(_:)-(DownloadRequest)`` for an invalid request; ``DownloadError/Code/waitCancelled`` when the task is
+    ///   cancelled; ``DownloadError/Code/shutDown``.
     public func probe(_ request: DownloadRequest) async throws(DownloadError) -> ResourceDescription {
         try checkIsOpen()
         guard !request.needsSource else { throw .noURL }

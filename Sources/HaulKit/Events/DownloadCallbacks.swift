@@ -66,25 +66,36 @@ extension Download {
 
 extension [Download] {
     /// Calls back on the main actor once, when every download of the array has ended, with all results in the order of
-    /// the array.
+    /// the array. Until then the call holds the handles, and thereby their downloader.
     @discardableResult
     public func onCompletion(
         _ body: @escaping @MainActor ([Result<CompletedDownload, DownloadError>]) -> Void
     ) -> [Download] {
-        callBack(.init(body))
+        guard !isEmpty else {
+            Task { @MainActor in body([]) }
+            return self
+        }
+        let results = GatheredResults(count, body)
+        return enumerated().map { place, download in download.onCompletion { results.set($0, at: place) } }
+    }
+}
+
+/// Results of several downloads, until the last of them has ended.
+@MainActor private final class GatheredResults {
+    private var results: [Result<CompletedDownload, DownloadError>?]
+    private let body: @MainActor ([Result<CompletedDownload, DownloadError>]) -> Void
+
+    nonisolated init(_ count: Int, _ body: @escaping @MainActor ([Result<CompletedDownload, DownloadError>]) -> Void) {
+        results = Array(repeating: nil, count: count)
+        self.body = body
     }
 
-    private func callBack(_ callback: EventCallback<[Result<CompletedDownload, DownloadError>]>) -> [Download] {
-        Task {
-            var results: [Result<CompletedDownload, DownloadError>] = []
-            for download in self {
-                do throws(DownloadError) {
-                    results.append(.success(try await download.result()))
-                } catch { results.append(.failure(error)) }
-            }
-            await callback(results)
-        }
-        return self
+    /// Keeps the first result of a download. A later run of the same download changes nothing.
+    func set(_ result: Result<CompletedDownload, DownloadError>, at place: Int) {
+        guard results[place] == nil else { return }
+        results[place] = result
+        let all = results.compactMap(\.self)
+        if all.count == results.count { body(all) }
     }
 }
 

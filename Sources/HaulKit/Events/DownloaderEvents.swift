@@ -14,16 +14,16 @@ public enum DownloaderEvent: Sendable, Hashable {
     case progressed(DownloadSnapshot)
     /// A run of a download has ended.
     case ended(DownloadSnapshot, DownloadOutcome)
-    /// `count` changes of state, reported only by their number; run list queries again. Sent if one call has changed
-    /// downloads that waited or were at rest, and, with the state ``DownloadSnapshot/State/queued``, if the hold reason
-    /// of the waiting downloads has changed. A reader that is more than 1,024 events behind also gets its oldest
-    /// changes in this form, including ends of runs. A listener of a group gets the number for its group.
+    /// `count` changes of state, reported only by their number: call ``Downloader/list(_:)`` again. Sent if one call
+    /// has changed downloads that waited or were at rest, and, with the state ``DownloadSnapshot/State/queued``, if the
+    /// hold reason of the waiting downloads has changed. A reader that is more than 1,024 events behind also gets its
+    /// oldest changes in this form, including ends of runs. A listener of a group gets the number for its group.
     case changedTogether(to: DownloadSnapshot.State, count: Int)
-    /// `count` additions that a reader more than 1,024 events behind has not read as ``added(_:)``. Run list queries
-    /// again.
+    /// `count` additions that a reader more than 1,024 events behind has not read as ``added(_:)``. Call
+    /// ``Downloader/list(_:)`` again.
     case addedTogether(count: Int)
-    /// `count` removals that a reader more than 1,024 events behind has not read as ``removed(_:group:)``. Run list
-    /// queries again.
+    /// `count` removals that a reader more than 1,024 events behind has not read as ``removed(_:group:)``. Call
+    /// ``Downloader/list(_:)`` again.
     case removedTogether(count: Int)
     /// No download waits or runs, and none is held for a reason that ends by itself. Sent once each time that this
     /// state begins, after the last ``ended(_:_:)``, and not while a call adds downloads or
@@ -147,15 +147,15 @@ final class Broadcast: Sendable {
 /// The events of all downloads, or of a group, from the moment at which the sequence was made until the downloader
 /// shuts down or is released.
 ///
-/// A slow reader loses progress. A reader that is more than 1,024 events behind gets the oldest by their number only
-/// (``DownloaderEvent/changedTogether(to:count:)``, ``DownloaderEvent/addedTogether(count:)``,
+/// A slow reader misses reports of progress. A reader that is more than 1,024 events behind gets only the number of the
+/// oldest events (``DownloaderEvent/changedTogether(to:count:)``, ``DownloaderEvent/addedTogether(count:)``,
 /// ``DownloaderEvent/removedTogether(count:)``). The memory of the sequence is thus bounded, even if nothing is read.
 ///
 /// Each of several simultaneous iterations gets every event. The first iteration gets the events since the sequence was
 /// made, and any other iteration gets the events since its own beginning. An iteration that begins after the first one
 /// has ended continues where the first one stopped. An iteration also ends when its task is cancelled. In a task of a
 /// `ServiceGroup` (ServiceLifecycle) it ends at the group's graceful shutdown, after the events that happened before
-/// it.
+/// the shutdown.
 public typealias DownloaderEvents = EventSequence<DownloaderEvent>
 
 extension EventSequence<DownloaderEvent> {
@@ -165,8 +165,8 @@ extension EventSequence<DownloaderEvent> {
     }
 }
 
-/// The first queue of a sequence. One iteration at a time reads from this queue; further iterations get queues of their
-/// own.
+/// Makes the subscriptions of a sequence. One iteration at a time reads from the queue that was made with the sequence;
+/// further iterations get queues of their own.
 private final class Queues: Sendable {
     private let broadcast: Broadcast
     private let filter: DownloadFilter

@@ -145,10 +145,10 @@ final class EventBroadcaster: Sendable {
 
 /// The events of one run of a download: first its present state, last its outcome.
 ///
-/// A slow reader loses progress. A reader that is more than 256 events behind loses the oldest events, but every reader
-/// gets the outcome. Each iteration has its own queue. An iteration also ends when its task is cancelled. In a task of
-/// a `ServiceGroup` (ServiceLifecycle) it ends at the group's graceful shutdown, after the events that happened before
-/// it.
+/// A slow reader misses reports of progress. A reader that is more than 256 events behind misses the oldest events, but
+/// every reader gets the outcome. Each iteration has its own queue. An iteration also ends when its task is cancelled.
+/// In a task of a `ServiceGroup` (ServiceLifecycle) it ends at the group's graceful shutdown, after the events that
+/// happened before the shutdown.
 public typealias DownloadEvents = EventSequence<DownloadEvent>
 
 extension EventSequence<DownloadEvent> {

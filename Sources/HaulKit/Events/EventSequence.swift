@@ -12,7 +12,7 @@ public struct EventSequence<Element: Sendable>: AsyncSequence, Sendable {
     /// - Parameter subscribe: begins to read; called once for each iteration.
     init(_ subscribe: @escaping @Sendable () -> Subscription<Element>) { makeSubscription = subscribe }
 
-    /// Begins to read the events.
+    /// Begins an iteration with a subscription of its own.
     public func makeAsyncIterator() -> Iterator { Iterator(makeSubscription()) }
 
     /// Reads the events of an ``EventSequence``. The queue of an iterator lasts until the iterator is released. Use an

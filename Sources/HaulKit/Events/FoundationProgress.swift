@@ -5,9 +5,9 @@ internal import Synchronization
 ///
 /// The `Progress` of a download counts bytes, and is indeterminate (`totalUnitCount` below 0) while the length is
 /// unknown. The `Progress` of a group or a downloader counts millionths of ``DownloadSummary/fraction``, read four
-/// times a second. The fraction is an estimate while a length is unknown. `completedUnitCount` never exceeds
-/// `totalUnitCount`, and decreases only if the total length becomes smaller. `pause()`, `resume()` and `cancel()` act
-/// on the downloads.
+/// times a second. The fraction is an estimate while a length is unknown. `completedUnitCount` exceeds `totalUnitCount`
+/// only while the length is unknown, and decreases only if the total length becomes smaller. `pause()`, `resume()` and
+/// `cancel()` act on the downloads.
 extension Download {
     /// Returns a `Progress` that follows this run of the download until the run ends or the `Progress` is released.
     public func progress() -> Progress {
@@ -97,7 +97,9 @@ private final class Follower: Sendable {
     func set(_ completed: Int64, of total: Int64?) {
         state.withLock { state in
             guard let progress = state.progress else { return }
-            if let total, total != progress.totalUnitCount { progress.totalUnitCount = total }
+            // Below 0 is indeterminate, also where an earlier answer had stated a length.
+            let units = total ?? -1
+            if units != progress.totalUnitCount { progress.totalUnitCount = units }
             let most = total ?? Int64.max
             progress.completedUnitCount = min(most, max(progress.completedUnitCount, completed))
         }

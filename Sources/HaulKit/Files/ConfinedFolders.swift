@@ -72,7 +72,7 @@ package final class ConfinedFolders: Sendable {
         return nil
     }
 
-    /// Opens the folder at the end of these names. The caller closes it.
+    /// Opens the folder to which `names` lead from `root`. The caller closes the descriptor.
     private func enter(_ names: ArraySlice<String>, of root: String) throws(DiskError) -> Int32 {
         var place = root
         do throws(SystemCalls.Errno) {

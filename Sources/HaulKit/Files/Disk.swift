@@ -24,8 +24,8 @@ protocol Disk: Sendable {
     func syncFolder(_ path: String) throws(DiskError)
     /// Creates a folder and its parents; no error if it is there.
     func createFolder(_ path: String) throws(DiskError)
-    /// Creates the folders of `path` below `root`. Opens each folder in the one before and refuses a symbolic link. If
-    /// `making` is `false`, creates none, and all must exist.
+    /// Creates the folders of `path` below `root`. Opens each folder relative to its parent, and refuses a symbolic
+    /// link. If `making` is `false`, creates no folder, and all must exist.
     func walk(to path: String, beneath root: String, making: Bool) throws(DiskError)
     /// Returns the space on the file system of `path`, which must exist; `nil` if the file system does not report it.
     func freeSpace(at path: String) throws(DiskError) -> VolumeSpace?

@@ -5,8 +5,8 @@ internal import NIOCore
 public enum Repair: Sendable {
     /// Every piece is correct. The file of `bytes` bytes was only read.
     case nothingToDo(bytes: Int64)
-    /// A download fetches `wrongBytes` wrong or missing bytes. The rest of the file is kept. With 0, the file only has
-    /// bytes behind its end, which the download removes.
+    /// A download fetches `wrongBytes` wrong or missing bytes. The rest of the file is kept. With 0, every piece is
+    /// correct, but the file is too long, and the download removes the surplus bytes.
     case fetching(Download, wrongBytes: Int64)
 }
 
@@ -21,8 +21,8 @@ extension Downloader {
     ///
     /// - Parameters:
     ///   - path: the file. If it does not exist, all of it is fetched.
-    ///   - request: has the sources and the digests of the pieces; its destination is ignored. If it is `nil`, the
-    ///     stored request that downloaded the file is used, if it has digests of pieces.
+    ///   - request: has the sources and the digests of the pieces; its destination is ignored. `nil`: the stored
+    ///     request that downloaded the file, which must have digests of pieces.
     ///   - url: the first source, in place of the request's URL.
     ///   - headers: header fields in place of those of the request. `nil` keeps the fields of the request, unless `url`
     ///     has another origin.

@@ -1,7 +1,7 @@
 /// Gives finished files their names.
 extension FilePlacement {
-    /// Renames the synced partial file and makes the new name durable. A file that replaces another one gets its
-    /// permissions.
+    /// Renames the synced partial file and makes the new name durable. If the file replaces another one, it gets the
+    /// permissions of the replaced file.
     ///
     /// - Parameter length: length of the whole file. It is checked, because another program may have shortened the file
     ///   during the sync.
@@ -24,8 +24,8 @@ extension FilePlacement {
         }
     }
 
-    /// Gives a file the permissions of the file that it is about to replace, if there is one. A file that only its owner
-    /// may read does not become readable for others.
+    /// Gives a file the permissions of the file that it is about to replace, if there is one. A file that only its
+    /// owner may read does not become readable for others.
     func prepareToReplace(_ name: String, with file: any DiskFile) throws(DiskError) {
         let existingFile = try Self.refuseIrreplaceable(name, disk)
         if existingFile?.kind == .file { disk.copyPermissions(of: name, to: file.path) }

@@ -9,11 +9,11 @@ struct FilePlacement: Sendable {
         case free
         /// The final name exists. Another one may be tried.
         case taken
-        /// The partial name exists: the file is ours, another download's, or without an owner.
+        /// A partial file of this name exists. It belongs to this download, to another one, or to none.
         case hasPart
     }
 
-    /// Claimant of a partial file that is already at the path of our partial file.
+    /// Owner, as the store knows it, of a file that is already at the path of this download's partial file.
     enum Claim: Sendable, Equatable {
         /// Another record of the same download. `owner` is the process that owns the record, and `part` the status of
         /// the partial file that the record names; both may be `nil`.
@@ -115,8 +115,8 @@ struct FilePlacement: Sendable {
         case (.mine(let existingFile), .sameDownload(_, let part?)) where part.isSameFile(as: existingFile):
             return .taken(file)
         case (.mine(let existingFile), _):
-            // Takes an empty file, because a crash right after the creation leaves one. A file with bytes may be a
-            // user's, in place of the one that the record knows.
+            // Takes an empty file, because a crash right after the creation leaves one. A file with bytes may be a file
+            // of the user, because no record identifies it.
             if existingFile.size == 0 || policy == .overwrite && !isOfSet { return .taken(file) }
         }
         if policy == .rename { return .notOurs }
@@ -127,13 +127,13 @@ struct FilePlacement: Sendable {
         )
     }
 
-    /// Replaces a locked file by a new one. Does not reuse the inode, because a record of another store may name it.
-    /// That store must never look for its claimed bytes in our file.
+    /// Replaces a locked file by a new one with another inode number. A record of another store may name the old inode,
+    /// and that store must not look for its claimed bytes in the new file.
     ///
     /// - Returns: the new, locked file; `nil` if another process was faster.
     func replace(_ file: any DiskFile) throws(DownloadError) -> (any DiskFile)? {
         try describing { () throws(DiskError) in try remove(file) }
-        // The old file is still open, so the new one cannot get its inode number.
+        // Keeps the old file open, so that the new file cannot get the inode number of the old one.
         return try withExtendedLifetime(file) { () throws(DownloadError) in try createPart(file.path)?.file }
     }
 
@@ -210,7 +210,7 @@ struct FilePlacement: Sendable {
         if let created = try createPart(path) { return created }
         if case .taken(let file) = try takeOver(path, claimed: .unknown, policy: .fail) {
             try describing { () throws(DiskError) in try remove(file) }
-            // The old file is still open, so the new one cannot get its inode number.
+            // Keeps the old file open, so that the new file cannot get the inode number of the old one.
             let created = try withExtendedLifetime(file) { () throws(DownloadError) in try createPart(path) }
             if let created { return created }
         }

@@ -68,7 +68,7 @@ extension SystemCalls {
         try retrying { haul_open_at(folder, name, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW, 0o600) }
     }
 
-    /// Opens a file for reading by its path.
+    /// Opens a file for reading by its path. Follows symbolic links. Waits for a writer if the file is a pipe.
     package static func openFile(_ path: String) throws(Errno) -> Int32 { try open(path, O_RDONLY) }
 
     package static func writeAll(_ descriptor: Int32, _ bytes: [UInt8]) throws(Errno) {

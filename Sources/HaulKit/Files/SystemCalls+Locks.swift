@@ -28,7 +28,7 @@ extension SystemCalls {
 
     static func unlock(_ descriptor: Int32, byte: Int64) { _ = haul_unlock_byte(descriptor, byte) }
 
-    /// Whether another open file has a byte locked.
+    /// Whether another open file has locked the byte at offset `byte`.
     static func isLocked(_ descriptor: Int32, byte: Int64) throws(Errno) -> Bool {
         try retrying { haul_is_byte_locked(descriptor, byte) } == 1
     }

@@ -1,7 +1,8 @@
 internal import DequeModule
 internal import Synchronization
 
-/// A queue of deliveries, which runs a few of them at once, in order. The caller of ``add(_:)`` never waits.
+/// Starts deliveries in the order in which they were added, and runs at most `width` at once. The caller of ``add(_:)``
+/// never waits.
 final class DeliveryQueue: Sendable {
     typealias Job = @Sendable () async -> Void
 

@@ -101,11 +101,10 @@ public enum HookEvent: String, Sendable, Hashable, Codable, CaseIterable {
     case completed
     /// A run has failed. Not reported for a download that was cancelled, or when the downloader shuts down.
     case failed
-    /// No download of a group waits, runs or is held any more, after at least one of them completed or failed.
-    /// ``DownloadGroup/result()`` returns on the same condition. Reported each time that this becomes true, with the
-    /// sums of the whole group. Not reported while a call adds to the group or
-    /// ``DownloadGroup/expectMore(isolation:_:)`` runs. The event follows the last event of the group's downloads, and
-    /// comes before or after ``allCompleted``.
+    /// No download of a group waits, runs or is held any more, so that ``DownloadGroup/result()`` returns, and at least
+    /// one of them has completed or failed. Reported each time that this becomes true, with the sums of the whole
+    /// group. Not reported while a call adds to the group or ``DownloadGroup/expectMore(isolation:_:)`` runs. The event
+    /// follows the last event of the group's downloads, and comes before or after ``allCompleted``.
     case groupEnded = "group-ended"
     /// No download waits, runs or is held any more, after at least one completed or failed.
     case allCompleted = "all-completed"

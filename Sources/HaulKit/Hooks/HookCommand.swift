@@ -44,8 +44,8 @@ struct HookCommand: Sendable {
         onFailure?(text)
     }
 
-    /// Starts the program. Waits while the program is open for writing, as when it is being replaced, or too many files
-    /// are open.
+    /// Starts the program. Waits while another process has the program's file open for writing, for example to replace
+    /// it, and while this process has too many files open.
     ///
     /// - Returns: `nil` if the program cannot be run, or if the delivery is cancelled during the wait.
     private func start(_ message: HookMessage) async -> RunningProgram? {

@@ -13,8 +13,8 @@ extension HookMessage {
 
     /// Returns the environment of the process with the variables of ``Downloader/Hook/command(path:arguments:on:)``.
     ///
-    /// - Parameter base: the environment of this process. Haul's variables in it belong to another hook and are
-    ///   removed.
+    /// - Parameter base: the environment of this process. If a hook started this process, `base` has the variables of
+    ///   that hook, which are removed.
     func environment(over base: [String: String]) -> [String: String] {
         var environment = base
         for (name, value) in variables {

@@ -10,7 +10,7 @@ final class HookRunner: Sendable {
         /// One for each webhook: each receiver gets its messages in order, and a slow receiver delays no other.
         var webhooks: [Downloader.Hook: Receiver] = [:]
         var random: SplitMix64
-        /// Number of messages that were dropped because their queue was full or closed.
+        /// Number of messages that were dropped: their queue was full or closed.
         var dropped = 0
     }
 
@@ -61,6 +61,7 @@ final class HookRunner: Sendable {
 
     func tell(_ message: HookMessage) {
         for hook in state.withLock(\.hooks) where hook.events.contains(message.event) {
+            // `true` also where nobody is there to send or show it: nothing is dropped then.
             let isTaken =
                 switch hook {
                 case .command(let path, let arguments, _): run(path, arguments, message)
@@ -123,7 +124,8 @@ final class HookRunner: Sendable {
 
     // MARK: Deliveries
 
-    /// Logs the dropped messages of full queues: the first one, and each time that their number has grown tenfold.
+    /// Counts a dropped message. Logs the number of dropped messages at the first one, and each time that the number
+    /// has grown tenfold.
     private func noteDropped() {
         let count = state.withLock { state in
             state.dropped += 1
@@ -154,7 +156,7 @@ final class HookRunner: Sendable {
     }
 
     private func send(to url: URL, _ secret: String?, _ message: HookMessage, _ hook: Downloader.Hook) -> Bool {
-        guard let poster else { return false }
+        guard let poster else { return true }
         let (receiver, seed) = state.withLock { state in
             let receiver =
                 state.webhooks[hook]
@@ -177,7 +179,7 @@ final class HookRunner: Sendable {
     }
 
     private func show(_ message: HookMessage) -> Bool {
-        guard let notifier else { return false }
+        guard let notifier else { return true }
         let (notice, logger) = (message.notice, logger)
         return notifications.add {
             if await !notifier.notify(title: notice.title, body: notice.body) {

@@ -9,7 +9,7 @@ final class WebhookDeadline: Sendable {
         var deadline: Instant?
         /// Messages that were given up for lack of time.
         var undelivered = 0
-        /// Messages that the receiver did not take, however often they were sent.
+        /// Messages that the receiver took at none of the attempts.
         var refused = 0
         var wait: (until: Instant, task: Task<Void, Never>)?
     }
@@ -27,8 +27,8 @@ final class WebhookDeadline: Sendable {
         let (until, sleep) = (time.now() + duration, time.sleep)
         let wait: Task<Void, Never>? = state.withLock { state in
             guard !state.isOver, state.deadline.map({ until <= $0 }) ?? true else { return nil }
-            // `sleep` fails only on cancellation: by `end(by:)`, which has set `isOver`, or with the delivery, which
-            // then makes no further attempt.
+            // `sleep` fails only if this task is cancelled: by `end(by:)`, which has set `isOver`, or because the
+            // delivery is cancelled, which then makes no further attempt.
             let wait = Task { _ = try? await sleep(duration) }
             state.wait = (until, wait)
             return wait

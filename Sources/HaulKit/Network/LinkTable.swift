@@ -43,7 +43,7 @@ struct LinkTable: Sendable {
     var isSettled: Bool { current == nil && lastSequence > 0 && !hasFailed }
     private static let mostFailures = 20
 
-    /// Returns the first request.
+    /// Begins the first dump. The caller sends the returned request to the kernel.
     mutating func begin() -> Request { ask(.links) }
 
     /// Applies the received messages.

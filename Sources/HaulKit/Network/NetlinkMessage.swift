@@ -6,7 +6,7 @@ struct NetlinkMessage: Sendable, Equatable {
         /// An address that is still checked for duplicates, or has failed the check, is not usable.
         case address(AddressKey, isUsable: Bool)
         case addressGone(AddressKey)
-        /// A default route was added or, outside of a dump, changed or removed.
+        /// A default route. A dump lists the route; a notification says that it was added, changed or removed.
         case defaultRoute(isUsable: Bool)
         /// The end of a dump.
         case done

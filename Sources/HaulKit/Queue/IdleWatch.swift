@@ -54,7 +54,7 @@ final class IdleWatch {
         return restedGroups
     }
 
-    /// Keeps the group for the next check. A check follows when a download stops or an addition ends.
+    /// Keeps the group for the next look, which follows when a download comes to rest or an addition ends.
     func keep(_ group: String) { restedGroups.insert(group) }
 
     // MARK: Adding

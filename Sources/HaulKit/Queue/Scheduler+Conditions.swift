@@ -18,7 +18,7 @@ extension Scheduler {
         evaluateConditions()
     }
 
-    /// Applies another interface or local address for connections.
+    /// Judges by another interface or local address whether the machine is online; `nil` for no binding.
     func setBinding(_ binding: NetworkBinding?) {
         environment.conditions.conditions.binding = binding
         evaluateConditions()

@@ -11,8 +11,8 @@ final class Scheduler {
     /// Fewest downloads that should be in memory ahead of their slots.
     private static let readAhead = 64
     /// Longest wait before the next attempt during which a download keeps its slot. Another download could hardly use
-    /// the slot in that time, because it must first look up the host and open a connection. The waiting download might
-    /// then have to queue behind it.
+    /// the slot in that time, because it must first look up the host and open a connection. The download that backs off
+    /// might then have to wait for the end of the other one.
     private static let longestWaitWithSlot = Duration.seconds(2)
 
     let environment: TaskEnvironment
@@ -167,7 +167,7 @@ final class Scheduler {
         isReadingAhead = false
     }
 
-    /// Puts a download that was just stored in the queue. Keeps only the downloads whose turn comes soon in memory.
+    /// Enqueues a download whose record was just stored. Keeps the download in memory only if its turn comes soon.
     func enqueue(_ record: DownloadRecord) {
         guard let id = DownloadID(record.id) else { return }
         if queue.waitingCount < Self.readTogether { catalog.insert(catalog.factory.task(id, record)) }
@@ -219,8 +219,8 @@ final class Scheduler {
             && services.store.lackOfSpace == nil
     }
 
-    /// Whether a download may leave memory. Includes queued downloads that are in memory only because they were read:
-    /// another process runs them, or no request of this process has queued them.
+    /// Whether a download may leave memory. Includes downloads with the state `queued` that are in memory only because
+    /// their rows were read: another process runs them, or nothing has put them in the queue of this process.
     func isAtRest(_ task: DownloadTask) -> Bool {
         task.isAtRest
             || task.machine.state == .queued && !task.hasOpenWork && catalog.pendingAdditions == 0

@@ -21,9 +21,9 @@ package import NIOCore
 /// These rules apply as well:
 ///
 /// - Versions: each 200 and 206 names the version as an `ETag`, a quoted text that is equal only for equal bytes. A
-///   condition repeats the text of an earlier response. With a date alone (`Last-Modified`, and `Date` at least a
-///   second later) the engine compares bytes before it resumes. With neither it fetches an interrupted file again, over
-///   one connection.
+///   condition repeats the text of an earlier response. If a response has only a date (`Last-Modified`, and `Date` at
+///   least a second later), the engine also compares the last bytes on disk when it resumes. If a response has neither,
+///   the engine fetches an interrupted file again, over one connection.
 /// - Other failures: the `kind` of the ``TransportError`` decides whether the request is repeated
 ///   (``RetryClassifier``). An error made by ``TransportError/init(reporting:)`` ends the download with exactly the
 ///   reported error.
@@ -65,8 +65,8 @@ package protocol ResponseReceiver: AnyObject, Sendable {
     func headReceived(_ head: ResponseHead, on eventLoop: any EventLoop) -> EventLoopFuture<Void>
     /// - Returns: `nil` to continue at once.
     func bodyReceived(_ bytes: ByteBuffer, on eventLoop: any EventLoop) -> EventLoopFuture<Void>?
-    /// Completes when each byte received so far is written or will never be written. A receiver that writes nothing
-    /// completes it at once.
+    /// Returns a future that completes when each byte received so far is written or will never be written. By default,
+    /// for a receiver that writes nothing, the future is complete at once.
     func bodyWritten(on eventLoop: any EventLoop) -> EventLoopFuture<Void>
     func ended(_ failure: TransportError?)
 }

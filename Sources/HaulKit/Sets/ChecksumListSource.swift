@@ -46,7 +46,8 @@ package struct ChecksumListSource: SetSource {
     /// Fetches or reads the list, checks its signature, and then parses the lines.
     ///
     /// - Throws: ``DownloadError``: ``DownloadError/Code/invalidSet`` for a text that is no list,
-    ///   ``DownloadError/Code/unprovedSet`` for a wrong signature, disk codes, and the codes of a download.
+    ///   ``DownloadError/Code/unprovedSet`` for a wrong signature, ``DownloadError/Code/programMissing`` without a
+    ///   program to check it, disk codes, and the codes of a download.
     package func list(_ documents: SetDocuments) async throws(DownloadError) -> FileSet {
         let (bytes, base, name, isFramed) = try await contents(documents)
         let signed = try await SignedList(bytes, at: listURL, signature, documents)

@@ -85,8 +85,8 @@ package struct IndexSource: SetSource {
         let result: Result<Folder, DownloadError>
     }
 
-    /// This code is not in the task's closure because of a compiler fault: with optimization, Swift 6.3.1 loses values
-    /// of a tuple that such a closure returns beside the result of a call with a typed error.
+    /// This code is not in the task's closure because of a compiler fault: if a closure returns a tuple with the result
+    /// of a call that has a typed error, optimized code of Swift 6.3.1 loses the other values of the tuple.
     private static func result(_ place: Place, below top: URL, _ documents: SetDocuments) async
         -> Result<Folder, DownloadError>
     {

@@ -56,7 +56,8 @@ extension Downloader {
     ///   - signature: the publisher's signature, which is checked before the list is read; `nil` for none.
     ///   - headers: header fields for the origin of the list.
     /// - Throws: ``DownloadError``: ``DownloadError/Code/invalidSet`` for a text that is no list,
-    ///   ``DownloadError/Code/unprovedSet`` for a wrong signature, disk codes, and the codes of a download.
+    ///   ``DownloadError/Code/unprovedSet`` for a wrong signature, ``DownloadError/Code/programMissing`` without a
+    ///   program to check it, disk codes, and the codes of a download.
     public func checksums(
         _ list: URL,
         signature: SetSignature? = nil,

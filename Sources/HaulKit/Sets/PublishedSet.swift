@@ -17,8 +17,9 @@ public struct PublishedSet: SetSource {
     /// Asks for the list, and checks its signature if one was given.
     ///
     /// - Throws: ``DownloadError``: ``DownloadError/Code/invalidSet`` for an answer that cannot be used,
-    ///   ``DownloadError/Code/invalidMetalink``, ``DownloadError/Code/unprovedSet`` for a wrong signature, disk codes,
-    ///   and the codes of a download.
+    ///   ``DownloadError/Code/unprovedSet`` for a wrong signature, and for an unreadable list of digests in a release
+    ///   or a folder, ``DownloadError/Code/programMissing`` without a program to check a signature, disk codes, and the
+    ///   codes of a download.
     public func list(_ documents: SetDocuments) async throws(DownloadError) -> FileSet {
         try await source.list(documents)
     }
@@ -85,7 +86,8 @@ extension SetSource where Self == PublishedSet {
     /// - Parameter url: an `http` or `https` URL of the document.
     public static func metalink(_ url: URL) -> PublishedSet { PublishedSet(MetalinkSource(url)) }
 
-    /// The files below a folder of a web server that lists its folders: nginx, Apache, Caddy, lighttpd, Python's.
+    /// The files below a folder of a web server that lists its folders: nginx, Apache, Caddy, lighttpd, Python's
+    /// `http.server`.
     ///
     /// Follows only links that lead below the folder. An index page names no digests. The digests come from lists in
     /// the folder, such as `SHA256SUMS`. Without a list, the sync compares the server's lengths and versions.

@@ -17,7 +17,7 @@ extension SetDocuments {
         for file in set.files where ChecksumList.isName(FilePaths.name(of: file.name)) && !isLeftOut(file.name) {
             let document = try await contents(of: file)
             let bytes = document.bytes
-            // A file without digests is named like a list but is an ordinary file of the set.
+            // A file that is named like a list but has no digests is an ordinary file of the set.
             guard ChecksumList.isMeant(by: bytes) else {
                 plain.append(file.name)
                 continue

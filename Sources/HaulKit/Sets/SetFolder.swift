@@ -4,8 +4,8 @@ internal import Synchronization
 
 /// The folder of a set and the records of earlier syncs in `.haul/set.jsonl` below it.
 ///
-/// The records save reading files that have not changed. A record counts only for a file with the same identity, size
-/// and modification time.
+/// Because of its record, an unchanged file need not be read. A record counts only for a file with the same identity,
+/// size and modification time.
 final class SetFolder: Sendable {
     /// The file of records while a sync adds to it.
     private struct Journal {

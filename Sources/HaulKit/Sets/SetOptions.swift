@@ -11,8 +11,7 @@ public struct SetOptions: Sendable {
     /// Whether to remove files that an earlier sync brought and that the set no longer has. A file that no sync
     /// brought, or that was changed since, stays. Default: `false`.
     public var deletes = false
-    /// Header fields for the origin of the list or of the hub: sent with its documents and with the files there.
-    /// Default: none.
+    /// Header fields for requests to the origin of the list or of the hub, for documents and for files. Default: none.
     public var headers: [HeaderField] = []
     /// Whether redirects from https to http are followed, for documents and files. Default: `false`.
     public var allowsInsecureRedirects = false

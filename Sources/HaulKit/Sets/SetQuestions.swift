@@ -37,8 +37,8 @@ struct SetQuestions: Sendable {
         return present
     }
 
-    /// Compares length, entity tag and modification time, as far as they are known. If neither a tag nor a time can be
-    /// compared, only a file that an earlier sync brought, and that has not changed since, counts as present.
+    /// Compares the length, which the server must state, and then the entity tag or else the modification time. If
+    /// neither a tag nor a time can be compared, only a file that is unchanged since its record counts as present.
     private func isPresentVersion(_ file: FileSet.File, _ status: FileStatus, _ record: SetRecord?) async -> Bool {
         var request = DownloadRequest(file.url, to: .folder(path: "."))
         request.headers = file.headers + (Origin(file.url) == origin ? options.headers : [])

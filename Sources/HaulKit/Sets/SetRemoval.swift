@@ -11,8 +11,8 @@ extension SetRecords {
             .sorted { $0.name < $1.name }
     }
 
-    /// Whether a set without digests names none of at least three files that earlier syncs brought. Its list is probably
-    /// a page of something else in the place of the list, such as that of a captive portal.
+    /// Whether the set has no digests, and names none of the files that earlier syncs brought, at least three. The
+    /// server has then probably sent another page instead of the list, such as that of a captive portal.
     func isProbablyOther(_ set: FileSet) -> Bool {
         let brought = byName.values.count { $0.isBrought }
         return brought >= 3 && others(than: set).count == brought && set.files.allSatisfy { $0.checksum == nil }
@@ -37,7 +37,8 @@ extension SetRecords {
 }
 
 extension SetFolder {
-    /// Removes files that are as a sync left them, and their records. Keeps changed files and reports them.
+    /// Removes files that are as a sync left them. Keeps changed files and reports them. Drops the records of both; a
+    /// file that cannot be removed keeps its record.
     func remove(
         _ others: [SetRecord],
         _ records: inout SetRecords,

@@ -57,8 +57,8 @@ package final class SetWork: Sendable {
     package var unchanged: Int { state.withLock { $0.report.unchanged } }
     /// Faults found so far: refused names, files that cannot be read, replaced or removed, and failed downloads.
     package var faults: [SetReport.Fault] { state.withLock { $0.report.faults } }
-    /// Faults that only ``finish()`` found: files that are no longer in their places, and files that were not removed
-    /// because the list is probably another one.
+    /// Faults that only ``finish()`` found: files that are no longer in their places, old files that could not be
+    /// removed, and a list that is probably another one, so that nothing was removed.
     package var lateFaults: [SetReport.Fault] { state.withLock(\.lateFaults) }
     /// Remarks of the source about its list, for people.
     package var remarks: [String] { whole.remarks }

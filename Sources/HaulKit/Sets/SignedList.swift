@@ -1,7 +1,7 @@
 internal import Foundation
 
-/// The part of a list that its signature covers, and the signer. If no signature is to be checked, the part is the text
-/// of a list that contains its signature, or else the whole list.
+/// The part of a list that its signature covers, and the signer. If no signature is to be checked, the part is the
+/// whole list, without the signature that the list may contain.
 struct SignedList {
     let bytes: [UInt8]
     /// The signer's name or key; `nil` if no signature was checked.

@@ -12,7 +12,7 @@ struct DiskSpaceWaitList: Sendable {
         var position: Int64
         var since: Instant
         /// Whether a check found too little space for this download. If so, the download resumes as soon as there is
-        /// enough space, without `patience(_:)`.
+        /// enough space, without the wait of `patience(_:)`.
         var isShort = false
     }
 

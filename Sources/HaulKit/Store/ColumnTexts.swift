@@ -1,8 +1,8 @@
 internal import Foundation
 internal import GRDB
 
-/// Encodes values as the text of their column, in the form that GRDB writes and reads. Writes the types that many rows
-/// have without an encoder, because encoders are slow.
+/// Encodes values as the text of their column, in the form that GRDB writes and reads. Uses no encoder for `FileStatus`
+/// and for most values of `Resource`, because many rows have them and encoders are slow.
 struct ColumnTexts {
     private let encoder = Self.makeEncoder()
 

@@ -28,7 +28,8 @@ extension DownloadRecord {
     func updated(with latest: DownloadRecord) -> DownloadRecord? {
         if latest.status == .completed || latest.status == .publishing { return nil }
         var known = latest.resource
-        // Ignores a difference in `mirror`: ``merge(_:)`` sets it without a run, for a request with another URL.
+        // Ignores a difference in `mirror`: ``merge(_:)`` sets it for a request with another URL, before any bytes have
+        // come from there.
         if known != nil { known?.mirror = resource?.mirror }
         guard latest.partPath != partPath || latest.part != part || known != resource else { return self }
         var record = self
@@ -39,8 +40,8 @@ extension DownloadRecord {
 
     /// Sets the path of the finished file. An unfinished download uses this path when it completes. Moves no bytes.
     mutating func rename(to path: String) {
-        // Keeps `root`, the folder that the file must not leave, only if the new path is below it. Elsewhere the user
-        // chose the folder.
+        // Keeps `root`, the folder that the file must not leave, only if the new path is below it. Any other folder is
+        // the choice of the user.
         let root = self.root(of: path)
         request.destination = .file(path: path)
         request.root = root

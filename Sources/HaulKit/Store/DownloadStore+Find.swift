@@ -87,7 +87,7 @@ extension DownloadStore {
     }
 
     /// Returns the rowids of completed downloads of the same URL whose file is at the path that the request leads to.
-    /// This finds a download that named the folder for a request that names the file, and the reverse.
+    /// So a request that names the file finds a download that was requested with the folder, and the reverse.
     private static func completed(_ request: DownloadRequest, _ database: Database) throws -> [Int64] {
         let path =
             switch request.destination {

@@ -1,7 +1,7 @@
 internal import Foundation
 internal import GRDB
 
-/// Lists and counts many downloads at once, without loading each into memory.
+/// Lists and counts many downloads at once, without making a ``DownloadTask`` for each.
 extension DownloadStore {
     /// Record and received bytes of a row, for lists.
     struct Listed: Sendable {

@@ -191,8 +191,8 @@ extension DownloadStore {
             )
             for argument in waiting.arguments { statement.bind(argument) }
             var page = WaitingPage()
-            // Shares the text of equal hosts: few hosts have many downloads, and neighbouring rows often have the same
-            // host.
+            // Shares one text among all rows of a host: many rows name only a few hosts, and neighbouring rows often
+            // name the same one.
             var hosts: [String: String] = [:]
             var host = ""
             try statement.forEach { row in

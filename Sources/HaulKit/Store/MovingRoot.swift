@@ -39,8 +39,8 @@ enum MovingRoot {
                 arguments: arguments
             )
         }
-        // The folder that the file of a request must not leave, and the film with gaps that it replaces. A row whose
-        // text is not JSON is reported when it is read.
+        // `root` is the folder that the file of a request must not leave, and `replaces` the film with gaps that the
+        // download replaces. A row whose text is not JSON is reported when it is read.
         for key in ["$.root", "$.replaces.path"] {
             let inner = "json_extract(request, '\(key)')"
             try database.execute(

@@ -1,7 +1,8 @@
 internal import Foundation
 internal import Synchronization
 
-/// File lock on the name of a store: exclusive, or shared among downloaders that restore on request.
+/// File lock on the name of a store: exclusive, or shared among downloaders that restore on request. Also the exclusive
+/// lock on the folder of a set.
 ///
 /// The kernel does not say who holds a lock, so this type counts the locks of this process. If the name is locked, the
 /// count tells whether a downloader of this process, perhaps just being released, or another process has the lock.

@@ -7,8 +7,8 @@ struct StoreCondition: Sendable {
     var arguments: [String] = []
     var order = ""
     var page = ""
-    /// Whether the condition lists ids. Its rows are not read in parts, because each query would read the whole list
-    /// again.
+    /// Whether ``ids(_:)`` made the condition. Its rows are not read in parts, because each query would read the whole
+    /// list of ids again.
     private(set) var namesRows = false
 
     static let all = StoreCondition()

@@ -111,7 +111,8 @@ struct StoreFile {
         return String(validatingCString: target) ?? path
     }
 
-    /// Creates a store over an open, migrated database that no other process sees.
+    /// Creates a store over an open, migrated database that no other process sees. The store counts as shared, because
+    /// `owner` may simulate other users.
     ///
     /// - Parameter syncLog: syncs the log of the database; does nothing for a database in memory.
     init(

@@ -8,15 +8,16 @@ struct MissingSegments {
     /// Failure that ends the attempt although other segments have not been fetched.
     private(set) var fatal: SegmentFailure?
     private var hasReceived = false
-    /// Number of failures since the last received segment that point to the whole film: expired signatures and errors
-    /// that may pass.
+    /// Number of failures since the last received segment. Counts only failures that may concern the whole film:
+    /// refusals that may mean an expired signature, and failures that are worth another attempt.
     private var failuresInRow = 0
 
     /// Most attempts at one segment during one attempt at the film.
     private static let mostAttempts = 3
 
-    /// Longest delay that the server may ask for before the next attempt at a segment. For a longer one, the machine
-    /// waits between two attempts at the film.
+    /// Longest delay that the server may ask for before the next attempt at a segment. After a request for a longer
+    /// delay, a recording leaves the segment out. For any other film, the attempt ends, and the machine waits before
+    /// the next attempt at the film.
     private static let longestWait = Duration.seconds(60)
 
     mutating func add(_ gap: StreamGap, of track: Int) { gaps.append((track, gap)) }
@@ -76,8 +77,8 @@ struct MissingSegments {
         return (segments, gaps)
     }
 
-    /// Whether another attempt, which reads the playlist again, may bring the segment. A refusal may mean an expired
-    /// signature only if other segments of the playlist arrived.
+    /// Whether another attempt, which reads the playlist again, may bring the segment. A refusal counts as an expired
+    /// signature only if another segment arrived, which shows that the signatures were valid at first.
     private func mayComeNextTime(_ failure: SegmentFailure) -> Bool {
         failure.decision.isWorthRetrying || failure.mayBeExpired && hasReceived
     }

@@ -70,7 +70,7 @@ final class RangedFiles: Sendable {
         return head.status == 206 ? nil : head.contentLength
     }
 
-    /// Returns the digest of an answer's version for ``StreamSegmentEnd/file``; 0 if the answer names neither tag nor
+    /// Returns the digest of an answer's version for ``StreamSegmentEnd/file``; 0 if the answer names no tag, date or
     /// length.
     static func digest(of head: ResponseHead) -> UInt64 {
         let version = tag(of: head) ?? total(of: head).map { "\($0)" }

@@ -7,6 +7,8 @@ struct SegmentFailure: Error {
     let head: ResponseHead?
     /// Whether the answer was good, but its bytes are not those of a segment: the bytes or the key are wrong.
     var isOfBytes = false
+    /// Whether the body is longer than the caller allowed.
+    var isTooLong = false
 
     init(_ error: TransportError, host: String) {
         decision = RetryClassifier.decision(on: error, host: host)

@@ -276,7 +276,9 @@ final class SegmentFetch: ResponseReceiver {
             .incompleteStream,
             "A segment is longer than \(QuantityText.bytes(mostBytes)), which none of this stream can be."
         )
-        return SegmentFailure(error, isWorthRetrying: false)
+        var failure = SegmentFailure(error, isWorthRetrying: false)
+        failure.isTooLong = true
+        return failure
     }
 
     /// The failure of a segment without media. Another request is not worth it, because the server would send the same

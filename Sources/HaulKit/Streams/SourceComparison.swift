@@ -60,8 +60,10 @@ extension StreamRun {
             return loop.makeSucceededVoidFuture()
         }
         let request = requests.request(segment.url, segment.range)
-        guard case .success(let length) = await fetch.fetch(request, over: requests.readers) else { return nil }
-        guard length == own.end.length else { return false }
+        switch await fetch.fetch(request, over: requests.readers) {
+        case .success(let length): guard length == own.end.length else { return false }
+        case .failure(let failure): return failure.isTooLong ? false : nil
+        }
         let found = digest.withLock { $0.finalize() }
         do throws(DiskError) { return try await Self.digest(of: own.ranges, part) == found } catch {
             throw SegmentFailure(DownloadError(error), isWorthRetrying: false)

@@ -3,14 +3,15 @@ internal import Synchronization
 
 /// Passes a stream log to the receiver of a response: the head before the first record, then the records.
 ///
-/// The segments of a film arrive on several event loops at once. Each record reaches the receiver whole, on one event
-/// loop. Any thread may call it.
+/// The segments of a film arrive on several event loops at once. Each record reaches the receiver whole, on ``loop``.
+/// Any thread may call the appender.
 final class StreamAppender: Sendable {
     private struct State {
         var head: ResponseHead?
         /// Bytes that precede the first record.
         var front: [UInt8]
-        /// Completes when the receiver has taken the head.
+        /// Completes when the receiver has taken the head and `front`; `nil` before the head is sent, and after both
+        /// are taken.
         var headTaken: EventLoopFuture<Void>?
         /// Set when the receiver stopped the response.
         var isStopped = false

@@ -2,16 +2,17 @@
 struct StreamLogReader {
     typealias Read = (_ offset: Int64, _ count: Int) throws(DiskError) -> [UInt8]
 
-    /// The log up to its last whole record, and the bytes that complete a record which a crash cut off.
+    /// The log up to its last whole record, and the completion of the record behind it.
     struct Result: Sendable {
         var log: StreamLog
         var completion: Completion
     }
 
-    /// How a cut-off record is completed.
+    /// Bytes that complete a record which a crash cut off. Empty if the last record is whole.
     struct Completion: Sendable, Equatable {
+        /// The missing bytes of the record's head.
         var head: [UInt8] = []
-        /// Number of zero bytes behind the head.
+        /// Number of zero bytes behind the head, in place of the missing payload.
         var zeros: Int64 = 0
     }
 

@@ -135,7 +135,7 @@ final class StreamOpening: ResponseReceiver, Exchange {
         if isCancelled { task.cancel() }
     }
 
-    /// Passes on the collected answer as a file: a list of files without a tag of HLS.
+    /// Passes on the collected answer unchanged, because its body is only a list of files, without a tag of HLS.
     private func pass(_ head: ResponseHead, _ body: [UInt8], on loop: any EventLoop) {
         let receiver = receiver
         loop.execute {

@@ -5,10 +5,10 @@ final class StreamProgress: Sendable {
     struct Counts: Sendable, Hashable {
         var segments = 0
         var receivedSegments = 0
-        /// Duration in seconds of all segments, and of the received segments.
+        /// Duration of the first track in seconds: of all its segments, and of the received ones.
         var seconds = 0.0
         var receivedSeconds = 0.0
-        /// Number of bytes of the received segments.
+        /// Number of bytes of the received segments of all tracks.
         var receivedBytes: Int64 = 0
         /// Whether more segments may be listed.
         var isLive = false
@@ -56,7 +56,7 @@ final class StreamProgress: Sendable {
         }
     }
 
-    /// Takes back a segment of an earlier attempt that is fetched again.
+    /// Subtracts a segment of an earlier attempt from the counts, because it is fetched again.
     func dropped(_ end: StreamSegmentEnd, countsTime: Bool) {
         state.withLock { state in
             state.counts.receivedSegments -= 1

@@ -60,8 +60,8 @@ extension StreamRun {
     /// A record of the log has one byte for the number of its track.
     private static let mostTracks = 256
 
-    /// Whether the log belongs to the film that the source lists. A live film continues with later lists, which begin
-    /// later.
+    /// Whether the log belongs to the film that the source lists. Does not compare versions if the log is of a live
+    /// film, because a live playlist lists other segments each time.
     ///
     /// - Throws: the failure of a mirror that has another film. The log stays as it is.
     private func isSame(_ known: StreamFilm, _ film: StreamFilm, _ log: StreamLog, _ source: StreamSource)
@@ -135,8 +135,8 @@ extension StreamRun {
                 if index == 0 { counts.seconds += segment.duration }
                 let item = SegmentQueue.Item(track: index, segment: segment, start: seconds)
                 if let there = earlier?.segments[segment.number], !there.isGap {
-                    // Does not keep the marks of another source: its tags differ even for the same file, and its bytes
-                    // were compared.
+                    // Looks for a changed key or tag only at the same source. Another source has other tags even for
+                    // the same file, and `hasFilm(_:of:_:)` has compared its bytes.
                     if terms.source == .same { kept.add(item, there.end) }
                     counts.receivedSegments += 1
                     counts.receivedBytes += there.end.length
@@ -186,11 +186,11 @@ extension StreamRun {
 }
 
 extension StreamLog.Track {
-    /// Returns the segments between the log and a live playlist, which left the playlist before any attempt read it;
-    /// `nil` if there are none.
+    /// Returns the segments between the end of the log and the beginning of a live playlist as a gap; `nil` if there
+    /// are none. The server removed these segments from the playlist before an attempt recorded them.
     ///
-    /// - Throws: ``StreamError`` if the playlist does not continue the log: it has another segment under a number of
-    ///   the log, or it ends before the log does and shares no segment with it.
+    /// - Throws: ``StreamError`` if the playlist does not continue the log: the playlist has another segment under a
+    ///   number of the log, or the playlist ends before the end of the log and shares no segment with the log.
     fileprivate func missed(before playlist: MediaPlaylist, _ track: StreamTrack) throws(StreamError) -> StreamGap? {
         guard let last = segments.keys.max(), let first = playlist.segments.first, let end = playlist.segments.last
         else {

@@ -1,4 +1,4 @@
-/// The end of a recording.
+/// The end of a recording: the user ends it, its time limit is reached, or the server has no playlist any more.
 extension StreamRun {
     /// Whether a recording that cannot go on may end as complete: gaps are allowed, the user has ended it, or its limit
     /// is reached.
@@ -10,9 +10,9 @@ extension StreamRun {
         return earlier.segments.values.reduce(0) { $0 + $1.end.seconds } >= limit
     }
 
-    /// Ends the recording on all tracks with the segments that are there.
+    /// Ends the recording on all tracks. Segments that are already listed may still arrive: see ``outlastEnd()``.
     ///
-    /// - Parameter reason: a sentence for the log.
+    /// - Parameter reason: a sentence for ``StreamTerms/notice``.
     func endRecording(_ reason: String) {
         terms.notice("the recording ends with what is there: \(reason)")
         terms.progress.finish()

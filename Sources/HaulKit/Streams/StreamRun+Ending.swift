@@ -2,7 +2,7 @@ internal import NIOCore
 
 /// The end of an attempt: gaps, failures, and the segments that are missing.
 extension StreamRun {
-    /// Records the gaps of a film that may have some.
+    /// Appends gaps to the log in place of the segments that are missing for good, if the film allows gaps.
     func appendGaps() {
         guard let log, log.film.allowsGaps, missing.fatal == nil, !Task.isCancelled else { return }
         let lost = missing.takeLost(isLive: log.film.isLive)
@@ -47,7 +47,7 @@ extension StreamRun {
         appender.end(TransportError(retrying: error, after: missing.retryAfter(now: terms.time.date())))
     }
 
-    /// Ends an attempt that has not begun.
+    /// Ends an attempt that failed before the receiver got a head.
     func refuse(_ failure: SegmentFailure) {
         let (receiver, loop) = (receiver, loop)
         let error = failure.decision.error

@@ -1,6 +1,6 @@
 internal import Foundation
 
-/// The lanes of an attempt: tasks of which each fetches one segment after another from the queue.
+/// The lanes of an attempt: tasks, each of which fetches one segment after another from the queue.
 extension StreamRun {
     func fetchAll() async {
         let lanes = max(1, terms.mostConnections)

@@ -2,11 +2,11 @@ internal import Crypto
 internal import Foundation
 internal import NIOCore
 
-/// One attempt at a film: reads its playlists, fetches the segments that are missing over several connections, and
-/// appends them to the log.
+/// One attempt at a film: reads its playlists, fetches the missing segments over several connections, and appends them
+/// to the log.
 ///
 /// Fetches the segments in the order of need. A segment that fails is tried again after the others. When nothing else
-/// is left, the attempt ends with the failure, and the machine decides when the next one begins.
+/// is left, the attempt ends with the failure, and the machine decides when the next attempt begins.
 actor StreamRun {
     let requests: StreamRequests
     let terms: StreamTerms
@@ -20,7 +20,7 @@ actor StreamRun {
     /// Whether the recording has ended without the segments that were still to come.
     var isCutShort = false
     var keys = SharedRequests<HTTPURL, FilmKey>()
-    /// The keys that the requests brought.
+    /// The key that the server sent last for each URL.
     var knownKeys: [HTTPURL: FilmKey] = [:]
     var kept = KeptSegments()
     let files = RangedFiles()

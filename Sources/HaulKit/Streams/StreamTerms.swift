@@ -14,7 +14,7 @@ struct StreamTerms: Sendable {
     /// Whether the application may name another link to the playlist.
     let mayRenewLink: Bool
     let time: EngineClock
-    /// Logs a clause about the film that the user should know.
+    /// Passes a clause that the user should know to the logger, at `notice`.
     let notice: @Sendable (String) -> Void
     /// Returns the path of ffmpeg; `nil` if it is not installed.
     let ffmpeg: @Sendable () -> String?
@@ -27,8 +27,8 @@ struct StreamTerms: Sendable {
 
 /// Connection slots for the segments of a film, within the limits of each host.
 struct StreamSlots: Sendable {
-    /// Takes a slot of the host if one is free and nobody waits for the host.
+    /// Takes a slot of the host if one is free and no download waits for the host. Returns whether it took a slot.
     let take: @Sendable (Origin) async -> Bool
-    /// Gives a slot back.
+    /// Gives a slot back. Returns `false` only after the downloader has been released.
     let give: @Sendable (Origin) async -> Bool
 }

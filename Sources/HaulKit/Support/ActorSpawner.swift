@@ -60,9 +60,10 @@ final class ActorSpawner {
         }
     }
 
-    /// Returns a function for other tasks that passes a value to a part on the actor.
+    /// Returns a function that passes a value to a part on the actor. Any task may call the function.
     ///
-    /// - Returns: a function with the result of `receive`, or `false` once the part or the downloader is released.
+    /// - Returns: a function that returns the result of `receive`, or `false` once the part or the downloader is
+    ///   released.
     func receiver<Part: AnyObject, Value: Sendable>(
         _ part: Part,
         _ receive: @escaping @Sendable (Part, Value, isolated Downloader) async -> Bool

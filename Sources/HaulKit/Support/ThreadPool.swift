@@ -54,8 +54,8 @@ final class ThreadPool: Sendable {
 
     private func startThread() {
         guard starter({ self.work() }) != 0 else { return }
-        // The user may have no more threads. The other threads of the pool run the call; if there are none, Dispatch
-        // does.
+        // The system has refused a further thread. The other threads of the pool run the call; if the pool has none, a
+        // thread of Dispatch runs it.
         let isAlone = state.withLock { state in
             state.threads -= 1
             return state.threads == 0

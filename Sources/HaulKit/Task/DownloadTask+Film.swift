@@ -4,8 +4,8 @@ extension DownloadTask {
 
     /// Puts the film together from the log, and puts it in the place of the log.
     ///
-    /// The record names the film before the film takes the place of the log, so that a crash between both loses
-    /// neither: see ``finishSwap(of:isolation:)``.
+    /// The store names the film before the film takes the place of the log. After a crash between the two steps,
+    /// ``finishSwap(of:isolation:)`` moves the film to its place.
     func assemble(isolation: isolated (any Actor)? = #isolation) async -> DownloadMachine.Event? {
         // Does nothing after a pause, which may have come before there was anything to cancel.
         guard machine.state == .verifying else { return nil }
@@ -138,8 +138,8 @@ extension DownloadTask {
         let isOverwritten = record.resource?.stream != .film
         record.resource = resource
         if isOverwritten {
-            // A pause has set the record back to the resource of the machine, which no longer takes the film. Commits
-            // the film again, so that the next run finds it by the record.
+            // A pause during the swap has set the record back to the resource of the machine, which still is the log.
+            // Commits the film again, so that the next run finds the film by the record.
             try await services.store.commit(record, persisted, durably: true)
         }
         part.file.unlock()

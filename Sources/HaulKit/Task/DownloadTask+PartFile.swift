@@ -5,7 +5,7 @@ internal import Foundation
 extension DownloadTask {
     private var services: EngineServices { environment.services }
 
-    /// Creates the partial file under an available name, and puts both names into the record.
+    /// Creates the partial file under an available name, and puts its path and the final path into the record.
     func createPart(
         _ path: String,
         _ policy: DownloadRequest.ConflictPolicy,
@@ -27,8 +27,8 @@ extension DownloadTask {
         return .done(file)
     }
 
-    /// Finds an available name and locks a partial file for it. The first taken name may belong to the same file,
-    /// completed by another process.
+    /// Finds an available name and locks a partial file for it. A taken name may belong to the file of this download,
+    /// which another process has completed.
     private func takeName(
         _ path: String,
         _ policy: DownloadRequest.ConflictPolicy,

@@ -24,7 +24,7 @@ extension DownloadTask {
             guard let part else { return nil }
             if preparation.startsOver {
                 pieces.removeAll()
-                // The file no longer has the contents that were about to get the final name.
+                // A size of 0 marks the file as incomplete: see ``DownloadRecord/claimedFile``.
                 record.part?.size = 0
                 let adopted = abandonAdopted()
                 // The store forgets the old bytes and knows the file before a byte is written to it. The commit is

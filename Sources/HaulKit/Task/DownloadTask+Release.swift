@@ -36,7 +36,8 @@ extension DownloadTask {
             let placement = services.placement
             do throws(DownloadError) {
                 var held = part?.file
-                // The file is deleted only if no other process has it and it is still the same file.
+                // `reopenPart` throws if another process has the file, and returns `nil` if the path now has another
+                // file. Neither file is deleted.
                 if held == nil { held = try await reopenPart(path) }
                 if held != nil { try await discardFilm(of: record) }
                 if let held, record.isRepair, record.damagedFile == nil, let name = record.finalPath {
@@ -64,7 +65,8 @@ extension DownloadTask {
 
     func releaseFile(isolation: isolated (any Actor)? = #isolation) async -> DownloadMachine.Event? {
         await part?.drain()
-        // After a failure, a partial file of no use is removed while its lock is still held.
+        // After a failure or a hold for lack of space, removes a partial file that no run can use, while the file is
+        // still locked.
         if let part, !part.file.isInMemory, isStopped, !record.isRepair || record.damagedFile != nil,
             await isUseless(part)
         {

@@ -41,7 +41,7 @@ extension DownloadTask {
     // MARK: The log
 
     /// Returns the ranges of a log with the records that a killed process wrote and did not record in the store; `nil`
-    /// if there are none.
+    /// if there are no such records, or if they cannot be used.
     ///
     /// A process writes a log in order and without gaps. Until the next boot, the file has all bytes that the process
     /// wrote. The checks of the records show whether another program has changed the end of the file.

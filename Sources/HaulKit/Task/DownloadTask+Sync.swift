@@ -106,7 +106,7 @@ extension DownloadTask {
             try await makeNameDurable(part)
             _ = try await part.sync()
         } catch {
-            // The written ranges have fallen back to the synced ones.
+            // After a failed sync of the file, `part` claims only the synced ranges.
             services.logger.debug("sync: \(error.sentence)")
         }
         return .bytesLanded(part.persisted)

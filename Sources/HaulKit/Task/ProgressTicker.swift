@@ -9,7 +9,8 @@ final class ProgressTicker {
     private var timer: Task<Void, Never>?
 
     private static let looksPerMark = 4
-    /// Looks per note in the store. The store gets notes more often than the listeners get reports.
+    /// Number of calls of ``tick()`` for each note in the store. The store gets notes more often than the listeners get
+    /// reports.
     ///
     /// A SIGKILL can cost a byte until three waits are over: the flush of the sink (50 ms at most), the wait for the
     /// next note (half a progress interval), and the write of the store. Their sum must stay within 250 ms.
@@ -41,8 +42,8 @@ final class ProgressTicker {
     }
 
     /// Looks at all running transfers. Each look passes the received ranges of a download with connections
-    /// (``DownloadMachine/hasIssuedConnections``) to its machine, so that the machine soon
-    /// recognizes a slow connection. Notes in the store and progress reports come less often: see ``looksPerNote`` and ``looksPerMark``.
+    /// (``DownloadMachine/hasIssuedConnections``) to its machine, so that the machine soon recognizes a slow
+    /// connection. Notes in the store and progress reports come less often: see ``looksPerNote`` and ``looksPerMark``.
     ///
     /// - Returns: `false` when no transfer is running any more.
     private func tick() -> Bool {

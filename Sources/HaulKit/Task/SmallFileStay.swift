@@ -7,7 +7,7 @@ struct SmallFileStay {
     private(set) var bytesInBatch: Int?
     /// Callers that wait for the end of the batch.
     private var waiting: [CheckedContinuation<Void, Never>] = []
-    /// Time at which the first bytes were buffered.
+    /// Time at which the buffer was created, before the first byte arrived.
     private var since = Instant.start
     /// Whether the disk refused the buffered bytes. The disk is not tried again before the file is complete.
     private var isRefused = false

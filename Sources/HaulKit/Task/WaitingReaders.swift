@@ -31,8 +31,8 @@ final class WaitingReaders {
         if let task { tell(task) }
     }
 
-    /// Sends the machine the positions at which readers wait, newest reader first. A reader whose byte is written no
-    /// longer waits.
+    /// Sends the machine the positions at which readers wait, newest reader first. Forgets readers whose byte is
+    /// written.
     private func tell(_ task: DownloadTask) {
         let written = task.part?.persisted.written ?? ByteSet()
         let waiting = (positions[task.id] ?? [:]).filter { written.end(from: $0.value) == $0.value }

@@ -107,7 +107,7 @@ final class SegmentSink: Sendable {
         /// Reports the end of all writes.
         var drained: (@Sendable (DiskError?) -> Void)?
         var failure: DiskError?
-        /// Tells that the bytes in front of an offset are written.
+        /// Promises of ``SegmentSink/written(on:)`` whose bytes are written, or never will be.
         var written: [EventLoopPromise<Void>] = []
 
         func send() {
@@ -125,7 +125,7 @@ final class SegmentSink: Sendable {
         var flush = Flush()
         /// Promise that holds the connection back; `nil` while the connection may read.
         var waiter: EventLoopPromise<Void>?
-        /// Promises that complete when all bytes in front of an offset are written.
+        /// Promises that complete when all bytes in front of an offset are written, or will never be.
         var written: [(offset: Int64, promise: EventLoopPromise<Void>)] = []
         /// Reports the end of all writes. Set when the body has ended.
         var onDrained: (@Sendable (DiskError?) -> Void)?

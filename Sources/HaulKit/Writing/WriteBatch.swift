@@ -47,8 +47,8 @@ struct WriteBatch {
         }
     }
 
-    /// Removes the bytes behind the last whole block and returns a copy. A slice would keep the whole buffer in
-    /// memory.
+    /// Removes the bytes behind the last whole block and returns a copy. A slice would keep the whole buffer in memory.
+    /// Returns `nil` and removes nothing if there are no such bytes, or if the last buffer has no other bytes.
     mutating func takePartOfBlock() -> ByteBuffer? {
         let count = Int((offset + Int64(bytes)) % Self.blockSize)
         guard count > 0, var last = buffers.popLast() else { return nil }

@@ -188,8 +188,8 @@ extension JSONBody {
 
 /// Finds out how deeply a JSON text is nested, without decoding it.
 enum JSONDepth {
-    /// Returns whether a text is nested at most `limit` levels deep. Ignores brackets in strings. The decoder refuses
-    /// invalid JSON.
+    /// Returns whether a text is nested at most `limit` levels deep. Ignores brackets in strings. Does not check that
+    /// the text is valid JSON, because the decoder does that afterwards.
     static func isAtMost(_ limit: Int, _ bytes: some Sequence<UInt8>) -> Bool {
         var (depth, isInString, isEscaped) = (0, false, false)
         for byte in bytes {

@@ -20,7 +20,7 @@ package struct Totals: Codable, Hashable, Sendable {
     package var speedLimit: Int64?
     /// Text for people about a failure of the store, or about the losses of a damaged store; `nil` if there is neither.
     package var storeNotice: String?
-    /// Kind of ``storeNotice``.
+    /// Kind of ``storeNotice``; `nil` without a notice.
     package var storeNoticeCode: StoreNotice.Code?
 
     package init(_ downloader: Downloader, folder: String) async throws(DownloadError) {

@@ -80,7 +80,7 @@ package struct ChangedRows: Sendable {
         staleAt = revision
     }
 
-    /// Returns the last reported value of a field.
+    /// Returns the last reported value of a field; `nil` if the row is not known here or never had the field.
     package func value(_ name: String, of id: DownloadID) -> JSONValue? { rows[id]?.fields[name]?.value }
 
     /// Whether all changes after a revision are still known.

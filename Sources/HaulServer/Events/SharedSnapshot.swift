@@ -14,9 +14,9 @@ actor SharedSnapshot {
     private var present: Task<Frames, any Error>?
     private var last: Frames?
 
-    /// Returns the snapshot.
+    /// Returns the newest snapshot if it is less than a second old, else makes a new one.
     ///
-    /// - Parameter make: makes a snapshot if none is new enough; called once for all waiting listeners.
+    /// - Parameter make: makes a new snapshot; called once for all waiting listeners.
     func frames(_ make: @escaping @Sendable () async throws -> Frames) async throws -> Frames {
         if let last, .now - last.madeAt < Self.lifetime { return last }
         // Uses an unstructured task, so that a listener that leaves does not cancel it for the others.

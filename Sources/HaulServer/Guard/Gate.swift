@@ -1,8 +1,11 @@
 internal import HTTPTypes
 package import Hummingbird
 
-/// Checks each request before routing: the host that it names, the page from which it comes, and its sender. A path
-/// that is not in `openPaths` needs a sign-in, whether a route exists or not.
+/// Checks each request before routing: the host that it names, the page from which it comes, and its sender. Admits
+/// every request over the Unix socket.
+///
+/// Without a sign-in, a client may only read `openPaths`, sign in, and exchange a one-time code for a key. Any other
+/// path gets 401, even if it has no route.
 package struct Gate: RouterMiddleware {
     package typealias Context = ServerContext
 

@@ -2,8 +2,8 @@ internal import Foundation
 internal import HTTPTypes
 internal import Synchronization
 
-/// Limits wrong tries to sign in to 20 a minute. The right token is compared first, so the tries of others never lock
-/// its owner out.
+/// Allows 20 wrong tries to sign in per minute, over all clients. The right token is compared first, so the wrong tries
+/// of others never lock its owner out.
 package final class WrongTries: Sendable {
     private let tries = Mutex<[Date]>([])
     private static let limit = 20

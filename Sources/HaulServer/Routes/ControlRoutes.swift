@@ -131,7 +131,7 @@ struct ControlRoutes {
     }
     private struct Answer: Encodable {
         var changed: Int
-        /// Number of files that stay although `deleteFiles` was set; `nil` if none does.
+        /// Number of files that stay although `deleteFiles` was set; `nil` instead of 0.
         var keptFiles: Int?
         var errors: [Failure]
         var rev: String

@@ -91,7 +91,7 @@ struct EventRoute {
         return headers
     }
 
-    /// Sends events until the listener is removed, its client is gone, or it reads too slowly.
+    /// Sends events until the listener is removed, or the client is gone or reads too slowly.
     private func send(_ wakes: AsyncStream<Void>, _ position: String?, to writer: SendableWriter) async throws {
         let output = ListenerWriter(writer)
         try await withThrowingTaskGroup(of: Void.self) { group in

@@ -34,6 +34,8 @@ package struct Services: Sendable {
     }
 
     /// Returns the present row of a download.
+    ///
+    /// - Throws: ``Problem`` with status 404 if the download has been removed.
     package func row(_ id: DownloadID) async throws -> DownloadRow {
         do throws(DownloadError) {
             guard let snapshot = try await downloader.list(.ids([id])).first else { throw DownloadError.missing }

@@ -4,8 +4,8 @@ internal import HaulKit
 
 /// Settings that were changed over the API. A setting that is `nil` has the value with which the daemon was started.
 ///
-/// A file of mode 0600 in the state folder keeps them, because a proxy may have a password. The settings of the
-/// downloader itself are in its store.
+/// A file in the state folder keeps these settings. Its mode is 0600, because a proxy may have a password. The settings
+/// of the downloader itself are in its store.
 package struct ChangedSettings: Codable, Hashable, Sendable {
     /// Absolute path of the folder for downloads that name none.
     package var folder: String?

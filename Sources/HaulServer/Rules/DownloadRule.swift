@@ -17,7 +17,7 @@ package struct DownloadRule: Hashable, Sendable {
     /// Folder for the file, absolute or relative to the default folder; `nil` for no choice.
     package var folder: String?
     package var group: String?
-    /// Maximum number of connections of the download.
+    /// Maximum number of connections of the download; `nil` for no choice.
     package var connections: Int?
     /// ``hosts`` in the spelling of a URL's host.
     private var hostNames: [String] = []

@@ -24,10 +24,14 @@ package struct PlacementRules: Hashable, Sendable {
 
     /// Chooses the place of a new download.
     ///
-    /// Only rules that match count. The folder comes from the request, else from the group in the request, else from
-    /// the first rule with a folder, else from the group of the first rule with a group, else it is the default folder.
-    /// The group comes from the request, else from the first rule with a group. The number of connections comes from
-    /// the first rule with one.
+    /// Ignores rules that do not match. The group comes from the request, else from the first rule with a group. The
+    /// number of connections comes from the first rule with one. The folder is the first of these that exists:
+    ///
+    /// 1. the folder in the request;
+    /// 2. the folder that ``groups`` has for the group in the request;
+    /// 3. the folder of the first rule with a folder;
+    /// 4. if the request has no group, the folder that ``groups`` has for the chosen group;
+    /// 5. the default folder.
     ///
     /// - Parameters:
     ///   - folder: the folder that was asked for; `nil` or empty for none.

@@ -253,8 +253,9 @@ package actor SetKeeper {
 
     private func end(_ id: DownloadID, _ change: (inout SetRow) -> Void) {
         tasks[id] = nil
-        guard let place = place(id) else { return }
         update(id, change)
+        // `update` removes the oldest sets, so the place of a set is known only afterwards.
+        guard let place = place(id) else { return }
         let notice = SetNotice(sets[place].row)
         notice.log(to: logger)
         Task { [feed] in await feed.tell(notice) }

@@ -43,7 +43,7 @@ package struct TestContent: Sendable, Equatable {
     /// - Throws: the error of the file system when the file cannot be read.
     package func matches(fileAt path: String) throws -> Bool {
         let file = try FileHandle(forReadingFrom: URL(fileURLWithPath: path))
-        defer { try? file.close() }  // Nothing was written to it.
+        defer { try? file.close() }  // Ignores the error, because nothing was written.
         var offset: Int64 = 0
         while let block = try file.read(upToCount: 1 << 20), !block.isEmpty {
             let end = offset + Int64(block.count)

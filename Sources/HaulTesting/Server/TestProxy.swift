@@ -29,7 +29,7 @@ package final class TestProxy: Sendable {
     private let log: ServerLog<Entry>
     private let kind: Kind
 
-    /// The port that the proxy listens on.
+    /// The port that the proxy listens on; never 0.
     package let port: Int
 
     private init(channel: any Channel, port: Int, log: ServerLog<Entry>, kind: Kind) {

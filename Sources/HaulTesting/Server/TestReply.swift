@@ -27,12 +27,12 @@ package enum TestStep: Sendable {
 
 /// The answer of a ``TestServer`` to one request: steps, one after the other.
 package struct TestReply: Sendable {
-    /// The steps, in their order.
+    /// The steps. The server begins a step when the socket has taken all bytes of the step before.
     package var steps: [TestStep]
     /// Whether the connection is kept for another request after the steps; else it ends as with ``TestStep/close``.
     package var keepsAlive: Bool
 
-    /// Makes a reply of these steps.
+    /// Makes a reply of these steps. By default the connection is kept for another request.
     package init(_ steps: [TestStep], keepsAlive: Bool = true) {
         self.steps = steps
         self.keepsAlive = keepsAlive
@@ -54,7 +54,7 @@ package struct TestReply: Sendable {
 
 /// The decision of a ``TestServer`` on a connection that it has accepted.
 package enum ConnectionDecision: Sendable {
-    /// The server serves the connection.
+    /// The server answers the requests of the connection.
     case serve
     /// The server resets the connection without an answer as soon as the client has sent something, or after 0.2 s.
     case reset

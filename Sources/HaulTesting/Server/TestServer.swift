@@ -22,7 +22,7 @@ public final class TestServer: Sendable {
     private let answers: AnswerCount
     private let isSecure: Bool
 
-    /// The port that the server listens on.
+    /// The port that the server listens on; never 0.
     package let port: Int
 
     private init(channel: any Channel, port: Int, log: ServerLog<TestRequest>, answers: AnswerCount, isSecure: Bool) {

@@ -40,7 +40,7 @@ package final class HubServer: Sendable {
         package var bytesPerSecond: Int?
         /// Whether a small file is behind a redirect (307) to a path of the hub, as at huggingface.co.
         package var redirectsSmallFiles = false
-        /// The life of a signed link in seconds of ``now``.
+        /// Time for which a signed link is valid, in seconds by the clock ``now``.
         package var linkLifetime: Int64 = 3600
         /// Number of requests for which a signed link is good; `nil` for no limit.
         package var requestsPerLink: Int?
@@ -89,7 +89,7 @@ package final class HubServer: Sendable {
         }
     }
 
-    /// Stops both servers.
+    /// Stops both servers, and closes their connections.
     package func stop() async {
         await hub.stop()
         await storage.stop()
@@ -135,10 +135,10 @@ package final class HubServer: Sendable {
         shelf.withState { $0.repositories[repository]?.access = access }
     }
 
-    /// Makes a token known that may read these repositories besides the open ones. Replaces the earlier repositories of
-    /// the token.
+    /// Makes a token known to the hub. The token may read the named repositories and all open ones. A second call for
+    /// the same token replaces its named repositories.
     ///
-    /// The hub refuses a token that it does not know even for open repositories.
+    /// The hub refuses an unknown token, even for open repositories.
     package func allow(_ token: String, for repositories: Set<String> = []) {
         shelf.withState { $0.tokens[token] = repositories }
     }

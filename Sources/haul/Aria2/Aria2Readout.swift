@@ -22,8 +22,8 @@ struct Aria2Readout: Sendable {
 
     func bytes(_ count: Int64) -> String { (isHumanReadable ? Self.abbreviated(count) : "\(count)") + "B" }
 
-    /// Formats a number as `1.2Mi`: below ten of a unit with one decimal, and from 922 of a unit on in the next unit,
-    /// as `0.9Mi`.
+    /// Formats a number as `1.2Mi`, with one decimal below ten of `Ki`, `Mi` or `Gi`. From 922 of a unit on, writes the
+    /// number in the next unit: `0.9Mi`.
     static func abbreviated(_ count: Int64) -> String {
         let units = ["", "Ki", "Mi", "Gi"]
         var (whole, rest, unit) = (max(0, count), Int64(0), 0)

@@ -16,7 +16,7 @@ struct Aria2Settings {
 
     private(set) var global = Aria2Options()
     private(set) var requests: [Aria2Request] = []
-    /// Warnings that are printed once the console exists.
+    /// Warnings for the console, which does not exist yet when the settings are read.
     private(set) var warnings: [String] = []
     private var roots: [String] = []
 

@@ -35,7 +35,7 @@ struct Daemon {
         var aria2 = settings.aria2
         let downloader = try await Downloader(try configuration(logger, &server, &aria2))
         if let salvaged = downloader.salvagedStore {
-            // Logs all names once, at the start that found the damage.
+            // Logs the names of all lost downloads at the start that found the damage, and three names at later starts.
             let isNew = downloader.quarantinedStore != nil
             logger.log(level: isNew ? .error : .notice, "\(salvaged.sentence(names: isNew ? .max : 3))")
         }

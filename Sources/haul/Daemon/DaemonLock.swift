@@ -16,7 +16,8 @@ struct DaemonLock {
 
     static func path(_ folder: String) -> String { folder + "/lock" }
 
-    /// - Throws: ``Complaint`` that names the daemon that has the lock, or if the folder cannot be used.
+    /// - Throws: ``Complaint`` if the folder cannot be used, or if a daemon has the lock. The sentence then names that
+    ///   daemon.
     init(folder: String) throws {
         do {
             try FileManager.default.createDirectory(
@@ -62,7 +63,7 @@ struct DaemonLock {
         return flock(descriptor, LOCK_SH | LOCK_NB) != 0
     }
 
-    /// Returns the entries that the last daemon of a state folder wrote, or `nil` if there was none.
+    /// Returns the entries that the last daemon of a state folder wrote, or `nil` if there are none.
     static func endpoint(_ folder: String) -> Endpoint? {
         guard let data = FileManager.default.contents(atPath: path(folder)) else { return nil }
         // A daemon that is just starting has written nothing yet.

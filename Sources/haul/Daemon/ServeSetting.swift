@@ -30,7 +30,7 @@ struct ServeSetting: Sendable {
         /// The value applies after a new start; the daemon logs a warning. `isSame` compares the values of two
         /// readings.
         case afterRestart(isSame: @Sendable (ServeSettings, ServeSettings) -> Bool)
-        /// The value chooses the daemon itself, and has no effect on a running daemon.
+        /// Only for the state folder, which identifies a daemon. A running daemon ignores a new value.
         case never
 
         static func restart<Compared: Equatable & Sendable>(

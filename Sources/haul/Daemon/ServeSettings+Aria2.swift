@@ -57,7 +57,7 @@ extension ServeSettings.Aria2Values {
     private static func read(_ path: String) throws -> String {
         do {
             let handle = try FileHandle(forReadingFrom: URL(fileURLWithPath: path))
-            defer { try? handle.close() }  // Nothing was written to it.
+            defer { try? handle.close() }  // Ignores the error, because nothing was written.
             let data = try handle.read(upToCount: 4096) ?? Data()
             let text = String(decoding: data, as: UTF8.self).trimmingCharacters(in: .whitespacesAndNewlines)
             guard !text.isEmpty else { throw Complaint("\(path) has no secret.", .usage) }

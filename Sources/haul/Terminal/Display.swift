@@ -11,7 +11,7 @@ protocol Display: Sendable {
     func changed(_ snapshot: DownloadSnapshot)
     func progressed(_ snapshot: DownloadSnapshot)
     func ended(_ snapshot: DownloadSnapshot, _ outcome: DownloadOutcome)
-    /// Announces the total number of requests. Equal requests become one download.
+    /// Announces the number of requests. Fewer downloads may follow, because equal requests become one download.
     func expects(_ count: Int)
     /// Shows a request that was refused when it was added.
     ///

@@ -14,7 +14,8 @@ struct JSONDisplay: Display {
         var event: String
         var id: String?
         var url: String
-        /// File and line in a list: of a refused request, or of text that is not a URL.
+        /// File and line of a refused request or of text that is not a URL; for a file of a Metalink that cannot be
+        /// used, the Metalink.
         var place: String?
         var state: String?
         /// The hold reason, in state `paused`.

@@ -55,7 +55,7 @@ final class OutputWriter: Sendable {
     /// Whether lines wait to be printed or are being printed.
     var isBehind: Bool { state.withLock { $0.isWriting || !$0.queue.isEmpty } }
 
-    /// Lines that were lost: the queue was full, the reader has ended, or the write failed.
+    /// Number of lines that were lost, because the queue was full, the reader has ended, or a write failed.
     func lost(_ descriptor: Int32) -> Int { state.withLock { $0.queue.dropped[descriptor] ?? 0 } }
 
     /// Whether the reader of a pipe has ended, as `head` does.
@@ -64,9 +64,9 @@ final class OutputWriter: Sendable {
     /// Whether a write failed although the descriptor is open and has a reader: the disk is full, for example.
     func hasFailed(_ descriptor: Int32) -> Bool { state.withLock { $0.failed.contains(descriptor) } }
 
-    /// Waits until everything is printed or `isEnough` returns `true`. Calls `isEnough` every 20 ms.
+    /// Waits until the queue is empty or `isEnough` returns `true`. Calls `isEnough` every 20 ms.
     ///
-    /// - Returns: whether everything was printed, except lines for readers that have ended.
+    /// - Returns: whether the queue is empty. ``lost(_:)`` counts the lines that could not be written.
     @discardableResult
     func finish(unless isEnough: () -> Bool) -> Bool {
         let done = DispatchSemaphore(value: 0)

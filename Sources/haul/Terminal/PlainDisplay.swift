@@ -7,7 +7,8 @@ import Synchronization
 final class PlainDisplay: Display {
     private struct State {
         var started: [DownloadID: (at: ContinuousClock.Instant, bytes: Int64)] = [:]
-        /// Received bytes before the transfer. The first snapshot of a transfer may already include bytes of this run.
+        /// Received bytes while a download was queued or connecting. The first snapshot of its transfer may already
+        /// include bytes of this run.
         var before: [DownloadID: Int64] = [:]
     }
     let advice: ErrorAdvice

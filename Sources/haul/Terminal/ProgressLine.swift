@@ -49,7 +49,8 @@ enum ProgressLine {
         }
     }
 
-    /// Returns the line for all files together. The percentage is known only if every size is.
+    /// Returns the line for all files together. Leaves out the percentage while the size of a file is unknown or more
+    /// files will be added.
     ///
     /// - Parameters:
     ///   - finished: number of files that have ended, including those of `ended`.

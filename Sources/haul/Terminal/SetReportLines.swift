@@ -1,8 +1,8 @@
 import Foundation
 import HaulKit
 
-/// The lines of `haul sync --json` after those of the downloads: the files that the folder holds, the faults, and the
-/// sum.
+/// The lines of `haul sync --json` after those of the downloads: one for each file that the folder holds, one for each
+/// fault, and a last one that sums up the set.
 struct SetReportLines {
     private let report: SetReport
 

@@ -32,6 +32,17 @@ struct AuthenticationsTests {
         #expect(elsewhere?.field == "Basic dTpw")
     }
 
+    @Test func saysNoPasswordToAnyOfManyOriginsThatWantDigests() {
+        var known = Authentications()
+        let keys = (0..<300)
+            .map { Authentications.Key(origin: Origin(link("https://h\($0)/")), credentials: key.credentials) }
+        for key in keys { _ = known.learn(challenge("n"), key, sent: nil, isFirst: true, clientNonce: "c") }
+        for key in keys {
+            let said = known.authorization(key, target: "/")
+            #expect(said?.nonce == "n")
+        }
+    }
+
     @Test func saysNothingWhereADigestIsWantedThatItCannotMake() {
         var known = Authentications()
         let field = read("Digest realm=r, nonce=n, algorithm=X")

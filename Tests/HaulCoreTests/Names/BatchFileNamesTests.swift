@@ -28,6 +28,14 @@ struct BatchFileNamesTests {
         #expect(names.requests.map(\.suggestedName) == [nil, "a (2).bin", nil])
     }
 
+    @Test func refusesAPathThatAnotherLineHas() throws {
+        var list = try requests("http://h/b", "http://h/b", into: "/a")
+        list[1].destination = .file(path: "/a/b")
+        let refused = BatchFileNames(list).refused
+        #expect(refused.keys.sorted() == [1])
+        #expect(refused[1]?.message == "The list names /a/b twice. Give one of them another name.")
+    }
+
     @Test func takesTheSameURLTwiceForOneDownload() throws {
         let names = BatchFileNames(
             try requests("http://h/1/a.bin", "http://h/2/a.bin", "http://h/1/a.bin", "http://h/2/a.bin")

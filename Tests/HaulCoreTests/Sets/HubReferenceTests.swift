@@ -17,6 +17,7 @@ struct HubReferenceTests {
             ("hf://org/name@refs/pr/1", .model, "org/name", "refs/pr/1"),
             ("hf://org/name@refs%2Fpr%2F1", .model, "org/name", "refs/pr/1"),
             ("hf://gpt2@refs/pr/1", .model, "gpt2", "refs/pr/1"), ("hf://gpt2@a%2Fb", .model, "gpt2", "a/b"),
+            ("hf://org/name@a%2541", .model, "org/name", "a%41"), ("hf://gpt2@a%252Fb", .model, "gpt2", "a%2Fb"),
         ] as [(String, HubReference.Kind, String, String?)]
     )
     func reads(_ text: String, _ kind: HubReference.Kind, _ name: String, _ revision: String?) throws {

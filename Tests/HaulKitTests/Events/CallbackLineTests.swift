@@ -151,6 +151,20 @@ struct CallbackLineTests {
         while weakHub != nil { await Task.yield() }
     }
 
+    @Test func theClosureOfAnArrayDoesNotHoldTheDownloader() async throws {
+        try await DownloaderRig.runManyFiles { rig async throws in
+            let log = Log()
+            weak var released: Downloader?
+            do {
+                let second = try await Downloader(rig.configuration)
+                released = second
+                [try await second.add(try rig.named("a", "slow"))].onCompletion { _ in log.note("ended") }
+            }
+            while released != nil { await Task.yield() }
+            await log.reaches(1)
+        }
+    }
+
     /// A reader that takes nothing costs no more than the limit of its queue.
     @Test func aSlowClosureIsToldTheLatest() async {
         let (hub, log) = (EventBroadcaster(snapshot(.queued)), Log())

@@ -103,6 +103,21 @@ struct StreamMirrorTests {
         }
     }
 
+    /// The compared segments are longer, except one.
+    @Test func takesNothingFromAMirrorWithLongerSegments() async throws {
+        let (site, mirror) = (StreamSite(film), StreamSite(film))
+        site.remove("/talk/3.ts")
+        for number in film.segments.indices where number != 0 {
+            mirror.put(film.segments[number] + film.segments[number], at: "/talk/\(number).ts")
+        }
+        try await site.run(others: [{ mirror.reply(to: $0) }]) { rig in
+            let error = try await rig.failure(of: try mirrored(rig))
+            #expect(error.message.contains("another film"))
+            #expect(!rig.others[0].requests.map(\.path).contains("/talk/3.ts"))
+            #expect(try rig.holdsOnlyPart())
+        }
+    }
+
     /// Only the durations differ.
     @Test func takesNothingFromAMirrorWithAnotherList() async throws {
         let (site, mirror) = (StreamSite(film), StreamSite(film))

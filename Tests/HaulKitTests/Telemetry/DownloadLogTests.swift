@@ -28,6 +28,18 @@ struct DownloadLogTests {
         }
     }
 
+    @Test func callsNoMessageDroppedThatNobodyIsThereToShow() async throws {
+        let lines = Lines()
+        try await DownloaderRig.runManyFiles(configure: {
+            $0.telemetry.logger = Logger(label: "test") { _ in Handler(lines: lines) }
+            $0.hooks.actions = [.desktopNotification(on: [.completed])]
+        }) { rig async throws in
+            _ = try await rig.downloader.add(try rig.named("a")).result()
+            await rig.downloader.shutDown()
+        }
+        #expect(lines.all.withLock { $0.filter { $0.text.contains("dropped") }.isEmpty && !$0.isEmpty })
+    }
+
     @Test func tellsStartAndEndWithDownloadAndGroup() async throws {
         let lines = Lines()
         try await DownloaderRig.runManyFiles(

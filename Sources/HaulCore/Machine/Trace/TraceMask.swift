@@ -62,8 +62,8 @@ package struct TraceMask {
         query.split(separator: "&", omittingEmptySubsequences: false).map { part in
             guard !part.isEmpty else { return "" }
             let (name, value) = Self.cut(part, at: "=")
-            // Masks a token that stands in place of a name: without a value, as Base64 with padding, or longer than
-            // `longestName`.
+            // Masks the whole part if its name may be a token: if there is no value, if the value is only the padding
+            // of Base64, or if the name is longer than `longestName`.
             guard let value, !value.allSatisfy({ $0 == "=" }), name.utf8.count <= Self.longestName else {
                 return mask(part)
             }

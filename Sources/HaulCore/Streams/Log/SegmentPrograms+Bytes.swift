@@ -3,7 +3,8 @@ extension SegmentPrograms {
     /// The numbers of pictures (-1 if unknown) and of leading pictures in 8 bytes each, then the number of stretches in
     /// 1 byte. For each ``SegmentPrograms/Stretch``, its start and association in 8 bytes each, then the number of its
     /// streams in 1 byte. For each stream, 1 byte that is 1 for pictures and 0 for sound, 1 byte for the type, and 2
-    /// bytes for the packet number, most significant byte first.
+    /// bytes for the packet number. The packet number has its most significant byte first, numbers of 8 bytes have it
+    /// last.
     var bytes: [UInt8] {
         let numbers = [Int64(pictures ?? -1), Int64(leadingPictures)].map(UInt64.init(bitPattern:))
         var bytes = StreamSegmentEnd.bytes(numbers) + [UInt8(clamping: stretches.count)]

@@ -16,8 +16,8 @@ package struct StreamSegmentEnd: Sendable, Hashable {
     package var reason: String?
     /// Digest of the SHA-256 of the segment's key; 0 for a plain segment, and if the key is unknown.
     package var key: UInt64 = 0
-    /// Digest of the version of the file that the segment is a range of: of its strong entity tag, or else of its
-    /// length. 0 for a segment that is no range, and if both are unknown.
+    /// Digest of what names the version of the file that the segment is a range of: its entity tag, its date, or else
+    /// its length. 0 for a segment that is no range, and if nothing names the version.
     package var file: UInt64 = 0
     /// `false` if only the closing of the connection marked the end of the segment, so that nothing proves it whole.
     package var isFramed = true

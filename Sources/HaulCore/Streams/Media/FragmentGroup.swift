@@ -1,9 +1,10 @@
 /// Fragments of several renditions that become one fragment of the film: one `moof` with all their samples, and one
 /// `mdat`. A player that goes to the fragment finds the picture and its sound in one place.
 struct FragmentGroup: Sendable {
-    /// Maximum number of `traf` boxes in a group, far more than two segments have.
+    /// Maximum number of `traf` boxes in a group, far more than a segment of pictures and one of sound have together.
     static let maximumTracks = 512
-    /// Maximum number of bytes of media data in a group, far more than two segments have.
+    /// Maximum number of bytes of media data in a group, far more than a segment of pictures and one of sound have
+    /// together.
     static let maximumData: Int64 = 1 << 30
 
     /// A fragment, and its samples of tracks that are in the film.

@@ -1,4 +1,4 @@
-/// The index of a film (`sidx`, §8.16.3): where its fragments lie and which time they have.
+/// The index of a film (`sidx`, ISO/IEC 14496-12 §8.16.3): where its fragments lie and which time they have.
 ///
 /// Each track has a box of its own, because players seek in a sound by the ticks of that sound. The boxes stand before
 /// the fragments. They are written last, into room that was left for them. A full index drops every other entry, so

@@ -1,6 +1,6 @@
 /// The init section of one rendition: what `ftyp` and `moov` say about the fragments that follow.
 package struct FragmentedMovie: Sendable, Hashable {
-    /// The longest init section that is read.
+    /// Maximum length of an init section, in bytes.
     package static let maximumLength = 4 << 20
     /// Maximum number of tracks in a rendition.
     package static let maximumTracks = 32
@@ -131,7 +131,7 @@ extension FragmentedMovie {
         }
     }
 
-    /// An entry of an edit list (§8.6.6).
+    /// An entry of an edit list (ISO/IEC 14496-12 §8.6.6).
     package struct Edit: Sendable, Hashable {
         /// In ticks of the movie. 0: to the end.
         package var duration: UInt64
@@ -159,7 +159,7 @@ extension FragmentedMovie {
         }
     }
 
-    /// Defaults in `trex` for samples without values of their own (§8.8.3).
+    /// Defaults in `trex` for samples without values of their own (ISO/IEC 14496-12 §8.8.3).
     struct SampleDefaults: Sendable, Hashable {
         let track: UInt32
         var description: UInt32

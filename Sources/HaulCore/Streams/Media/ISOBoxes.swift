@@ -68,7 +68,7 @@ extension BoxHeader {
 }
 
 extension BoxType {
-    /// Whether each byte is a printable ASCII character or `©`. An HTML page or encrypted bytes fail here.
+    /// Whether each byte is a printable ASCII character or `©`. Encrypted bytes rarely are.
     var isPlausible: Bool {
         [24, 16, 8, 0].allSatisfy { shift in
             let byte = UInt8(truncatingIfNeeded: rawValue >> shift)

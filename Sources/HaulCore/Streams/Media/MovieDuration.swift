@@ -26,7 +26,7 @@ package enum MovieDuration {
 
     /// More boxes than stand before `mvhd` in any film.
     private static let mostBoxes = 1000
-    /// Length of an `mvhd` with its header.
+    /// Number of bytes that are read of each box, enough for an `mvhd` with its header.
     private static let mostBytes: Int64 = 128
 
     /// Reads the content of `mvhd` (ISO/IEC 14496-12 §8.2.2).

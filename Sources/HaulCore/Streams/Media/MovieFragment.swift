@@ -26,10 +26,10 @@ package struct MovieFragment: Sendable {
 
     /// Finds the data of each run within the fragment's media data.
     ///
-    /// An explicit base is an offset in the server's resource (§8.8.7). Some packagers write an offset in the segment,
-    /// and others an offset in the film that they cut into segments. An offset in the film is unknown, so the first
-    /// base then stands for the position of the `moof`. The method tries the three meanings in this order and uses the
-    /// first one under which all runs lie in the media data.
+    /// An explicit base is an offset in the server's resource (ISO/IEC 14496-12 §8.8.7). Some packagers write an offset
+    /// in the segment, and others an offset in the film that they divided into segments. The position of the segment in
+    /// that film is unknown, so the first base then counts as the position of the `moof`. The method tries the three
+    /// meanings in this order and uses the first one under which all runs lie in the media data.
     private mutating func locate() throws(MediaError) {
         guard let base = tracks.lazy.compactMap(\.explicitBase).first else { return try locate(shift: 0) }
         for shift in [-stored.resourcePosition, 0] {

@@ -98,7 +98,7 @@ package struct MovieMerge: Sendable {
 
     /// Checks an init section that the playlist of a rendition names later on.
     ///
-    /// - Throws: ``MediaError/changedInitSection`` if it is not the first one.
+    /// - Throws: ``MediaError/changedInitSection`` if it differs from the rendition's first init section.
     package func check(_ movie: FragmentedMovie, of rendition: Int) throws(MediaError) {
         guard renditions.indices.contains(rendition), renditions[rendition].movie.isSame(as: movie) else {
             throw .changedInitSection

@@ -1,4 +1,4 @@
-/// A piece of the finished file. The pieces follow each other in order.
+/// A part of the finished file. The caller writes the parts one after another.
 package enum OutputPiece: Sendable, Hashable {
     case bytes([UInt8])
     /// Bytes of a segment's file. `source` is the number that the caller gave to the file.

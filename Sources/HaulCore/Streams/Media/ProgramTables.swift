@@ -18,8 +18,8 @@ struct ProgramTables: Sendable {
 
     func isTable(_ number: UInt16) -> Bool { number == 0 || maps.contains(number) }
 
-    /// Takes a packet's payload. Ignores a table that cannot be read. A transport stream without any table is refused
-    /// at its end.
+    /// Takes a packet's payload. Ignores a table that cannot be read. ``TransportStream/finish(needsTables:)`` refuses
+    /// a segment without any table.
     mutating func take(_ payload: ArraySlice<UInt8>, of number: UInt16, begins: Bool) {
         var rest = payload
         if begins {
@@ -59,8 +59,8 @@ struct ProgramTables: Sendable {
         switch (number, table) {
         case (0, 0):
             let listed = readPrograms(body)
-            // Forgets the other programs only if one section is the whole table. Each of several sections lists some
-            // programs.
+            // Forgets the other programs only if this section is the whole table, because each of several sections
+            // lists only some of the programs.
             if isIntact, head[6] == 0, head[7] == 0 { programs = programs.filter { listed.contains($0.key) } }
         case (1..., 2):
             let found = readStreams(body)

@@ -1,4 +1,4 @@
-/// The parameters of pictures or sound that a file states once for all of them.
+/// The parameters of pictures or sound that a file states once for all samples.
 ///
 /// Parameters that stand in the samples themselves, such as those of H.264 and AC-3, may differ from part to part of a
 /// film. They are not included.

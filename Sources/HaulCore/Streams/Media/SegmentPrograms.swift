@@ -1,8 +1,8 @@
 /// The pictures and sounds that the program tables (PAT and PMT) of a segment of transport stream name, and the number
 /// of its pictures.
 ///
-/// ffmpeg shows only the streams that it finds at the beginning of a part. A part therefore ends where other streams
-/// take their place.
+/// ffmpeg shows only the streams that it finds at the beginning of a ``StreamTimeline/Part``. A part therefore ends
+/// where other streams take their place.
 package struct SegmentPrograms: Sendable, Hashable {
     /// A stream of pictures or sound.
     package struct Stream: Sendable, Hashable {

@@ -24,7 +24,7 @@ package struct StoredFragment: Sendable, Hashable {
 package struct SegmentScan: Sendable {
     /// Bytes of one read, unless a `moof` is longer.
     static let readLength: Int64 = 64 << 10
-    /// The longest `moof` that is read, and the most bytes of `moof` boxes in one segment.
+    /// Maximum number of bytes of all `moof` boxes in one segment together.
     static let maximumDescription: Int64 = 16 << 20
     /// Maximum number of `mdat` boxes in a fragment.
     static let maximumData = 64

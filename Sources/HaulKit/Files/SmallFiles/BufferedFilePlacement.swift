@@ -5,7 +5,7 @@ internal import NIOCore
 ///
 /// Takes the steps of every file in the same order: create and lock (``create(_:)``), record in the store (by the
 /// caller), write, sync, rename, sync the folder (``publish(_:)``). The rename replaces a file only under the policy
-/// `overwrite`. Blocks; call off the actor.
+/// `overwrite`. The calls block, so the caller runs them off the actor.
 struct BufferedFilePlacement: Sendable {
     let disk: any Disk
     let placement: FilePlacement

@@ -24,8 +24,8 @@ final class SmallFileSync: Sendable {
     }
 
     /// - Returns: `false` if each file has to be synced: for some time after a slow sync of the file system, if the
-    ///   files are on several file systems, if the file system guarantees nothing, or after an error that may concern
-    ///   any of the files.
+    ///   files are on several file systems, if the sync of the file system is not reliable there, or after an error
+    ///   that may concern any of the files.
     private func syncFileSystem(_ files: [PosixFile]) -> Bool {
         guard let first = files.first, restsUntil.withLock({ $0 <= .now }) else { return false }
         do {

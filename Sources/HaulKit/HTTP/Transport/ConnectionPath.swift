@@ -61,7 +61,7 @@ extension Route {
         return host
     }
 
-    /// Returns the port to connect to.
+    /// Returns the port to connect to: that of the proxy, if there is one.
     func port(for url: URL) -> Int {
         switch self {
         case .direct: Origin(url).port

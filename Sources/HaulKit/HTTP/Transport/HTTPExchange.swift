@@ -40,7 +40,7 @@ final class HTTPExchange: Exchange {
     private func admit(_ step: ExchangeStep, _ clients: HTTPClients) {
         guard let admission = options.admission else { return ask(step, clients) }
         let wait = admission.admit(step.redirects.url) { [self] isAdmitted in
-            // `decided` is called on any thread, but the `ResponseReceiver` must be called on an event loop.
+            // `admission` calls this closure on any thread, but the `ResponseReceiver` must be called on an event loop.
             MultiThreadedEventLoopGroup.singleton.next().execute { [self] in
                 if isAdmitted, !cancellation.isCancelled {
                     ask(step, clients)

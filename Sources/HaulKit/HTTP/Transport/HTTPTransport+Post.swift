@@ -95,7 +95,8 @@ extension HTTPTransport: WebhookPoster {
         }
     }
 
-    /// Keeps the head of an answer. Reads at most 64 KiB of the body, so that the connection can be used again.
+    /// Keeps the head of an answer. Reads and drops a body of up to 64 KiB, so that the connection can be used again. A
+    /// longer body ends the request.
     private final class Receipt: HTTPClientResponseDelegate {
         typealias Response = Void
 

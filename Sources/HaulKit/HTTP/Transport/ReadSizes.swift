@@ -4,8 +4,8 @@ internal import NIOCore
 /// from a fast connection. Each read passes through all channel handlers, which takes time, and each connection keeps a
 /// buffer of this size.
 ///
-/// Connections that the speed limit or a slow disk holds back have full reads too. They keep small buffers, because
-/// bytes that are read but not written are lost with the process.
+/// Reads also fill the buffer if the speed limit or a slow disk holds a connection back. Such a connection keeps a
+/// small buffer, because bytes that are read but not written are lost with the process.
 struct ReadSizes: RecvByteBufferAllocator {
     private var usual = AdaptiveRecvByteBufferAllocator(minimum: 1024, initial: 16 << 10, maximum: usualMost)
     private var large = AdaptiveRecvByteBufferAllocator(minimum: usualMost, initial: usualMost, maximum: most)

@@ -192,7 +192,7 @@ final class ResponseDecoder: ChannelDuplexHandler {
         context.fireErrorCaught(failure(isUnanswered && error is IOError ? KeptConnectionClosed() : error))
     }
 
-    /// Decodes what has arrived without being asked for. The HTTP client passes it on at once if it ends the answer.
+    /// Decodes the bytes in ``unasked``. The HTTP client passes them on at once if they complete the answer.
     private func decodeUnasked(_ context: ChannelHandlerContext) {
         while let bytes = unasked.popFirst() { decode(bytes, context) }
     }

@@ -43,7 +43,8 @@ final class ResponseDelegate: HTTPClientResponseDelegate {
     /// - Parameters:
     ///   - credentials: source of the request's credentials.
     ///   - onConnection: called once there is a connection.
-    ///   - judge: called once for each head. The delegate keeps it, and the HTTP client's task keeps the delegate.
+    ///   - judge: called once for each head. Must not refer to the exchange: the exchange keeps the HTTP client's task,
+    ///     the task keeps the delegate, and the delegate keeps `judge`.
     init(
         url: URL,
         requested: URL,

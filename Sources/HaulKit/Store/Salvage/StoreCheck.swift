@@ -10,7 +10,7 @@ enum StoreCheck: Sendable, Equatable {
     /// SQLite also compares every index with its table: four seconds for a million downloads.
     case everything
 
-    /// Size in bytes up to which a store always gets the check `everything`, which then takes tenths of a second.
+    /// Size in bytes up to which every check of a store is `everything`, which then takes tenths of a second.
     private static let largestForEverything: Int64 = 64 << 20
 
     /// - Parameters:
@@ -78,8 +78,8 @@ struct StoreDamage: Error {
     }
 }
 
-/// Attributes of a store's file, which a change or a copy of the file changes. The present ones are compared with those
-/// of the time when the file was last known to be intact.
+/// Attributes of a store's file. At least one of them is different after a change of the file, and in a copy of it. The
+/// present ones are compared with those of the time when the file was last known to be intact.
 struct StoreMark: Sendable, Equatable {
     let inode: UInt64
     let size: Int64

@@ -5,8 +5,8 @@ internal import Synchronization
 /// Records every event of every download with the actions that its machine returned, as lines of JSON in a file. The
 /// run can be replayed from the file: see `docs/design/machine.md`.
 ///
-/// A dispatch queue of the trace masks, encodes and writes the lines, so ``record(_:)`` never waits. If the disk is too
-/// slow or refuses a write, the trace ends early and can be replayed up to there. ``TraceMask`` masks secrets.
+/// The trace masks, encodes and writes the lines on its own dispatch queue, so ``record(_:)`` never waits. If the disk
+/// is too slow or refuses a write, the trace ends early and can be replayed up to there. ``TraceMask`` masks secrets.
 package final class DownloadTrace: Sendable {
     private struct Waiting {
         var lines: [TraceLine] = []

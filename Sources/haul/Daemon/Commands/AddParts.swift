@@ -7,8 +7,8 @@ import HaulServer
 struct AddParts {
     struct Part {
         var fields: [String: JSONValue]
-        /// Names of the items in messages: URLs without secrets, with file and line in a list, or the path of a
-        /// Metalink. Empty if there is one URL alone.
+        /// Names of the items for messages: the URL without secrets, after file and line if the item is from a list, or
+        /// the path of a Metalink. Empty if the command names a single URL and nothing else.
         var names: [String]
 
         func place(_ index: Int) -> String? { names.indices.contains(index) ? names[index] : names.first }
@@ -81,7 +81,8 @@ struct AddParts {
         return fields
     }
 
-    /// Returns the absolute path of the folder, because the daemon has another working folder.
+    /// Returns the absolute path of the folder, because the daemon has another working folder; `nil` if no option names
+    /// a folder.
     static func folder(_ options: AddOptionGroup) throws -> String? {
         if let output = options.output, output.contains("/") {
             return URL(fileURLWithPath: try FilePaths.absolute(output)).deletingLastPathComponent().path

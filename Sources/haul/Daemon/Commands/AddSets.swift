@@ -77,7 +77,7 @@ final class AddedSets {
         (self.client, self.isJSON, self.isQuiet, self.isWatched) = (client, isJSON, isQuiet, isWatched)
     }
 
-    /// Adds the sets one by one, because the daemon answers when it has read the list.
+    /// Adds the sets one after another. The daemon answers each request only after it has read the list of the set.
     ///
     /// - Returns: the status of the first set or file that could not be added.
     func add(_ wanted: [[String: JSONValue]]) async throws -> ExitStatus {
@@ -163,14 +163,15 @@ final class AddedSets {
         }
     }
 
-    /// A wrong digest takes precedence over every other fault, as in `haul sync`.
+    /// Returns the exit status of a set: that of its error if the set has failed, else that of its first fault. A wrong
+    /// digest takes precedence over every other fault.
     private static func status(_ row: SetRow) -> ExitStatus {
         switch row.state {
         case .whole, .listing, .running: return .complete
         case .failed: return ExitStatus(problemCode: row.error?.code ?? "")
         case .incomplete:
             let codes = row.faults.map(\.error.code)
-            if codes.contains("checksumMismatch") { return .checksum }
+            if codes.contains("checksumMismatch") || codes.contains("notFound") { return .checksum }
             return ExitStatus(problemCode: codes.first ?? "")
         }
     }

@@ -14,8 +14,8 @@ struct DaemonClient: Sendable {
     private static let patience = Duration.seconds(10)
     private static let limit = 64 << 20
 
-    /// Client that fails at once if nothing listens. The shared client would try for a minute and a half to reach a
-    /// daemon that has ended. This client is never shut down, like the shared one.
+    /// Client that fails at once if nothing listens. `HTTPClient.shared` would try for a minute and a half to reach a
+    /// daemon that has ended. Neither of the two clients is ever shut down.
     private static let http: HTTPClient = {
         var configuration = HTTPClient.Configuration.singletonConfiguration
         configuration.connectionPool.retryConnectionEstablishment = false
@@ -98,7 +98,7 @@ struct DaemonClient: Sendable {
     {
         var parts = URLComponents()
         parts.queryItems = query.compactMap { name, value in value.map { URLQueryItem(name: name, value: $0) } }
-        // Escapes plus signs, which `URLComponents` does not. In queries a plus sign means a blank.
+        // Escapes plus signs, because in a query a plus sign means a blank. `URLComponents` leaves them as they are.
         let text = (parts.percentEncodedQuery ?? "").replacing("+", with: "%2B")
         guard let url = URL(httpURLWithSocketPath: socket, uri: path + (text.isEmpty ? "" : "?" + text)) else {
             throw Complaint("The path of the socket cannot be used: \(socket)", .usage)
@@ -109,7 +109,7 @@ struct DaemonClient: Sendable {
     }
 
     /// - Returns: the body of the answer.
-    /// - Throws: ``Complaint`` with the sentence of a problem, or if the daemon does not answer.
+    /// - Throws: ``Complaint`` if the daemon answers with a ``Problem``, or does not answer.
     @discardableResult
     func send(
         _ method: HTTPMethod,

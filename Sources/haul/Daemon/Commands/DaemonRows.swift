@@ -22,7 +22,9 @@ extension DaemonClient {
         )
     }
 
-    /// Calls `body` with each page of a list, until it returns `false`.
+    /// Calls `body` with each page of a list, until `body` returns `false`.
+    ///
+    /// - Parameter limit: largest number of rows; `nil` for all.
     func pages(_ query: [(String, String?)], limit: Int?, _ body: ([DownloadRow]) throws -> Bool) async throws {
         var left = limit ?? .max
         var cursor: String?

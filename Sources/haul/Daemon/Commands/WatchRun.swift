@@ -38,7 +38,8 @@ final class WatchRun {
         (input, put) = AsyncStream.makeStream(of: Input.self, bufferingPolicy: .bufferingNewest(10_000))
     }
 
-    /// - Returns: the status of the first download in `only` that did not complete.
+    /// - Returns: the status of the first download in `only` that did not complete; ``ExitStatus/interrupted`` after a
+    ///   signal, or if the user leaves before all downloads in `only` have ended.
     func run() async throws -> ExitStatus {
         let put = put
         Interruption.stop { put.yield(.interrupt) }

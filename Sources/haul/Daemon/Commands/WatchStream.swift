@@ -11,7 +11,7 @@ struct WatchStream {
 
     /// Silence after which a stream counts as lost. The daemon sends something each 15 seconds.
     private static let silence = Duration.seconds(40)
-    /// Time to wait for a daemon that is away.
+    /// Time for which a view without a screen waits for a daemon that is away.
     private static let patience = Duration.seconds(60)
 
     var isAway: Bool { awaySince != nil }

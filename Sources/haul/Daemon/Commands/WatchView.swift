@@ -38,7 +38,7 @@ struct WatchView {
     /// The download that keys act on.
     var id: String? { selectedID }
 
-    /// - Returns: lines that fill the screen, none wider than it.
+    /// - Returns: the lines of the screen, cut to `columns` cells, or to 20 if there are fewer columns.
     mutating func lines(_ model: WatchModel, columns: Int, rows: Int) -> [String] {
         follow(model.order)
         let (columns, room) = (max(20, columns), max(1, rows - 3))
@@ -46,7 +46,7 @@ struct WatchView {
         if selected >= top + room { top = selected - room + 1 }
         var lines = [Self.bold + Format.fit(Self.head(model), columns) + Self.plain]
         for (index, id) in model.order.enumerated().dropFirst(top).prefix(room) {
-            let line = model.row(id).map { Self.line($0, columns: columns) } ?? id
+            let line = model.row(id).map { Self.line($0, columns: columns) } ?? Format.fit(id, columns)
             lines.append(index == selected ? Self.reverse + Format.fit(line, columns) + Self.plain : line)
         }
         if model.order.isEmpty { lines.append(model.isWhole ? "There are no downloads." : "") }
