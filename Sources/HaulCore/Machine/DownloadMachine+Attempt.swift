@@ -222,7 +222,7 @@ extension DownloadMachine {
     /// Whether following `answer` would drop bytes that must be kept. A mirror's statement that the file is another one
     /// does not count without a proof. The unfinished file of another program is never emptied.
     ///
-    /// The partial file of a repair is a copy, so an answer with the whole file may replace it.
+    /// Any other repair works on a copy, so an answer with the whole file may replace its partial file.
     func dropsMore(_ answer: RangeResponse, to question: RangeRequest? = nil) -> Bool {
         guard let resource, persisted.count > 0, isUsersFile || !joining.dropsBytes else { return false }
         // Only a mirror needs a proof. The statement of the user's URL always counts.

@@ -150,7 +150,8 @@ extension ChecksumList {
         let name = FilePaths.name(of: list)
         var stem = name[...]
         if stem.lowercased().hasSuffix(".txt") { stem = stem.dropLast(4) }
-        // The suffix has ASCII letters only, so lower case keeps its length.
+        // The suffix is ASCII, so it has the same length in the original name. Lower case may change the length of the
+        // rest.
         return suffix(of: stem.lowercased()).map { String(stem.dropLast($0.count)) }
     }
 

@@ -1,4 +1,4 @@
-/// Reads the lines of a multivariant playlist.
+/// Builds a ``MultivariantPlaylist`` from the lines of an HLS playlist that lists variants and renditions.
 struct MultivariantReader {
     private var scope: PlaylistScope
     private var playlist = MultivariantPlaylist()

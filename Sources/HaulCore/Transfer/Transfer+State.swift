@@ -94,9 +94,10 @@ extension Transfer {
         sources.isMirror(source) || home.isForeign && source == 0
     }
 
-    /// Gives unassigned bytes back to the connections that gave them up and whose answers still contain them. Called
-    /// after a connection was closed before its answer, so that a server that serves only one connection is not asked
-    /// again for bytes that it is sending already.
+    /// Extends shortened connections again, as far as their answers reach and the bytes are unassigned. Called when a
+    /// connection is closed before its answer: the bytes that it had taken over are unassigned then, and another
+    /// connection may be receiving them already. A server that serves only one connection is thus not asked for them
+    /// twice.
     package mutating func giveBack() -> [Action] {
         guard var plan else { return [] }
         var actions: [Action] = []

@@ -18,7 +18,7 @@ extension CodingUserInfoKey {
     public static let keepsSecrets = CodingUserInfoKey.named("haul.keepsSecrets")
 
     private static func named(_ name: String) -> CodingUserInfoKey {
-        // This initialiser never fails. It is failable only because `RawRepresentable` requires that.
+        // This initialiser accepts every text. Foundation only declares it as failable.
         CodingUserInfoKey(rawValue: name).unsafelyUnwrapped
     }
 }

@@ -308,7 +308,7 @@ final class DatabaseSession {
 /// Limits that the server enforces for one transaction. Each transaction sets its own limits, because PgBouncer in
 /// transaction mode would pass a session setting to the next client.
 struct TransactionLimits: Sendable, Hashable {
-    /// Limit for one statement.
+    /// Longest time that one statement may run. PostgreSQL cancels it then (`statement_timeout`).
     var statementTimeout: Duration
     /// Limit for a statement's wait for one lock.
     var lockTimeout: Duration

@@ -25,7 +25,8 @@ final class IdleWatch {
     private var additions: [String: Int] = [:]
     private var next = 0
 
-    /// Reports that a download has started or ended.
+    /// Checks whether all is idle now, and requests a look. Called after slots were granted, and when an addition or an
+    /// expectation has ended.
     func changed() {
         delegate?.mayBeIdle()
         look()

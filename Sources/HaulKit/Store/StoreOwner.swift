@@ -102,8 +102,8 @@ final class StoreOwner: Sendable {
         }
     }
 
-    /// Writes the number for users that came earlier. If the write fails, they know of this user only while it is
-    /// there.
+    /// Leaves the number in the file, so that users who opened the store earlier learn of this one even after it has
+    /// left; see ``hasMetOthers``. If the write fails, they notice this user only while it holds its lock.
     private func leaveNumber(in file: PosixFile) {
         withUnsafeBytes(of: number) { bytes in
             // Without the number, a file may be downloaded twice, but no byte is lost.

@@ -13,8 +13,8 @@ extension StreamRun {
     /// Whether a source has the film of a log: it lists the same segments, and the compared segments have the same
     /// bytes.
     ///
-    /// A segment that the source does not send is not compared. At least one shared segment of each track has to be
-    /// compared.
+    /// A segment that the source does not send is not compared. At least one segment of each track that shares
+    /// segments has to be compared.
     func hasFilm(_ known: StreamFilm, of log: StreamLog, _ source: StreamSource) async throws(SegmentFailure) -> Bool {
         guard !known.isLive, !source.isLive, known.tracks == source.tracks.map(\.description) else { return false }
         for (index, track) in source.tracks.enumerated() {

@@ -1,5 +1,6 @@
 extension Engine {
-    /// Applies `new` to all parts of the engine and to all tasks in memory.
+    /// Applies `new` to the parts of the engine, and to the tasks in memory that have neither a slot nor open work. The
+    /// other tasks keep their retry policy and their limits of connections until their run ends.
     func apply(_ new: Downloader.Configuration) {
         let old = environment.configuration
         environment.configuration = new

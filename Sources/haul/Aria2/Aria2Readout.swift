@@ -5,7 +5,7 @@ import HaulServer
 
 /// Formats the texts of aria2's console.
 struct Aria2Readout: Sendable {
-    /// `--human-readable`.
+    /// Whether numbers of bytes are abbreviated: aria2's option `--human-readable`.
     let isHumanReadable: Bool
 
     /// A running download.

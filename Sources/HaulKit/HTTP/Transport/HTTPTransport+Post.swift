@@ -51,7 +51,7 @@ extension HTTPTransport: WebhookPoster {
         before deadline: NIODeadline
     ) async throws {
         let task = clients.take(path).execute(request: request, delegate: receipt, deadline: deadline)
-        // The attempt to connect may still run after the deadline of the request.
+        // A request that was never sent is not settled: its attempt to connect may still run after the deadline.
         defer { clients.release(path, isSettled: receipt.isSent) }
         try await withTaskCancellationHandler {
             try await task.futureResult.get()

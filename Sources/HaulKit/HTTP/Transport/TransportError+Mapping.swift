@@ -49,7 +49,8 @@ extension TransportError {
     /// Whether another address of the same host may succeed.
     var isOfAddress: Bool { kind == .connectionRefused || kind == .connectionFailed }
 
-    /// Whether no connection was made.
+    /// Whether an attempt to connect to an address was refused, failed or timed out. `false` if there was no attempt,
+    /// for example because the name was not resolved.
     var isOfConnecting: Bool { isOfAddress || kind == .connectTimeout }
 
     /// Chooses which of the failures of a host's addresses is reported: a lack of descriptors first, then a refusal,
