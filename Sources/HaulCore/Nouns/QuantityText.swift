@@ -1,5 +1,3 @@
-internal import Foundation
-
 /// Formats sizes, speeds and times for people.
 package enum QuantityText {
     /// Three significant digits and a decimal unit: `0 B`, `999 B`, `1.00 kB`, `48.3 MB`.
@@ -46,8 +44,11 @@ package enum QuantityText {
 
     private static func digits(_ value: Double, isWhole: Bool) -> String {
         if isWhole { return String(Int(value)) }
-        let places = value < 9.995 ? 2 : value < 99.95 ? 1 : 0
-        return String(format: "%.\(places)f", value)
+        let fractions = value < 9.995 ? 100 : value < 99.95 ? 10 : 1
+        let number = Int((value * Double(fractions)).rounded(.toNearestOrEven))
+        guard fractions > 1 else { return String(number) }
+        // `String(format:)` needs a locale, and searches all conformances of the binary four times.
+        return "\(number / fractions).\(String(number % fractions + fractions).dropFirst())"
     }
 
     private static func two(_ number: Int) -> String { number < 10 ? "0\(number)" : "\(number)" }

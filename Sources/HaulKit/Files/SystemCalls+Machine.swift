@@ -8,7 +8,7 @@ extension SystemCalls {
         #if os(Linux)
             // No error to report: without this file every start is treated as one after a power loss.
             let text = (try? String(contentsOfFile: "/proc/sys/kernel/random/boot_id", encoding: .utf8)) ?? ""
-            return text.trimmingCharacters(in: .whitespacesAndNewlines)
+            return String(text.prefix { !$0.isWhitespace })
         #elseif canImport(Darwin)
             // Not tried on Darwin.
             var size = 0

@@ -163,9 +163,13 @@ struct StoreFile {
     /// Largest log that may stay, in bytes. The next opening takes less than a millisecond to read it.
     private static let longestKeptLog: Int64 = 512 << 10
 
+    /// Whether the log may stay. The log of a new store may not: its database has no table yet.
     private func isLogShort() throws(DiskError) -> Bool {
-        guard let status = try PosixDisk().status(health.path + "-wal") else { return false }
-        return status.size <= Self.longestKeptLog
+        let disk = PosixDisk()
+        guard let database = try disk.status(health.path), database.size > DatabasePages.pageSize,
+            let log = try disk.status(health.path + "-wal")
+        else { return false }
+        return log.size <= Self.longestKeptLog
     }
 
     /// Takes the lock. Waits for a downloader of this process that was released without a shutdown, because its last

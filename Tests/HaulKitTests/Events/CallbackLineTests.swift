@@ -156,7 +156,9 @@ struct CallbackLineTests {
             let log = Log()
             weak var released: Downloader?
             do {
-                let second = try await Downloader(rig.configuration)
+                var configuration = rig.configuration
+                configuration.storage.name = "other"
+                let second = try await Downloader(configuration)
                 released = second
                 [try await second.add(try rig.named("a", "slow"))].onCompletion { _ in log.note("ended") }
             }

@@ -21,19 +21,20 @@ struct StoreClosingTests {
         let url = try #require(URL(string: "https://a.example/file"))
         var request = DownloadRequest(url, to: .folder(path: "/tmp"))
         if let metadata { request.metadata = try .init(metadata) }
-        return DownloadRecord(DownloadID(), request, createdAt: Date())
+        return DownloadRecord(DownloadID(), request, createdAt: Date(timeIntervalSince1970: 0))
     }
 
     private var hasLog: Bool { FileManager.default.fileExists(atPath: folder("state/n.sqlite-wal")) }
 
     @Test func aShortLogStaysAndTheNextUserReadsIt() async throws {
         var records: [DownloadRecord] = []
-        for _ in 0..<3 {
+        for number in 0..<4 {
             let first = try store()
             records.append(try record())
             try await first.commit(records[records.count - 1], nil)
             await first.close()
-            #expect(hasLog)
+            // The first one leaves the tables in the database.
+            #expect(hasLog == (number > 0))
         }
         let next = try store()
         for record in records { #expect(try await next.find(id: record.id)?.record == record) }
@@ -42,6 +43,7 @@ struct StoreClosingTests {
     }
 
     @Test func aLongLogIsCopiedIntoTheDatabase() async throws {
+        await (try store()).close()
         let first = try store()
         let long = try record(metadata: String(repeating: "text ", count: 150_000))
         try await first.commit(long, nil)
@@ -51,6 +53,7 @@ struct StoreClosingTests {
     }
 
     @Test func aLogThatTheDiskMayNotHaveIsCopiedIntoTheDatabase() async throws {
+        await (try store()).close()
         let first = try store()
         try await first.commit(try record(), nil)
         try first.file.close(keepsLog: false)
