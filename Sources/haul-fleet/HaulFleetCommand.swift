@@ -24,26 +24,39 @@ struct HaulFleetCommand: AsyncParsableCommand {
     static func main() async {
         Signals.ignoreThoseOfWrites()
         do {
-            let arguments = try CommandWords().arguments
-            guard !arguments.isEmpty else {
-                // Fails, because a script whose arguments were lost must not succeed.
-                FleetOutput.note(helpMessage())
-                throw FleetExitStatus.usage.code
-            }
-            var command = try parseAsRoot(arguments)
-            if var command = command as? any AsyncParsableCommand {
-                try await command.run()
-            } else {
-                try command.run()
-            }
+            try await perform(CommandWords().arguments)
         } catch let error as DownloadError {
             FleetOutput.error(error.message)
-            exit(withError: FleetExitStatus(error).code)
+            leave(FleetExitStatus(error).code)
         } catch let error as FleetError {
             FleetOutput.error(error.message)
-            exit(withError: FleetExitStatus(error).code)
+            leave(FleetExitStatus(error).code)
         } catch {
-            exit(maskingSecretsOf: error)
+            leave(error)
+        }
+        endDatabaseThreads()
+    }
+
+    private static func perform(_ arguments: [String]) async throws {
+        guard !arguments.isEmpty else {
+            // Fails, because a script whose arguments were lost must not succeed.
+            FleetOutput.note(helpMessage())
+            throw FleetExitStatus.usage.code
+        }
+        var command = try parseAsRoot(arguments)
+        if var command = command as? any AsyncParsableCommand {
+            try await command.run()
+        } else {
+            try command.run()
         }
     }
+
+    private static func leave(_ error: any Error) -> Never {
+        endDatabaseThreads()
+        exit(maskingSecretsOf: error)
+    }
+
+    /// Waits for threads that close their connections. A thread that waits for a name server may take longer, and has
+    /// no connection that its process could free too early.
+    private static func endDatabaseThreads() { DatabaseThreads.ofProcess.end(within: .seconds(5)) }
 }

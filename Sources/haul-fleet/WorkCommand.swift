@@ -55,13 +55,21 @@ struct WorkCommand: AsyncParsableCommand {
     @Option(help: "User-Agent field of requests.")
     var userAgent: String?
 
-    @Flag(help: "End when the queue has nothing left, also nothing that other workers hold.")
+    @Flag(
+        help: "End when the queue has nothing left, also nothing that other workers hold; with 1 if items have failed."
+    )
     var untilDrained = false
+
+    @Flag(help: "With --until-drained: end with 0 also if items have failed.")
+    var allowFailed = false
 
     @Flag(help: "Print no progress.")
     var quiet = false
 
     func validate() throws {
+        guard untilDrained || !allowFailed else {
+            throw ValidationError("--allow-failed goes with --until-drained.")
+        }
         guard jobs >= 1, jobs <= 1024 else { throw ValidationError("--jobs is a number from 1 to 1024.") }
         if let connections, !(1...64).contains(connections) {
             throw ValidationError("--connections is a number from 1 to 64.")
@@ -96,6 +104,19 @@ struct WorkCommand: AsyncParsableCommand {
         await display?.value
         if !quiet { FleetOutput.note(ProgressDisplay.line(worker.progress)) }
         try result.get()
+        if untilDrained, !allowFailed, !Signals.haveCome { try await Self.checkFailures(of: fleet) }
+    }
+
+    /// - Throws: an exit status, if items of the queue have failed, whichever worker had them.
+    private static func checkFailures(of fleet: Fleet) async throws {
+        let failed = try await fleet.withConnection { connection in
+            try await QueueAdministration(connection, fleet.queue).status(hosts: 0).totals.failed
+        }
+        guard failed > 0 else { return }
+        FleetOutput.error(
+            "\(failed) \(failed == 1 ? "item has" : "items have") failed: haul-fleet list --state failed names them."
+        )
+        throw FleetExitStatus.otherFailure.code
     }
 
     private func options() throws -> WorkerOptions {
@@ -143,6 +164,7 @@ struct WorkCommand: AsyncParsableCommand {
     private static func defaultFolder(_ queue: String) -> String {
         let environment = ProcessInfo.processInfo.environment
         let state = environment["XDG_STATE_HOME"].flatMap { $0.hasPrefix("/") ? $0 : nil }
-        return (state ?? NSHomeDirectory() + "/.local/state") + "/haul-fleet/" + queue
+        let home = environment["HOME"].flatMap { $0.hasPrefix("/") ? $0 : nil } ?? NSHomeDirectory()
+        return (state ?? home + "/.local/state") + "/haul-fleet/" + queue
     }
 }

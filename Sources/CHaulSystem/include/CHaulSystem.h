@@ -91,6 +91,12 @@ int64_t haul_netlink_receive(int fd, void *buffer, uint64_t size);
 
 // Starts a detached thread with a stack of 1 MiB. Returns 0, or an errno if `run` will not be called.
 int haul_start_thread(void *(*run)(void *), void *context);
+// Does the same for a thread that haul_join_thread has to be called for, and sets `thread` to its identity.
+int haul_start_joinable_thread(void *(*run)(void *), void *context, uint64_t *thread);
+// Returns the identity of the thread that calls.
+uint64_t haul_this_thread(void);
+// Waits until a joinable thread has ended. Returns 0, ETIMEDOUT, or another errno.
+int haul_join_thread(uint64_t thread, int64_t milliseconds);
 
 // Makes these signals wake haul_await_signal instead of ending or stopping the process. Must not be called from two
 // threads at once. For programs, not for libraries.

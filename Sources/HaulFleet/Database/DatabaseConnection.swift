@@ -13,7 +13,11 @@ internal import Synchronization
 package final class DatabaseConnection: Sendable {
     private let thread: DatabaseThread
 
-    package init(_ settings: DatabaseSettings) { thread = DatabaseThread(settings) }
+    package convenience init(_ settings: DatabaseSettings) { self.init(settings, among: .ofProcess) }
+
+    init(_ settings: DatabaseSettings, among threads: DatabaseThreads) {
+        thread = DatabaseThread(settings, among: threads)
+    }
 
     deinit { thread.close() }
 

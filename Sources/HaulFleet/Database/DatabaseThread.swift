@@ -13,9 +13,12 @@ final class DatabaseThread: Sendable {
     }
 
     private let settings: DatabaseSettings
+    private let threads: DatabaseThreads
     private let state = Mutex(State())
 
-    init(_ settings: DatabaseSettings) { self.settings = settings }
+    init(_ settings: DatabaseSettings, among threads: DatabaseThreads) {
+        (self.settings, self.threads) = (settings, threads)
+    }
 
     func submit(_ call: DatabaseCall) {
         do throws(FleetError) {
@@ -26,7 +29,7 @@ final class DatabaseThread: Sendable {
                 state.calls.append(call)
                 if let pipe = state.pipe { return pipe }
                 let pipe = try WakePipe()
-                let code = DetachedThread.start { [self] in run(pipe) }
+                let code = threads.start(self) { [self] in run(pipe) }
                 guard code == 0 else {
                     throw FleetError(
                         .databaseUnreachable,

@@ -205,6 +205,12 @@ final class S3Client: Sendable {
             do throws(FleetError) { return try await credentials.replacement(for: keys) != nil } catch {
                 throw S3Failure(error.blamingNoFile())
             }
+        // Stores deny access to keys that were exchanged, and some of them to keys that have expired.
+        case "AccessDenied", "InvalidAccessKeyId", "InvalidClientTokenId":
+            guard !remedies.hasRenewedKeys else { return false }
+            remedies.hasRenewedKeys = true
+            // Without an answer of the credentials' source, the answer of the store stays the error.
+            do throws(FleetError) { return try await credentials.replacement(for: keys) != nil } catch { return false }
         default: break
         }
         guard remedies.redirects < 2 else { return false }

@@ -38,7 +38,17 @@ extension S3Failure {
         asksForLess = [429, 503].contains(status) || Self.busyCodes.contains(self.code)
         error = FleetError(.destinationUnreachable, "")
         error = sentence(store: store, bucket: RelativePath.quoted(bucket))
+        error.blamesNoFile = Self.codesForAllFiles.contains(self.code)
     }
+
+    /// Codes that every request of this machine gets: the credentials, the clock, the bucket or its quota are wrong.
+    /// `AccessDenied` is not among them, because a bucket may protect some of its objects.
+    private static let codesForAllFiles: Set = [
+        "InvalidAccessKeyId", "InvalidClientTokenId", "SignatureDoesNotMatch", "InvalidToken", "InvalidSecurity",
+        "ExpiredToken", "TokenRefreshRequired", "RequestExpired", "RequestTimeTooSkewed", "NoSuchBucket",
+        "AllAccessDisabled", "AccountProblem", "QuotaExceeded", "XMinioAdminBucketQuotaExceeded",
+        "InsufficientStorage", "XMinioStorageFull", "ServiceQuotaExceededException",
+    ]
 
     /// Derives a code from the status for a response without a document, such as every response to HEAD.
     private static func code(of status: Int) -> String {

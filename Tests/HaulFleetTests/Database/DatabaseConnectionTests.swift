@@ -54,6 +54,22 @@ struct DatabaseConnectionTests {
         }
     }
 
+    /// The first connection has been closed before, the second one is idle, and the third one waits for an answer.
+    @Test func everyThreadHasEndedWhenAProcessMayExit() async throws {
+        let settings = try await PostgresServer.shared().settings()
+        let threads = DatabaseThreads()
+        let connections = (0..<3).map { _ in DatabaseConnection(settings, among: threads) }
+        for connection in connections { _ = try await connection.run("SELECT 1") }
+        connections[0].close()
+        let (idle, busy) = (connections[1], connections[2])
+        async let answer: Void = expectError(.cancelled) { _ = try await busy.run("SELECT pg_sleep(600)") }
+        while try await idle.run("SELECT 1 FROM pg_stat_activity WHERE query = 'SELECT pg_sleep(600)'").isEmpty {}
+        let isWhole = await Task.detached { threads.end(within: .seconds(3600)) }.value
+        #expect(isWhole)
+        #expect(threads.count == 0)
+        await answer
+    }
+
     @Test func settingsEndWithTheirTransaction() async throws {
         let connection = try await connection()
         defer { connection.close() }

@@ -237,7 +237,7 @@ struct WorkerProcessTests {
             try Data("mine".utf8).write(to: URL(fileURLWithPath: rig.destination + "/file.bin"))
             try await rig.add([line(server, "file.bin")])
             let worker = try rig.startWorker("one", "--until-drained")
-            #expect(await rig.ending(of: worker) == .exited(0))
+            #expect(await rig.ending(of: worker) == .exited(1))
             #expect(try String(contentsOfFile: rig.destination + "/file.bin", encoding: .utf8) == "mine")
             #expect(try await rig.number("SELECT count(*) FROM done WHERE failure_kind = 'conflict'") == 1)
         }
@@ -256,7 +256,11 @@ struct WorkerProcessTests {
         try await FleetRig.run { rig in
             try await rig.add([line(server, "gone"), line(server, "later"), line(server, "good")])
             let worker = try rig.startWorker("one", "--until-drained")
-            #expect(await rig.ending(of: worker) == .exited(0))
+            #expect(await rig.ending(of: worker) == .exited(1))
+            let log = try String(contentsOfFile: rig.folder("log"), encoding: .utf8)
+            #expect(log.contains("1 item has failed: haul-fleet list --state failed names them."))
+            let allowing = try rig.startWorker("one", "--until-drained", "--allow-failed")
+            #expect(await rig.ending(of: allowing) == .exited(0))
             #expect(try rig.names() == ["good", "later"])
             #expect(try await rig.number("SELECT count(*) FROM done WHERE failure_kind = 'refusedByServer_404'") == 1)
         }

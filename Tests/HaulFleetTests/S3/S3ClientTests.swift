@@ -56,8 +56,32 @@ import Testing
         )
         let error = try #require(try await rig.destination.store(try rig.file(1, "k", bytes: 10))?.error)
         #expect(error.code == .destinationRefused && error.message.contains("expired"))
+        #expect(error.blamesNoFile)
         #expect(!error.message.contains("old") || !error.message.contains("the secret"))
         #expect(rig.stub.requests.count == 1)
+        await rig.stop()
+    }
+
+    @Test(arguments: ["AccessDenied", "InvalidAccessKeyId"])
+    func `Keys that the store denies are read again once`(_ code: String) async throws {
+        let source = RotatingCredentials()
+        let rig = try await S3Rig(credentials: S3CredentialCache([source]))
+        rig.stub.fault(.answer(S3Stub.error(403, code))) { _ in true }
+        let file = try rig.file(1, "k", bytes: 10)
+        #expect(try await rig.destination.store(file)?.isPublished == true)
+        #expect(try rig.holds(file) && source.loads == 2)
+        await rig.stop()
+    }
+
+    /// A credentials service that does not answer any more, and keys that the store does not know.
+    @Test(arguments: [
+        ("ExpiredToken", 1), ("InvalidAccessKeyId", .max), ("NoSuchBucket", .max), ("AccessDenied", .max),
+    ])
+    func `Failures that every file would have cost no file an attempt`(_ code: String, _ loads: Int) async throws {
+        let rig = try await S3Rig(credentials: S3CredentialCache([EndingCredentials(loads)]))
+        rig.stub.fault(.answer(S3Stub.error(403, code)), times: 99) { _ in true }
+        let error = try #require(try await rig.destination.store(try rig.file(1, "k", bytes: 10))?.error)
+        #expect(error.blamesNoFile == (code != "AccessDenied"), "\(error)")
         await rig.stop()
     }
 
@@ -310,6 +334,22 @@ import Testing
 }
 
 /// Returns new keys with each load.
+/// A source that answers only a few times.
+final class EndingCredentials: S3CredentialSource {
+    private let rest: Mutex<Int>
+
+    init(_ answers: Int) { rest = Mutex(answers) }
+
+    func load() throws(FleetError) -> S3Credentials? {
+        let isAnswering = rest.withLock { rest in
+            defer { rest -= 1 }
+            return rest > 0
+        }
+        guard isAnswering else { throw FleetError(.destinationUnreachable, "The source of the keys does not answer.") }
+        return S3Rig.keys
+    }
+}
+
 final class RotatingCredentials: S3CredentialSource {
     private let count = Mutex(0)
 
