@@ -65,7 +65,7 @@ fleet-database: fleet-requirements
 
 test: test-requirements $(if $(FILTER),,page-requirements)
 	@# Built first, and the page before the rest, so that the last line is the test runner's own summary.
-	@swift build --build-tests --quiet
+	@Scripts/build $(SILENT) --build-tests
 	@$(if $(FILTER),:,$(PAGE_TESTS))
 	@# Four a processor. With all of them at once each step of one waits for a step of every other: up to 16 s, where these wait for 2.
 	@set -o pipefail; SWT_EXPERIMENTAL_MAXIMUM_PARALLELIZATION_WIDTH=$$((4 * $$(nproc))) \
@@ -74,18 +74,18 @@ test: test-requirements $(if $(FILTER),,page-requirements)
 # The page in headless Chromium against a daemon of the debug build. HAUL_PAGE_SLOW=1 runs the long ones too, HAUL_PAGE_SHOTS=FOLDER
 # keeps screenshots.
 test-page: page-requirements
-	@swift build --product haul --quiet
+	@Scripts/build $(SILENT) --product haul
 	@$(PAGE_TESTS)
 
 # The browser extension, in the same way.
 test-extension: page-requirements
-	@swift build --product haul --quiet
+	@Scripts/build $(SILENT) --product haul
 	@$(PYTEST) Tests/Extension
 
 # The target has no socket, no file and no store to use, so these tests are the fast ones. Built in a folder of their own, because
 # they need a few of the libraries only.
 test-fast: requirements
-	@HAUL_CORE_TESTS=1 swift build --scratch-path .build/core --product haulPackageTests --quiet
+	@HAUL_CORE_TESTS=1 Scripts/build $(SILENT) --scratch-path .build/core --product haulPackageTests
 	@HAUL_CORE_TESTS=1 swift test --scratch-path .build/core --skip-build $(if $(FILTER),--filter '$(FILTER)')
 
 install: build

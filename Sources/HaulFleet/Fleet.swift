@@ -68,6 +68,7 @@ package struct Fleet: Sendable {
             throw FleetError(.disk, "The folder \(staging) cannot be made: \(FileReason.text(error)).")
         }
         var settings = try DestinationText.s3(text, s3, environment: environment)
+        if let file = configuration.network.certificateAuthorities { settings.certificateAuthorities = file }
         // Limits the S3 connections to a quarter of the descriptors outside the downloader, because each connection
         // also has a staged file open and the database needs some, too.
         settings.connections = min(settings.connections, max(1, configuration.network.otherDescriptors / 4))
@@ -80,11 +81,14 @@ package struct Fleet: Sendable {
     }
 
     /// Passes a new connection to `body` and closes the connection afterwards.
+    ///
+    /// - Throws: ``FleetError/Code/databaseRefused`` if a newer program made the queue, and the errors of `body`.
     package func withConnection<Value>(
         _ body: (DatabaseConnection) async throws -> Value
     ) async throws -> Value {
         let connection = DatabaseConnection(database)
         defer { connection.close() }
+        try await SchemaInstaller(connection, queue).checkVersion()
         return try await body(connection)
     }
 }

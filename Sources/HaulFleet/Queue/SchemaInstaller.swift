@@ -26,6 +26,39 @@ package struct SchemaInstaller: Sendable {
     @discardableResult
     package func install() async throws(FleetError) -> Bool { try await install(upTo: Self.version) }
 
+    /// Checks that this program knows the version of the queue. Leaves a queue that is missing, or whose version this
+    /// role may not read, to the next statement: workers name their version to the functions that they call.
+    ///
+    /// - Throws: ``FleetError/Code/databaseRefused`` if another program made the queue.
+    func checkVersion() async throws(FleetError) {
+        let found: Int32
+        do throws(FleetError) {
+            let rows = try await connection.run("SELECT coalesce(max(number), 0) FROM \(queue.quoted).version")
+            found = try rows.first?.int(0, as: Int32.self) ?? 0
+        } catch {
+            guard let state = error.sqlState, Self.unreadableStates.contains(state) else { throw error }
+            return
+        }
+        try Self.check(version: found)
+    }
+
+    /// `invalid_schema_name`, `undefined_table` and `insufficient_privilege`
+    /// (https://www.postgresql.org/docs/current/errcodes-appendix.html).
+    private static let unreadableStates: Set = ["3F000", "42P01", "42501"]
+
+    private static func check(version found: Int32) throws(FleetError) {
+        // A negative number would be no index of `migrations`.
+        guard found >= 0 else {
+            throw FleetError(.databaseRefused, "The queue is damaged: its version is \(found).")
+        }
+        guard found <= version else {
+            throw FleetError(
+                .databaseRefused,
+                "The queue has version \(found), and this program knows no later one than \(version): use the newer program."
+            )
+        }
+    }
+
     /// - Parameter version: version to which older tables are upgraded; newer tables stay as they are. An upgrade
     ///   replaces all functions by those of this program.
     func install(upTo version: Int32) async throws(FleetError) -> Bool {
@@ -41,16 +74,7 @@ package struct SchemaInstaller: Sendable {
             _ = try session.execute(table)
             let found =
                 try session.execute("SELECT coalesce(max(number), 0) FROM version").first?.int(0, as: Int32.self) ?? 0
-            // A negative number would be no index of `migrations`.
-            guard found >= 0 else {
-                throw FleetError(.databaseRefused, "The queue is damaged: its version is \(found).")
-            }
-            guard found <= Self.version else {
-                throw FleetError(
-                    .databaseRefused,
-                    "The queue has version \(found), and this program knows no later one than \(Self.version): use the newer program."
-                )
-            }
+            try Self.check(version: found)
             guard found < version else { return false }
             let callers = try Self.callers(session, queue)
             try Self.dropFunctions(session, queue)

@@ -44,7 +44,7 @@ final class S3Client: Sendable {
         self.logger = logger
         self.now = now
         endpoint = try S3Endpoint(settings)
-        transport = S3Transport(settings)
+        transport = try S3Transport(settings)
         state = State(region: settings.region)
         pacer = RequestPacer(connections: settings.connections, backoff: settings.backoff(.part(2)))
     }

@@ -35,6 +35,8 @@ package struct S3Settings: Sendable, Hashable {
     /// Maximum silence of the store while it receives a request, before the response, and within the response.
     package var idleTimeout = Duration.seconds(60)
     package var connectTimeout = Duration.seconds(10)
+    /// Path of a PEM file with certificates to trust besides the system's; `nil` for none.
+    package var certificateAuthorities: String?
 
     package init(bucket: String, prefix: String = "", region: String = "us-east-1", endpoint: String? = nil) {
         (self.bucket, self.prefix, self.region, self.endpoint) = (bucket, prefix, region, endpoint)
@@ -47,7 +49,8 @@ package struct S3Settings: Sendable, Hashable {
 
 extension S3Settings {
     /// Makes the settings for `s3://BUCKET/PREFIX`. Region and endpoint come from the environment (`AWS_REGION`,
-    /// `AWS_DEFAULT_REGION`, `AWS_ENDPOINT_URL_S3`, `AWS_ENDPOINT_URL`).
+    /// `AWS_DEFAULT_REGION`, `AWS_ENDPOINT_URL_S3`, `AWS_ENDPOINT_URL`), and so does the file of certificates
+    /// (`AWS_CA_BUNDLE`, `SSL_CERT_FILE`).
     ///
     /// - Throws: ``FleetError/Code/invalidInput`` for another form or an impossible bucket name.
     package init(_ text: String, environment: [String: String]) throws(FleetError) {
@@ -65,6 +68,7 @@ extension S3Settings {
         func value(_ names: String...) -> String? { names.lazy.compactMap { environment[$0] }.first { !$0.isEmpty } }
         region = value("AWS_REGION", "AWS_DEFAULT_REGION") ?? region
         endpoint = value("AWS_ENDPOINT_URL_S3", "AWS_ENDPOINT_URL")
+        certificateAuthorities = value("AWS_CA_BUNDLE", "SSL_CERT_FILE")
     }
 
     private static func isOfBucket(_ byte: UInt8) -> Bool {

@@ -16,10 +16,19 @@ final class S3Transport: Sendable {
     private let client: HTTPClient
     private let idleTimeout: Duration
 
-    init(_ settings: S3Settings) {
+    /// - Throws: ``FleetError/Code/invalidInput`` if the file of certificates cannot be read.
+    init(_ settings: S3Settings) throws(FleetError) {
         idleTimeout = settings.idleTimeout
         var tls = TLSConfiguration.makeClientConfiguration()
         tls.minimumTLSVersion = .tlsv12
+        if let path = settings.certificateAuthorities {
+            do { tls.additionalTrustRoots = [.certificates(try NIOSSLCertificate.fromPEMFile(path))] } catch {
+                throw FleetError(
+                    .invalidInput,
+                    "The certificates in \(path) cannot be read. The file must be in PEM form."
+                )
+            }
+        }
         var configuration = HTTPClient.Configuration(
             tlsConfiguration: tls,
             redirectConfiguration: .disallow,

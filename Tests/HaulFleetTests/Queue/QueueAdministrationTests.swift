@@ -181,6 +181,20 @@ struct QueueAdministrationTests {
         }
     }
 
+    @Test func everyCommandRefusesAQueueOfANewerProgram() async throws {
+        try await TestDatabase.with { database async throws in
+            let settings = try database.server.settings(database: database.name)
+            let fleet = Fleet(settings, .standard)
+            // A queue that is missing is left to the command.
+            #expect(try await Fleet(settings, try QueueName("missing")).withConnection { _ in 1 } == 1)
+            #expect(try await fleet.withConnection { _ in 2 } == 2)
+            try await database.sql("INSERT INTO version (number) VALUES (1000)")
+            var isCalled = false
+            await expectError(.databaseRefused) { try await fleet.withConnection { _ in isCalled = true } }
+            #expect(!isCalled)
+        }
+    }
+
     @Test func aWorkersRoleCanOnlyCallWhatWorkersCall() async throws {
         try await TestDatabase.with { database async throws in
             try await database.ready(1)

@@ -111,7 +111,8 @@ import Testing
         async throws
     {
         let plain = try await TestServer.start { _ in .empty(200, "OK") }
-        let own = try await TestServer.start(tls: try .shared()) { _ in .empty(200, "OK") }
+        let certificate = try TestCertificate.shared()
+        let own = try await TestServer.start(tls: certificate) { _ in .empty(200, "OK") }
         for (server, words) in [(plain, "TLS"), (own, "certificate")] {
             let port = try #require(server.url("").split(separator: ":").last)
             let settings = S3Rig.settings("https://127.0.0.1:\(port.prefix { $0.isNumber })")
@@ -124,7 +125,26 @@ import Testing
             let message = failure?.error.message ?? ""
             #expect(message.contains(words) && message.hasSuffix(".") && !message.contains("SSL"), "\(message)")
             #expect(failure?.error.blamesNoFile == true)
-            await server.stop()
+        }
+        // With the certificate's file from the environment the store is trusted.
+        let port = try #require(own.url("").split(separator: ":").last).prefix { $0.isNumber }
+        var settings = try S3Settings("s3://bucket", environment: ["AWS_CA_BUNDLE": certificate.certificatePath])
+        settings.endpoint = "https://127.0.0.1:\(port)"
+        let client = try S3Client(
+            settings,
+            credentials: S3CredentialCache([FixedCredentials(S3Rig.keys)]),
+            logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }
+        )
+        try await client.headBucket()
+        await plain.stop()
+        await own.stop()
+        settings.certificateAuthorities = "/nowhere.pem"
+        await expectError(.invalidInput) {
+            _ = try S3Client(
+                settings,
+                credentials: S3CredentialCache([FixedCredentials(S3Rig.keys)]),
+                logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }
+            )
         }
     }
 
