@@ -46,7 +46,7 @@ struct ResumeCommand: AsyncParsableCommand {
 struct HostCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "host",
-        abstract: "Limit the requests and connections of all workers to a host."
+        abstract: "Limit the requests and connections of all workers to a host, or show the limits."
     )
 
     @OptionGroup var queue: FleetOptions
@@ -61,11 +61,13 @@ struct HostCommand: AsyncParsableCommand {
     var connections: Int32?
 
     func validate() throws {
-        guard gap != nil || connections != nil else { throw ValidationError("Name --gap, --connections or both.") }
         guard (gap ?? 0) >= 0, (connections ?? 0) >= 0 else { throw ValidationError("Limits are at least 0.") }
     }
 
     func run() async throws {
+        guard gap != nil || connections != nil else {
+            return try await queue.administer { FleetOutput.line(StatusText.line(try await $0.host(name))) }
+        }
         try await queue.administer { queue in
             try await queue.setLimits(host: name, gap: gap.map { .milliseconds($0) }, maxConnections: connections)
         }

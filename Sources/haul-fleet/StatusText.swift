@@ -56,16 +56,16 @@ struct StatusText {
         }
     }
 
-    private var hosts: [String] {
-        status.hosts.map { host in
-            var parts = ["\(host.ready) waiting", "\(host.leased) with workers"]
-            if let limit = host.maxConnections { parts.append("\(host.connections) of \(limit) connections") }
-            if host.gapMilliseconds > 0 { parts.append("\(host.gapMilliseconds) ms between requests") }
-            if host.blockedSeconds > 0 {
-                parts.append("asked to be left alone for \(Self.whole(host.blockedSeconds)) s")
-            }
-            return "\(host.name)  \(parts.joined(separator: ", "))"
+    private var hosts: [String] { status.hosts.map(Self.line) }
+
+    static func line(_ host: FleetStatus.Host) -> String {
+        var parts = ["\(host.ready) waiting", "\(host.leased) with workers"]
+        if let limit = host.maxConnections { parts.append("\(host.connections) of \(limit) connections") }
+        if host.gapMilliseconds > 0 { parts.append("\(host.gapMilliseconds) ms between requests") }
+        if host.blockedSeconds > 0 {
+            parts.append("asked to be left alone for \(Self.whole(host.blockedSeconds)) s")
         }
+        return "\(host.name)  \(parts.joined(separator: ", "))"
     }
 
     private var failures: [String] {

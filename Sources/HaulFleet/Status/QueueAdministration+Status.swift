@@ -84,7 +84,23 @@ extension QueueAdministration {
         )
     }
 
-    private func hostsStatement(_ limit: Int) -> SQLStatement {
+    /// Returns the limits and the items of a host.
+    ///
+    /// - Throws: ``FleetError/Code/invalidInput`` if the queue does not know the host.
+    package func host(_ host: String) async throws(FleetError) -> FleetStatus.Host {
+        let name = try Self.hostName(host)
+        let rows = try await connection.run([hostsStatement(1, name: name)])
+        guard let row = rows.first?.first else {
+            throw FleetError(
+                .invalidInput,
+                "The queue has no item and no limit of the host \(RelativePath.quoted(name))."
+            )
+        }
+        return try FleetStatus.Host(row)
+    }
+
+    /// - Parameter name: the only host to return; `nil` for all.
+    private func hostsStatement(_ limit: Int, name: String? = nil) -> SQLStatement {
         SQLStatement(
             """
             SELECT h.host_id, h.name, h.gap_ms, h.max_connections, coalesce(r.n, 0), coalesce(l.n, 0),
@@ -95,9 +111,10 @@ extension QueueAdministration {
                     FROM \(table("lease")) GROUP BY host_id) l USING (host_id)
                 RIGHT JOIN \(table("host")) h USING (host_id)
                 CROSS JOIN (SELECT clock_timestamp() AS now) t
+            WHERE $2::text IS NULL OR h.name = $2
             ORDER BY coalesce(r.n, 0) + coalesce(l.n, 0) DESC, h.host_id LIMIT $1
             """,
-            [.int(max(0, limit))]
+            [.int(max(0, limit)), .text(name)]
         )
     }
 

@@ -78,12 +78,7 @@ package struct QueueAdministration: Sendable {
     ///   - gap: minimum time between requests of the whole fleet; zero for none.
     ///   - maxConnections: maximum number of simultaneous connections of the whole fleet; 0 for no limit.
     package func setLimits(host: String, gap: Duration?, maxConnections: Int32?) async throws(FleetError) {
-        guard let name = HostName(typed: host)?.text else {
-            throw FleetError(
-                .invalidInput,
-                "\(RelativePath.quoted(host)) is no host: it is a name such as example.org or example.org:8080."
-            )
-        }
+        let name = try Self.hostName(host)
         guard maxConnections ?? 0 >= 0, gap ?? .zero >= .zero else {
             throw FleetError(.invalidInput, "The limits of a host are not negative.")
         }
@@ -97,6 +92,17 @@ package struct QueueAdministration: Sendable {
             """
         let milliseconds = gap.map { Int32(clamping: min($0.wholeMilliseconds, 86_400_000)) }
         _ = try await connection.run(text, [.text(name), .int(milliseconds), .int(maxConnections)])
+    }
+
+    /// Returns the name of a host as the queue stores it.
+    static func hostName(_ host: String) throws(FleetError) -> String {
+        guard let name = HostName(typed: host)?.text else {
+            throw FleetError(
+                .invalidInput,
+                "\(RelativePath.quoted(host)) is no host: it is a name such as example.org or example.org:8080."
+            )
+        }
+        return name
     }
 
     // MARK: Failed items

@@ -51,6 +51,11 @@ struct QueueHostTests {
             try await queue.block(hostID: limits.hostID, for: .seconds(3600))
             #expect(try #require(try await queue.hostLimits("a.example")).blocked > .seconds(3000))
             #expect(try await queue.hostLimits("b.example") == nil)
+            try await administration.setLimits(host: "c.example", gap: nil, maxConnections: nil)
+            let shown = try await administration.host("A.Example")
+            #expect(shown.name == "a.example" && shown.gapMilliseconds == 500 && shown.maxConnections == 4)
+            await expectError(.invalidInput) { _ = try await administration.host("b.example") }
+            await expectError(.invalidInput) { _ = try await administration.host("a b") }
         }
     }
 
