@@ -11,7 +11,7 @@ RELEASE := -c release --product haul --static-swift-stdlib $(METADATA)
 BINARY := .build/release/haul
 FLEET := -c release --product haul-fleet --static-swift-stdlib $(METADATA)
 FLEET_BINARY := .build/release/haul-fleet
-SCALE := -c release --product HaulScale --static-swift-stdlib
+SCALE := -c release --product HaulScale --static-swift-stdlib $(METADATA)
 # As `tool` in Benchmarks/lib/upload.py builds it.
 DESTINATIONS := -c release -Xswiftc -enable-testing --scratch-path .build/tools --product HaulFleetDestinations
 # As `tool` in Acceptance/sets/support/hub.py builds it.
