@@ -63,7 +63,7 @@ struct DatabaseConnectionTests {
         connections[0].close()
         let (idle, busy) = (connections[1], connections[2])
         async let answer: Void = expectError(.cancelled) { _ = try await busy.run("SELECT pg_sleep(600)") }
-        while try await idle.run("SELECT 1 FROM pg_stat_activity WHERE query = 'SELECT pg_sleep(600)'").isEmpty {}
+        while try await idle.run("SELECT 1 FROM pg_stat_activity WHERE query = 'SELECT pg_sleep(600)'").count == 0 {}
         let isWhole = await Task.detached { threads.end(within: .seconds(3600)) }.value
         #expect(isWhole)
         #expect(threads.count == 0)
