@@ -127,7 +127,7 @@ struct LeftoverTests {
         try await FleetRig.run { rig in
             try await rig.command("init", "--max-attempts", "1")
             try await rig.add([line(server, "file.bin")])
-            #expect(await rig.ending(of: try rig.startWorker("one", "--until-drained")) == .exited(0))
+            #expect(await rig.ending(of: try rig.startWorker("one", "--until-drained")) == .exited(1))
             #expect(try await rig.number("SELECT count(*) FROM done WHERE outcome <> 0") == 1)
             #expect(try staged(rig) == [])
         }
@@ -139,7 +139,7 @@ struct LeftoverTests {
         let server = try await TestServer.start { request in resource.reply(to: request) }
         try await FleetRig.run { rig in
             try await rig.add((0..<3).map { line(server, "\($0)", checksum: String(repeating: "0\($0)", count: 32)) })
-            #expect(await rig.ending(of: try rig.startWorker("one", "--until-drained")) == .exited(0))
+            #expect(await rig.ending(of: try rig.startWorker("one", "--until-drained")) == .exited(1))
             #expect(try await rig.number("SELECT count(*) FROM done WHERE outcome = 1") == 3)
             #expect(try staged(rig) == [])
         }

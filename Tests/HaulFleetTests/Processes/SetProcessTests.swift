@@ -30,9 +30,11 @@ struct SetProcessTests {
     }
 
     /// Runs a worker until the queue is drained.
-    private func work(_ rig: FleetRig) async throws {
+    ///
+    /// - Parameter status: 1 if an item fails.
+    private func work(_ rig: FleetRig, status: Int32 = 0) async throws {
         let worker = try rig.startWorker("one", "--until-drained")
-        #expect(await rig.ending(of: worker) == .exited(0))
+        #expect(await rig.ending(of: worker) == .exited(status))
     }
 
     @Test func workersBringTheFilesOfTheCommitThatWasAdded() async throws {
@@ -64,7 +66,7 @@ struct SetProcessTests {
             hub.commit(Self.files.map { $0.corrupt() }, to: "org/bad")
             try await rig.command("init", "--max-attempts", "1")
             try await rig.command("add", "--set", "hf://org/bad", "--under", "m")
-            try await work(rig)
+            try await work(rig, status: 1)
             // An empty file has no other bytes.
             #expect(try rig.names() == ["m/empty"])
         }
@@ -93,7 +95,7 @@ struct SetProcessTests {
             rig.setVariable("HF_TOKEN", "hf_secret")
             try await rig.command("add", "--set", "hf://org/model", "--under", "m")
             rig.setVariable("HF_TOKEN", nil)
-            try await work(rig)
+            try await work(rig, status: 1)
             #expect(try rig.names().isEmpty)
             #expect(try await rig.number("SELECT count(*) FROM done WHERE outcome = 0") == 0)
         }
