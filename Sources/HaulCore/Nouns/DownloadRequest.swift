@@ -178,8 +178,9 @@ public struct DownloadRequest: Sendable, Hashable, Codable {
     public var key: String?
     /// Name of the download's group. A group has its own progress and end: see ``DownloadGroup``. Default: `nil`.
     public var group: String?
-    /// A label to query by, such as the user of the application who owns the download. Haul does not interpret it.
-    /// Default: `nil`.
+    /// A label to query by, such as the user of the application who owns the download. A request with an owner joins
+    /// only downloads of the same owner: for the download of another one, adding fails with
+    /// ``DownloadError/Code/alreadyAdded``. A request without an owner joins any download. Default: `nil`.
     public var owner: String?
     /// The application's own data, stored with the download. Haul does not interpret it. Default: `nil`.
     public var metadata: DownloadRequest.Metadata?

@@ -72,8 +72,10 @@ extension Downloader {
     {
         guard let id = DownloadID(saved.record.id) else { return nil }
         switch request.onDuplicate {
-        case .join: break
-        case .joinUnlessPaused: if isPausedByUser(saved.record, tasks[id]) { return try await find(id: id) }
+        case .join: try Self.checkOwner(of: request, (tasks[id]?.record ?? saved.record).request)
+        case .joinUnlessPaused:
+            try Self.checkOwner(of: request, (tasks[id]?.record ?? saved.record).request)
+            if isPausedByUser(saved.record, tasks[id]) { return try await find(id: id) }
         case .addAnyway:
             if request.key == nil, case .folder = request.destination { return nil }
             throw Self.isPresent(request)
@@ -136,6 +138,12 @@ extension Downloader {
     private func isPausedByUser(_ record: DownloadRecord, _ task: DownloadTask?) -> Bool {
         if let task { return task.machine.state == .paused && task.machine.hold == nil }
         return record.status == .paused && record.hold == nil
+    }
+
+    /// Refuses to join the download of another owner, because the request would see it and change it.
+    private static func checkOwner(of request: DownloadRequest, _ existing: DownloadRequest) throws(DownloadError) {
+        guard let owner = request.owner, owner != existing.owner else { return }
+        throw isPresent(request)
     }
 
     private static func isPresent(_ request: DownloadRequest) -> DownloadError {

@@ -16,6 +16,14 @@ extension Downloader {
         try checkIsOpen()
         return try await store.count(engine.reader.condition(try await engine.reader.resolved(filter)))
     }
+
+    /// Whether a folder has, or gets, the file of a download that is not of `owner`.
+    ///
+    /// - Throws: as ``list(_:)``.
+    package func hasDownloads(in folder: String, besidesThoseOf owner: String) async throws(DownloadError) -> Bool {
+        try checkIsOpen()
+        return try await store.count(.files(in: folder, besidesThoseOf: owner)) > 0
+    }
 }
 
 extension Download {

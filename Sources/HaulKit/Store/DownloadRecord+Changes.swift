@@ -198,7 +198,7 @@ extension DownloadRecord {
         request.repairs = old.repairs
         request.replaces = new.replaces ?? old.replaces
         request.group = new.group ?? old.group
-        request.owner = new.owner ?? old.owner
+        request.owner = old.owner
         request.metadata = new.metadata ?? old.metadata
         request.page = new.page ?? old.page
         guard isReplaced else { return false }

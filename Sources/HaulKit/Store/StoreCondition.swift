@@ -22,6 +22,17 @@ struct StoreCondition: Sendable {
         return condition
     }
 
+    /// The downloads whose file is or will be in `folder` or below it, except those of `owner`.
+    static func files(in folder: String, besidesThoseOf owner: String) -> Self {
+        var condition = Self()
+        let below = FilePaths.join(folder, "")
+        let isBelow = ["folder", "file", "partPath", "finalPath"]
+            .map { "substr(\($0), 1, length(?)) = ?" }.joined(separator: " OR ")
+        condition.add("(folder = ? OR \(isBelow))", folder, below, below, below, below, below, below, below, below)
+        condition.add("owner IS NOT ?", owner)
+        return condition
+    }
+
     /// Creates the condition of a filter without the filter's predicate.
     ///
     /// - Parameters:

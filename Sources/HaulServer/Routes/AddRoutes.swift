@@ -7,9 +7,6 @@ internal import Hummingbird
 struct AddRoutes {
     let services: Services
     private let answers = IdempotentAnswers()
-    /// Serializes additions, so that no other request adds a URL after ``owned(_:by:)`` has looked for a download of
-    /// that URL.
-    private let turns = Turns()
 
     init(services: Services) { self.services = services }
 
@@ -69,13 +66,13 @@ struct AddRoutes {
             wanted.append(try ItemReader(common, services.folders, services.live.placement).request(&item))
         }
         let start = Date()
-        let results = try await turns.take {
-            if let owner { wanted = try await owned(wanted, by: owner) }
-            let requests = wanted.compactMap { wanted in
-                if case .success(let request) = wanted { request } else { nil }
-            }
-            return await services.downloader.add(requests)
+        // The downloader lets the request of an owner join no download of another one.
+        let requests = wanted.compactMap { wanted -> DownloadRequest? in
+            guard case .success(var request) = wanted else { return nil }
+            request.owner = owner
+            return request
         }
+        let results = await services.downloader.add(requests)
         var rest = results.makeIterator()
         var answer = Answer(items: [], rev: "")
         for wanted in wanted {
@@ -109,29 +106,6 @@ struct AddRoutes {
             (request.group, request.maxConnections) = (place.group, place.connections)
             return .success(request)
         } catch { return .failure(error) }
-    }
-
-    /// Gives each request the owner of the API key. Lets the downloader refuse a duplicate of another
-    /// owner's download, because joining that download would let the key change it.
-    private func owned(
-        _ wanted: [Result<DownloadRequest, Problem>],
-        by owner: String
-    ) async throws(Problem) -> [Result<DownloadRequest, Problem>] {
-        var results: [Result<DownloadRequest, Problem>] = []
-        for wanted in wanted {
-            guard case .success(var request) = wanted else {
-                results.append(wanted)
-                continue
-            }
-            let url = request.url
-            let known = try await problems { () throws(DownloadError) in
-                try await services.downloader.find(url: url)?.snapshot
-            }
-            request.owner = owner
-            if let known, known.owner != owner { request.onDuplicate = .refuse }
-            results.append(.success(request))
-        }
-        return results
     }
 
     /// Whether the download existed before `start`. Allows 1 ms, because the store keeps the time in milliseconds.

@@ -84,7 +84,8 @@ package actor SetKeeper {
     func add(_ request: SetRequest, _ wish: Wish) async throws -> SetRow {
         let access = live.configuration.hub(for: wish.owner)
         let name = try await problems { () throws(DownloadError) in try request.name(access) }
-        let folder = try wish.folder ?? newFolder(name, request, wish.owner)
+        let folder: String
+        if let wanted = wish.folder { folder = wanted } else { folder = try await newFolder(name, request, wish.owner) }
         // Ignores sets that have ended. `sets` keeps such a set until the list of the folder's next set has been read.
         if let known = sets.first(where: { $0.row.folder == folder && !$0.row.state.isEnd }) {
             guard known.owner == wish.owner, known.asks(for: request, wish) else { throw Self.folderInUse(folder) }
@@ -137,14 +138,19 @@ package actor SetKeeper {
 
     /// Chooses the folder of a set that names none: a new folder, or that of an earlier set with the same source. Skips
     /// a folder with other files, because the sync would replace files that have names of the set.
-    private func newFolder(_ name: String, _ request: SetRequest, _ owner: String?) throws(Problem) -> String {
+    /// For an API key, also skips a folder that has downloads of others, even if these downloads have no file yet.
+    private func newFolder(_ name: String, _ request: SetRequest, _ owner: String?) async throws -> String {
         for number in 0..<1000 {
             let folder = try live.folders.allowed(number == 0 ? name : "\(name) (\(number))")
             if let known = sets.last(where: { $0.row.folder == folder }) {
-                if known.request.source == request.source, known.owner == owner { return folder }
-            } else if Self.isVacant(folder) {
-                return folder
+                guard known.request.source == request.source, known.owner == owner else { continue }
+            } else if !Self.isVacant(folder) {
+                continue
             }
+            guard let owner else { return folder }
+            do throws(DownloadError) {
+                if try await !downloader.hasDownloads(in: folder, besidesThoseOf: owner) { return folder }
+            } catch { throw Problem(error) }
         }
         throw Problem(.conflict, "fileExists", "There are too many folders named \(name). Name another folder.")
     }

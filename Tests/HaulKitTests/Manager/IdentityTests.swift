@@ -34,6 +34,34 @@ struct IdentityTests {
         }
     }
 
+    @Test func aRequestJoinsNoDownloadOfAnotherOwner() async throws {
+        try await DownloaderRig.runManyFiles { rig async throws in
+            let paused = try rig.named("a", "slow") {
+                $0.owner = "ada"
+                $0.startsPaused = true
+            }
+            let keyed = try rig.named("b") {
+                $0.owner = "ada"
+                $0.key = "k"
+            }
+            let first = try await rig.downloader.add(paused)
+            _ = try await rig.downloader.add(keyed).result()
+            for request in [paused, keyed] {
+                for policy in [DownloadRequest.PresencePolicy.join, .joinUnlessPaused] {
+                    var other = request
+                    (other.owner, other.onDuplicate) = ("grace", policy)
+                    let error = await #expect(throws: DownloadError.self) { try await rig.downloader.add(other) }
+                    #expect(error?.code == .alreadyAdded)
+                }
+            }
+            var anonymous = paused
+            anonymous.owner = nil
+            #expect(try await rig.downloader.add(anonymous).id == first.id)
+            #expect(try await rig.downloader.add(paused).id == first.id)
+            #expect(try await rig.downloader.list(DownloadFilter(owner: "ada")).count == 2)
+        }
+    }
+
     @Test func twoOfOneKeyInAListAreOneDownload() async throws {
         try await DownloaderRig.runManyFiles { rig async throws in
             let results = await rig.downloader.add([

@@ -1,5 +1,7 @@
 import Foundation
 import HTTPTypes
+import HaulCore
+import HaulKit
 import HaulTesting
 import HummingbirdTesting
 import NIOCore
@@ -99,6 +101,40 @@ import Testing
             // Joining the download of another would make it the key's own.
             #expect(try await add("other", key)?["error"]?["code"]?.text == "alreadyAdded")
             #expect(try await add("own", key)?["download"]?["id"]?.text == own)
+        }
+    }
+
+    /// The key has a newer download of the same URL in another folder, or names the file by a Metalink.
+    @Test func aKeyJoinsNoDownloadOfAnotherByAnyWay() async throws {
+        try await ServerRig.run { rig, client in
+            let key = try await connect(rig, client)
+            let token: HTTPFields = [.authorization: "Bearer \(rig.token)", .contentType: "application/json"]
+            func add(_ json: String, _ fields: HTTPFields) async throws -> JSONValue? {
+                try await client.send(.post, "/api/v1/downloads", fields, body: json).json["items"]?[0]
+            }
+            let item = #"{"url": "http://127.0.0.1:9/x.bin"}"#
+            let mine = #"{"items": [\#(item)], "paused": true}"#
+            let other = try #require(try await add(mine, token)?["download"]?["id"]?.text)
+            let elsewhere = #"{"items": [{"url": "http://127.0.0.1:9/x.bin", "folder": "attic"}], "paused": true}"#
+            #expect(try await add(elsewhere, key)?["download"]?["id"]?.text != nil)
+            #expect(
+                try await add(#"{"items": [\#(item)], "paused": true}"#, key)?["error"]?["code"]?.text == "alreadyAdded"
+            )
+            func metalink(_ url: String) -> String {
+                let xml =
+                    "<metalink xmlns='urn:ietf:params:xml:ns:metalink'><file name='m.bin'><url>\(url)</url></file></metalink>"
+                return #"{"metalink": "\#(xml)", "paused": true}"#
+            }
+            let named = try #require(
+                try await add(metalink("http://127.0.0.1:9/m.bin"), token)?["download"]?["id"]?.text
+            )
+            let forged = try await add(metalink("http://127.0.0.1:9/evil.bin"), key)
+            #expect(forged?["error"]?["code"]?.text == "alreadyAdded")
+            for id in [other, named] {
+                #expect(try await client.send(.get, "/api/v1/downloads/\(id)", key).status == .notFound)
+            }
+            let rows = try await rig.downloader.list(.all)
+            #expect(rows.count { $0.owner == nil } == 2 && rows.count == 3)
         }
     }
 

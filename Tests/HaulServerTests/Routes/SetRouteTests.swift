@@ -319,10 +319,12 @@ import Testing
         try await Self.withHub { _, rig, client in
             let key = try await Self.key(rig, client)
             let others = try #require(try await Self.add("", rig, client).json["id"]?.text)
+            let waiting = #"{"items": [{"url": "http://127.0.0.1:9/x", "folder": "model (1)"}], "paused": true}"#
+            #expect(try await client.call(.post, "/api/v1/downloads", rig, json: waiting).status == .ok)
             let json = #"{"source": "hf://org/model", "except": ["*.bin"]}"#
             let own = try await client.send(.post, "/api/v1/sets", key, body: json).json
-            // The folder of the other set is not the key's.
-            #expect(own["folder"]?.text?.hasSuffix("/model (1)") == true)
+            // The folder of the other set is not the key's, and neither is one that others' downloads will use.
+            #expect(own["folder"]?.text?.hasSuffix("/model (2)") == true)
             let id = try #require(own["id"]?.text)
             let list = try await client.send(.get, "/api/v1/sets", key).json["items"]
             #expect(list?.count == 1 && list?[0]?["id"]?.text == id)
