@@ -15,7 +15,9 @@ package enum BodyFraming: Sendable, Equatable {
         // `chunked` overrides a length. It must be the only coding, because two chunked layers, or another coding below
         // `chunked`, would not give the bytes of a file.
         case ["chunked"]: self = .chunked
-        default: self = .malformed("a transfer coding that Haul does not read: \(Self.quoted(codings))")
+        default:
+            let named = codings.map { Self.knownCodings.contains($0) ? $0 : "an unknown one" }
+            self = .malformed("a transfer coding that Haul does not read: \(Self.quoted(named))")
         }
     }
 
@@ -26,9 +28,8 @@ package enum BodyFraming: Sendable, Equatable {
             let numbers = members.compactMap { $0.utf8.allSatisfy { (48...57).contains($0) } ? Int64($0) : nil }
             guard let value = numbers.first, numbers.count == members.count else {
                 return .malformed(
-                    members.contains(where: isTooLong)
-                        ? "a length of more bytes than any file has: \(quoted([text]))"
-                        : "a length that is no number: \(quoted([text]))"
+                    members.first(where: isTooLong).map { "a length of more bytes than any file has: \(quoted([$0]))" }
+                        ?? "a length that is no number"
                 )
             }
             // Careless intermediaries repeat the length. Equal lengths may be taken for one (RFC 9112 §6.3).
@@ -45,10 +46,13 @@ package enum BodyFraming: Sendable, Equatable {
         text.utf8.allSatisfy { (48...57).contains($0) } && Int64(text) == nil
     }
 
-    /// Joins the members of a header field for a message. Removes control characters and keeps the first 60 Unicode
-    /// scalars, because the text is foreign and a message is one line.
+    /// Codings that a message may name. It names no other text of the server, which may be the cookie of the request.
+    private static let knownCodings: Set = [
+        "chunked", "identity", "gzip", "x-gzip", "deflate", "compress", "br", "zstd",
+    ]
+
+    /// Joins names and numbers for a message, and keeps the first 60 Unicode scalars, because a message is one line.
     private static func quoted(_ members: [String]) -> String {
-        let text = members.joined(separator: ", ").unicodeScalars.filter { $0.properties.generalCategory != .control }
-        return String(String.UnicodeScalarView(text.prefix(60)))
+        String(String.UnicodeScalarView(members.joined(separator: ", ").unicodeScalars.prefix(60)))
     }
 }

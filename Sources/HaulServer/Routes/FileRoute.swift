@@ -58,9 +58,10 @@ struct FileRoute {
     // MARK: Files
 
     private func finished(_ download: Download, _ snapshot: DownloadSnapshot) async throws -> any SentFile {
-        let state = try await problems { () throws(DownloadError) in try await download.fileState() }
-        guard let path = snapshot.path, state != .missing else { throw Self.missing }
+        guard let path = snapshot.path else { throw Self.missing }
         try checkPlace(of: path)
+        let state = try await problems { () throws(DownloadError) in try await download.fileState() }
+        guard state != .missing else { throw Self.missing }
         do { return try await OpenFile(path) } catch {
             throw Problem(.conflict, "notFinished", "The file cannot be read: \(error)")
         }

@@ -14,7 +14,15 @@ struct BodyFramingTests {
         #expect(
             framing(("Content-Length", length)) == .malformed("a length of more bytes than any file has: \(length)")
         )
-        #expect(framing(("Content-Length", "12a")) == .malformed("a length that is no number: 12a"))
+    }
+
+    /// A server may send the cookie back that it got.
+    @Test func namesNoTextOfTheServerButKnownCodings() {
+        #expect(framing(("Content-Length", "sid=12a")) == .malformed("a length that is no number"))
+        #expect(
+            framing(("Transfer-Encoding", "sid=12a, gzip"))
+                == .malformed("a transfer coding that Haul does not read: an unknown one, gzip")
+        )
     }
 
     @Test(arguments: ["chunked", "Chunked", " CHUNKED\t", ",chunked,"])
