@@ -26,7 +26,8 @@ struct TransferCodingFaultTests {
             try await DownloaderRig.run(serving: { _ in odd }) { rig async throws in
                 let error = try await rig.failure()
                 #expect(error.code == .malformedResponse)
-                #expect(error.cause?.contains(coding) == true)
+                // A message names only known codings, because a server may send back the cookie that it got.
+                #expect(error.cause?.contains(coding == "pigeons" ? "an unknown one" : coding) == true)
                 #expect(try rig.names().isEmpty)
             }
         }
