@@ -1,5 +1,4 @@
 internal import CHaulSystem
-internal import HaulKit
 internal import Synchronization
 
 /// The threads of the database connections of a process.

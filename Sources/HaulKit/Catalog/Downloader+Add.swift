@@ -72,10 +72,11 @@ extension Downloader {
     {
         guard let id = DownloadID(saved.record.id) else { return nil }
         switch request.onDuplicate {
-        case .join: try Self.checkOwner(of: request, (tasks[id]?.record ?? saved.record).request)
-        case .joinUnlessPaused:
+        case .join, .joinUnlessPaused:
             try Self.checkOwner(of: request, (tasks[id]?.record ?? saved.record).request)
-            if isPausedByUser(saved.record, tasks[id]) { return try await find(id: id) }
+            if request.onDuplicate == .joinUnlessPaused, isPausedByUser(saved.record, tasks[id]) {
+                return try await find(id: id)
+            }
         case .addAnyway:
             if request.key == nil, case .folder = request.destination { return nil }
             throw Self.isPresent(request)

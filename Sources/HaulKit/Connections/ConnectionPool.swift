@@ -69,8 +69,8 @@ final class ConnectionPool {
         }
     }
 
-    /// Notes that a download, or a probe, asks for the slot of its first connection to a host. If a pause of additional
-    /// connections has begun there (``yielding(_:)``), the pause goes on.
+    /// Notes that a download, or a probe, asks for the slot of its first connection to a host. Without such requests, a
+    /// pause of additional connections there (``yielding(_:)``) ends early.
     func beginning(_ host: Origin) { yieldPause.used(host, at: services.time.now()) }
 
     /// Notes that a download is asked to give up a connection to one of these hosts for another download.

@@ -2,7 +2,9 @@ internal import Foundation
 
 /// The real file system. New files and folders get the permissions that the umask leaves.
 struct PosixDisk: Disk {
-    let bootID = SystemCalls.bootID()
+    var bootID: String { Self.boot }
+    /// Read once, because a value of this type is made for many a single call.
+    private static let boot = SystemCalls.bootID()
     private let smallFileSync = SmallFileSync()
     private let makesFolders: Bool
     private let confined: ConfinedFolders

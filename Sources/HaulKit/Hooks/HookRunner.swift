@@ -61,7 +61,7 @@ final class HookRunner: Sendable {
 
     func tell(_ message: HookMessage) {
         for hook in state.withLock(\.hooks) where hook.events.contains(message.event) {
-            // `true` also where nobody is there to send or show it: nothing is dropped then.
+            // Without a poster or a notifier, `send` and `show` return `true`: they drop no message.
             let isTaken =
                 switch hook {
                 case .command(let path, let arguments, _): run(path, arguments, message)

@@ -26,9 +26,9 @@ struct StoreCondition: Sendable {
     static func files(in folder: String, besidesThoseOf owner: String) -> Self {
         var condition = Self()
         let below = FilePaths.join(folder, "")
-        let isBelow = ["folder", "file", "partPath", "finalPath"]
-            .map { "substr(\($0), 1, length(?)) = ?" }.joined(separator: " OR ")
-        condition.add("(folder = ? OR \(isBelow))", folder, below, below, below, below, below, below, below, below)
+        let isBelow = ["folder || '/'", "file", "partPath", "finalPath"]
+            .map { "instr(\($0), ?) = 1" }.joined(separator: " OR ")
+        condition.add("(\(isBelow))", below, below, below, below)
         condition.add("owner IS NOT ?", owner)
         return condition
     }
