@@ -85,6 +85,31 @@ import Testing
         }
     }
 
+    @Test("what another client gave later for a download of aria2 is not shown to aria2's clients")
+    func hidesWhatOthersGave() async throws {
+        try await Aria2SessionRig.run { rig in
+            let url = "https://example.org/a?own=1"
+            let own: Aria2Value = ["pause": "true", "header": "Cookie: own"]
+            let gid = try await rig.call("addUri", [.text(url)], own).text
+            let shown = { try await rig.call("getOption", .text(gid))["header"] }
+            let uri = { try await rig.status(gid, "files")["files"][0]["uris"][0]["uri"] }
+            #expect(try await shown() == "Cookie: own\n")
+            #expect(try await uri() == .text(url))
+
+            let id = try await rig.download(gid).id
+            var request = DownloadRequest(try #require(URL(string: url)), to: .folder(path: rig.script.folder))
+            request.headers = [try #require(HeaderField("Cookie", "browser"))]
+            #expect(try await rig.downloader.add(request).id == id)
+            #expect(try await shown() == .null)
+            #expect(try await uri() == .text(url))
+
+            let signed = try #require(URL(string: "https://example.org/a?signed=secret"))
+            try await rig.downloader.replaceSource(of: id, with: DownloadSource(signed))
+            #expect(try await uri() == .text(signed.masked))
+            #expect(try await !"\(rig.status(gid))".contains("secret"))
+        }
+    }
+
     @Test("a download that failed for its file names the path that was asked for")
     func pathsOfFailures() async throws {
         try await Aria2SessionRig.run { rig in

@@ -303,6 +303,10 @@ import Testing
                 try await rig.call("getFiles", .text(gid)), try await rig.call("tellStatus", .text(gid)),
             ]
             for value in told { #expect(!"\(value)".contains("SECRET"), "\(value)") }
+            let more: Aria2Value = "https://example.org/y?own=1"
+            #expect(try await rig.call("changeUri", .text(gid), 1, [], [more]) == [0, 1])
+            let uris = try await rig.call("getUris", .text(gid))
+            #expect(uris[1]["uri"] == more && !"\(uris)".contains("SECRET"), "\(uris)")
         }
     }
 

@@ -63,7 +63,7 @@ extension Aria2Session {
             if options["dir"] == nil, case .folder(let folder) = made.destination { try options.set("dir", folder) }
             if let out { try options.set("out", out) }
         } catch { throw Aria2Error(error) }
-        made.metadata = Aria2Record(gid: chosen, uris: request.uris, options: options).metadata
+        made.metadata = Aria2Record(gid: chosen, uris: request.uris, options: options, of: made).metadata
         let download: Download
         if case .file(let path) = made.destination {
             download = try await addNamed(made, path)

@@ -9,9 +9,8 @@ extension Aria2Session {
     /// Returns the options of a download: the options at its addition, later changes, and the header fields of its
     /// request.
     ///
-    /// - Parameter forClient: whether the options are for a client. A client gets header fields and credentials only of
-    ///   downloads that were added over aria2's interface. Those of other downloads may contain the token of a hub or
-    ///   the cookies of a browser.
+    /// - Parameter forClient: whether the options are for a client, which gets only the header fields and credentials of
+    ///   ``Aria2Record/shownFields(of:)``.
     func options(of snapshot: DownloadSnapshot, forClient: Bool) async throws(Aria2Error) -> Aria2Options {
         let record = record(of: snapshot)
         var options = record.allOptions
@@ -22,7 +21,7 @@ extension Aria2Session {
         }
         guard let request else { return options }
         do throws(Aria2OptionError) {
-            let fields = forClient && !record.isOfAria2 ? [] : request.headers
+            let fields = forClient ? record.shownFields(of: request) : request.headers
             let own = fields.filter { !Self.isOfOption($0, options) }
             if !own.isEmpty, options["header"] == nil {
                 try options.set("header", own.map { "\($0.name): \($0.value)" })
@@ -158,8 +157,7 @@ extension Aria2Session {
             throw Aria2Error(.unknown, "Cannot remove URIs from GID#\(try await self.gid(named: text))")
         }
         guard index == 1 else { throw Aria2Error(.unknown, "fileIndex is out of range") }
-        let known = record(of: snapshot).uris
-        var uris = known.isEmpty ? [snapshot.url.absoluteString] : known
+        var uris = record(of: snapshot).shownURIs(of: snapshot)
         let first = uris.first
         var removals = 0
         for uri in old {

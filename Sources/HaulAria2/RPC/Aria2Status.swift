@@ -127,11 +127,7 @@ struct Aria2Status {
         }
     }
 
-    /// The URIs. Masks the URL of a download that came over another interface, because the URL may contain secrets.
-    var uris: [String] {
-        if !record.uris.isEmpty { return record.uris }
-        return [record.isOfAria2 ? snapshot.url.absoluteString : snapshot.url.masked]
-    }
+    var uris: [String] { record.shownURIs(of: snapshot) }
 
     /// The URIs with their states. The first URI is marked as used once the download has begun.
     var shownURIs: Aria2Value {
