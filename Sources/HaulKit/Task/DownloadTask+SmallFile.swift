@@ -36,7 +36,7 @@ extension DownloadTask {
         -> DownloadMachine.Event?
     {
         guard smallFile.hasNoDiskState, part == nil, preparation.startsOver, steps.isEmpty,
-            machine.settings.pieces == nil, record.request.root == nil,
+            machine.settings.pieces == nil,
             let total = preparation.resource.total, BufferedFile.isFor(total)
         else { return nil }
         // The other policies check for an existing file before the first byte arrives.

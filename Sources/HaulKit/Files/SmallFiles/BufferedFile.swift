@@ -17,7 +17,7 @@ final class BufferedFile: DiskFile {
     private let state: Mutex<State>
 
     /// Length limit in bytes of a file that gathers in memory.
-    static let mostBytes: Int64 = 64 << 10
+    static let mostBytes: Int64 = 256 << 10
 
     /// Whether a file of this length may gather in memory.
     static func isFor(_ length: Int64?) -> Bool { length.map { $0 <= mostBytes } ?? false }

@@ -14,6 +14,8 @@ struct BufferedFilePlacement: Sendable {
     struct Job: Sendable {
         let id: DownloadID
         let path: String
+        /// Folder that the file must not leave through a symbolic link; `nil` if there is none.
+        var root: String?
         let policy: DownloadRequest.ConflictPolicy
         let bytes: ByteBuffer
         /// The modification time in nanoseconds since 1970; `nil` for the time of creation.
@@ -50,13 +52,14 @@ struct BufferedFilePlacement: Sendable {
     // MARK: Making
 
     func create(_ jobs: [Job]) -> [Creation] {
-        var folders: Set<String> = []
+        var folders: Set<Folder> = []
         var isAnyMade = false
         return jobs.map { job in
             do throws(DownloadError) {
-                let folder = FilePaths.folder(of: job.path)
-                if folders.insert(folder).inserted {
-                    do throws(DiskError) { try disk.createFolder(folder) } catch { throw DownloadError(error) }
+                let folder = Folder(of: job)
+                if !folders.contains(folder) {
+                    do throws(DiskError) { try create(folder) } catch { throw DownloadError(error) }
+                    folders.insert(folder)
                 }
                 guard let made = try create(job) else { return .inTheWay }
                 isAnyMade = true
@@ -65,6 +68,18 @@ struct BufferedFilePlacement: Sendable {
                 return isAnyMade && error.code == .tooManyOpenFiles ? .later : .failed(error)
             }
         }
+    }
+
+    private struct Folder: Hashable {
+        let path: String
+        let root: String?
+
+        init(of job: Job) { (path, root) = (FilePaths.folder(of: job.path), job.root) }
+    }
+
+    private func create(_ folder: Folder) throws(DiskError) {
+        guard let root = folder.root else { return try disk.createFolder(folder.path) }
+        try disk.walk(to: folder.path, beneath: root, making: true)
     }
 
     private func create(_ job: Job) throws(DownloadError) -> Made? {
@@ -106,10 +121,25 @@ struct BufferedFilePlacement: Sendable {
         }
         let written = all.indices.filter { failures[$0] == nil }
         for (index, failure) in zip(written, disk.sync(written.map { all[$0].file })) { failures[index] = failure }
-        let endings = zip(all, failures).map { made, failure in
-            failure.map { .failed($0, made.file, isSynced: false) } ?? rename(made)
+        var checked: [Folder: DiskError?] = [:]
+        let endings = zip(all, failures).map { made, failure -> Ending in
+            if let failure { return .failed(failure, made.file, isSynced: false) }
+            let folder = Folder(of: made.job)
+            let known = checked[folder] ?? check(folder)
+            checked[folder] = .some(known)
+            return known.map { .failed($0, made.file, isSynced: true) } ?? rename(made)
         }
         return syncFolders(of: all, endings)
+    }
+
+    /// Returns an error if a folder below the root has become a symbolic link since the files were created.
+    private func check(_ folder: Folder) -> DiskError? {
+        guard let root = folder.root else { return nil }
+        do throws(DiskError) { try disk.walk(to: folder.path, beneath: root, making: false) } catch {
+            // The rename tells more about a folder that is gone.
+            return error.kind == .notFound ? nil : error
+        }
+        return nil
     }
 
     /// Sets the modification time that the store already has, so that the file is recognized after a crash.

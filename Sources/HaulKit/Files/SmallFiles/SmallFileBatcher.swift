@@ -70,6 +70,7 @@ final class SmallFileBatcher {
         return .init(
             id: task.id,
             path: path,
+            root: task.record.root(of: path),
             policy: task.record.request.conflictPolicy,
             bytes: bytes,
             modified: task.serverTime

@@ -1,8 +1,10 @@
+import Foundation
 import NIOCore
 import Testing
 
 @testable import HaulCore
 @testable import HaulKit
+@testable import HaulTesting
 
 /// Publishing several files at once, one of which fails or is an exception.
 struct BufferedFilePlacementTests {
@@ -133,5 +135,42 @@ struct BufferedFilePlacementTests {
         disk.put(Array("a user's".utf8), at: "/d/a.haulpart")
         group.discard(all)
         #expect(disk.paths == ["/d/a.haulpart"])
+    }
+
+    @Test("a file below a root does not leave it through a link, be it there before or put there meanwhile")
+    func staysBelowItsRoot() throws {
+        let folder = try TemporaryFolder()
+        let (root, outside) = (folder("set"), folder("outside"))
+        for path in [root + "/a", outside] {
+            try FileManager.default.createDirectory(atPath: path, withIntermediateDirectories: true)
+        }
+        let link = { try FileManager.default.createSymbolicLink(atPath: $0, withDestinationPath: outside) }
+        try link(root + "/link")
+        let disk = PosixDisk()
+        let group = BufferedFilePlacement(disk: disk, placement: FilePlacement(disk: disk))
+        let creations = group.create(
+            ["link/1", "a/2", "new/3"].map { name in
+                .init(
+                    id: DownloadID(),
+                    path: FilePaths.join(root, name),
+                    root: root,
+                    policy: .overwrite,
+                    bytes: ByteBuffer(string: "bytes"),
+                    modified: nil
+                )
+            }
+        )
+        guard case .failed = creations[0] else { return #expect(Bool(false)) }
+        let all = made(creations)
+        #expect(all.count == 2)
+        try FileManager.default.moveItem(atPath: root + "/a", toPath: outside + "/a")
+        try link(root + "/a")
+        let endings = group.publish(all)
+        guard case .failed(let error, _, isSynced: true) = endings[0], case .published = endings[1] else {
+            return #expect(Bool(false))
+        }
+        #expect(error.kind == .isSymbolicLink)
+        #expect(try Data(contentsOf: URL(fileURLWithPath: root + "/new/3")) == Data("bytes".utf8))
+        #expect(!FileManager.default.fileExists(atPath: outside + "/2"))
     }
 }
