@@ -41,8 +41,10 @@ extension DownloadRequest.Checksum {
         return checksum
     }
 
+    /// Computes the digest of an open file. Blocks.
+    ///
     /// - Returns: `nil` if the computation was cancelled.
-    private static func read(_ algorithm: Algorithm, _ file: any DiskFile, isCancelled: () -> Bool) throws(DiskError)
+    static func read(_ algorithm: Algorithm, _ file: any DiskFile, isCancelled: () -> Bool) throws(DiskError)
         -> DownloadRequest.Checksum?
     {
         let size = algorithm.needsSize ? try file.size() : 0

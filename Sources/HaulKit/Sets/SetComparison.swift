@@ -58,48 +58,86 @@ struct SetComparison: Sendable {
     {
         guard !unread.isEmpty else { return [] }
         let lanes = min(unread.count, max(1, ProcessInfo.processInfo.activeProcessorCount))
-        let results = await withTaskGroup(of: Result<[(Int, Finding)], DownloadError>.self) { group in
-            let next = NextIndex(unread)
-            for _ in 0..<lanes {
-                group.addTask {
-                    do throws(DownloadError) {
-                        var found: [(Int, Finding)] = []
-                        while let index = next.take() {
-                            try found.append((index, await finding(reading: files[index], statuses[index])))
-                        }
-                        return .success(found)
-                    } catch { return .failure(error) }
+        let isCancelled = CancelFlag()
+        let results = await withTaskCancellationHandler {
+            await withTaskGroup(of: Result<[(Int, Finding)], DownloadError>.self) { group in
+                let portions = Portions(of: unread) { statuses[$0]?.size ?? 0 }
+                for _ in 0..<lanes {
+                    group.addTask {
+                        do throws(DownloadError) {
+                            var found: [(Int, Finding)] = []
+                            while let portion = portions.take() {
+                                found += try await services.runBlocking { () throws(DownloadError) in
+                                    try portion.map { index throws(DownloadError) in
+                                        (index, try finding(reading: files[index], statuses[index], isCancelled))
+                                    }
+                                }
+                            }
+                            return .success(found)
+                        } catch { return .failure(error) }
+                    }
                 }
+                return await group.reduce(into: [Result<[(Int, Finding)], DownloadError>]()) { $0.append($1) }
             }
-            return await group.reduce(into: [Result<[(Int, Finding)], DownloadError>]()) { $0.append($1) }
+        } onCancel: {
+            isCancelled.set()
         }
         var found: [(Int, Finding)] = []
         for result in results { found += try result.get() }
         return found
     }
 
-    private func finding(reading file: FileSet.File, _ status: FileStatus?) async throws(DownloadError) -> Finding {
+    /// Reads a file. Blocks.
+    ///
+    /// - Throws: only ``DownloadError/Code/shutDown`` and ``DownloadError/Code/cancelled``.
+    private func finding(
+        reading file: FileSet.File,
+        _ status: FileStatus?,
+        _ isCancelled: CancelFlag
+    ) throws(DownloadError) -> Finding {
         guard let checksum = file.checksum, let status else { return .missing }
         let path = folder.path(of: file.name)
-        do throws(DownloadError) {
-            let actual = try await services.digest(checksum.algorithm, of: path, until: isStopping)
-            guard actual == checksum else { return .different }
-        } catch {
-            guard error.code == .cancelled || error.code == .shutDown else { return .blocked(error) }
-            throw error
-        }
-        // The file may have been changed while it was read.
-        let now = try await folder.statuses(of: [file.name], services.disk).first ?? nil
-        guard let now, now.isUnchanged(since: status) else { return .different }
-        return .right(now, isRecorded: false)
+        do throws(DiskError) {
+            let opened = try services.disk.openForReading(path)
+            let stops = { isStopping.isSet || isCancelled.isSet }
+            if let actual = try DownloadRequest.Checksum.read(checksum.algorithm, opened, isCancelled: stops) {
+                guard actual == checksum else { return .different }
+                // The file may have been changed while it was read.
+                guard let now = try services.disk.status(path), now.isUnchanged(since: status) else { return .different }
+                return .right(now, isRecorded: false)
+            }
+        } catch { return .blocked(DownloadError(error)) }
+        throw isStopping.isSet ? .isShutDown : DownloadError(.cancelled, "The comparison of the set was cancelled.")
     }
 }
 
-/// Hands out indices to several tasks.
-private final class NextIndex: Sendable {
+/// Hands out indices to several tasks, in portions that are large enough to be worth a change of thread, and small
+/// enough not to keep a thread from other calls for long.
+private final class Portions: Sendable {
+    private static let most: (files: Int, bytes: Int64) = (64, 4 << 20)
+
     private let rest: Mutex<ArraySlice<Int>>
+    private let size: @Sendable (Int) -> Int64
 
-    init(_ indices: [Int]) { rest = Mutex(indices[...]) }
+    /// - Parameter size: returns the bytes of the file with an index.
+    init(of indices: [Int], size: @escaping @Sendable (Int) -> Int64) {
+        rest = Mutex(indices[...])
+        self.size = size
+    }
 
-    func take() -> Int? { rest.withLock { $0.popFirst() } }
+    /// - Returns: `nil` if nothing is left. A portion has at least one file, and then only as many as are within the
+    ///   limits.
+    func take() -> ArraySlice<Int>? {
+        rest.withLock { rest in
+            var bytes: Int64 = 0
+            let end = rest.prefix(Self.most.files).firstIndex { index in
+                bytes = bytes.addingClamped(size(index))
+                return bytes > Self.most.bytes
+            }
+            let count = end.map { max(1, $0 - rest.startIndex) } ?? min(rest.count, Self.most.files)
+            guard count > 0 else { return nil }
+            defer { rest.removeFirst(count) }
+            return rest.prefix(count)
+        }
+    }
 }
