@@ -6,6 +6,7 @@ CASES = {
     "http": plain.http,
     "https": plain.https,
     "limited": limited.no_flags,
+    "limited-known": limited.known_host,
     "limited16": limited.sixteen,
     "uneven": uneven.run,
     "frozen": frozen.run,

@@ -5,7 +5,7 @@ extension DownloadMachine {
     /// - Parameter surroundings: required if the event may open additional connections; `nil` keeps the previous value.
     package mutating func handle(_ event: Event, at now: Instant, in surroundings: Surroundings? = nil) -> [Action] {
         if let surroundings {
-            transfer.slots.replace(surroundings.connectionSlots)
+            transfer.slots.replace(surroundings.connectionSlots, inUse: surroundings.additionalConnections)
             transfer.isHeldBack = surroundings.isHeldBack
         }
         switch event {

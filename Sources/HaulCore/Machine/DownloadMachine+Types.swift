@@ -148,10 +148,18 @@ extension DownloadMachine {
     package struct Surroundings: Sendable, Equatable, Codable {
         package var connectionSlots: [Origin: Int] = [:]
         package var isHeldBack = false
+        /// Number of additional connections of all downloads; `nil` if it was not counted. No connection is opened
+        /// before a measurement then.
+        package var additionalConnections: Int?
 
-        package init(connectionSlots: [Origin: Int] = [:], isHeldBack: Bool = false) {
+        package init(
+            connectionSlots: [Origin: Int] = [:],
+            isHeldBack: Bool = false,
+            additionalConnections: Int? = nil
+        ) {
             self.connectionSlots = connectionSlots
             self.isHeldBack = isHeldBack
+            self.additionalConnections = additionalConnections
         }
     }
 

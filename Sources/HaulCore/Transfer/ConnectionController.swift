@@ -1,12 +1,12 @@
 /// Decides how many connections a download should have. The only measure is their total speed (RFC 6249 §7). The
 /// controller doubles the number while doubling clearly helps, then occasionally tries one more. Each additional
-/// connection must bring a minimum gain (the penalty of Falcon, TPDS 34(8) 2023), because it costs the server resources
-/// and takes a share of the link from others.
+/// connection, except the first few (``EarlyConnections``), must bring a minimum gain (the penalty of Falcon, TPDS
+/// 34(8) 2023), because it costs the server resources and takes a share of the link from others.
 package struct ConnectionController: Sendable, Equatable {
     /// Wanted number of connections. Surplus connections are not replaced when they end, but none is cut off.
     package private(set) var target: Int
     private let ceiling: Int
-    private let start: Int
+    private let atOnce: Int
     private var host: LearnedHostLimit
     private var phase: Phase = .growing
     /// Speed measurement at the present `target`; `nil` until enough connections get bytes.
@@ -75,14 +75,16 @@ package struct ConnectionController: Sendable, Equatable {
 
     /// - Parameters:
     ///   - ceiling: largest number of connections.
-    ///   - start: first target; more than 1 if the user named a number or more connections to the host were worthwhile
-    ///     before.
+    ///   - start: first target; more than 1 if the user named a number, if the file is large, or if more connections to
+    ///     the host were worthwhile before.
+    ///   - atOnce: number of connections that are opened before the host has shown that it allows as many; `nil` for
+    ///     `start`.
     ///   - knownLimit: largest number of connections that the host was seen to allow before; `nil` if unknown.
-    package init(ceiling: Int, start: Int = 1, knownLimit: Int? = nil) {
+    package init(ceiling: Int, start: Int = 1, atOnce: Int? = nil, knownLimit: Int? = nil) {
         self.ceiling = min(max(ceiling, 1), LearnedHostLimit.sane)
         host = LearnedHostLimit(known: knownLimit)
-        self.start = min(max(start, 1), self.ceiling, host.limit ?? .max)
-        target = self.start
+        target = min(max(start, 1), self.ceiling, host.limit ?? .max)
+        self.atOnce = min(max(atOnce ?? target, 1), target)
     }
 
     /// Largest number of connections that the host was seen to allow, for later downloads; `nil` if unknown.
@@ -90,7 +92,7 @@ package struct ConnectionController: Sendable, Equatable {
 
     /// Returns whether another connection may be opened now. `count` includes the connections that wait for an answer.
     package func mayOpen(count: Int, at now: Instant) -> Bool {
-        count < target && host.mayOpen(count: count, sure: start, at: now)
+        count < target && host.mayOpen(count: count, sure: atOnce, at: now)
     }
 
     /// Notes that an additional connection was refused (429, 503, reset, refused) while `flowing` others got bytes.
@@ -109,7 +111,8 @@ package struct ConnectionController: Sendable, Equatable {
     ///   - received: bytes of the file that have arrived.
     ///   - flowing: connections that get bytes.
     ///   - missing: bytes of the file still to come.
-    package mutating func tick(received: Int64, flowing: Int, missing: Int64, at now: Instant) {
+    ///   - early: number of connections that may be added before their gain is measured.
+    package mutating func tick(received: Int64, flowing: Int, missing: Int64, early: Int = 0, at now: Instant) {
         if let last = recent.last, now <= last.at { return }
         let received = max(received, 0)
         if aimedAt == nil { aimedAt = now }
@@ -119,6 +122,11 @@ package struct ConnectionController: Sendable, Equatable {
         guard let window else { return }
         if window.isIdling { isBursting = true }
         let pace = min(window.bytesPerSecond, recentSpeed)
+        if early > 0, case .growing = phase, target == 1, most > 1, window.duration >= EarlyConnections.patience,
+            EarlyConnections.help(missing: missing, bytesPerSecond: pace)
+        {
+            return aim(at: 1 + min(early, most - 1), at: now)
+        }
         decide(window, isWorthMore: pace > 0 && Double(missing) > pace * Self.horizon, at: now)
     }
 

@@ -11,17 +11,27 @@ package struct KnownHost: Sendable, Equatable, Codable {
         self.worthwhile = worthwhile
     }
 
-    /// Maximum number of connections that a large file begins with.
-    private static let mostAtOnce = 4
-    /// Least number of missing bytes for which a download begins with several connections. A smaller file is done
-    /// before their number matters.
+    /// Least number of missing bytes for which a download begins with the number of connections that was worthwhile for
+    /// another file.
     private static let leastBytes: Int64 = 32 << 20
 
-    /// Returns how many connections to begin with: half of the number that was worthwhile for another file.
-    package func start(missing bytes: Int64) -> Int {
-        guard let worthwhile, bytes >= Self.leastBytes else { return 1 }
-        return max(1, min(worthwhile / 2, Self.mostAtOnce))
+    /// Returns how many connections to begin with, and how many of them to open at once. The others are opened as the
+    /// first ones get bytes.
+    ///
+    /// - Parameters:
+    ///   - bytes: bytes of the file still to come.
+    ///   - additional: number of additional connections of all downloads; `nil` if unknown.
+    package func start(missing bytes: Int64, besides additional: Int?) -> (connections: Int, atOnce: Int) {
+        let early = bytes > EarlyConnections.leastBytes ? 1 + EarlyConnections.allowed(besides: additional) : 1
+        guard let worthwhile, bytes >= Self.leastBytes else { return (early, early) }
+        // Other downloads may use the link by now, so only a download on its own begins with the whole number.
+        let isAlone = additional == 0
+        let atOnce = max(early, min(worthwhile / 2, isAlone ? Self.mostAlone / 2 : Self.mostBeside))
+        return (isAlone ? max(atOnce, min(worthwhile, Self.mostAlone)) : atOnce, atOnce)
     }
+
+    /// Maximum number of connections that a large file begins with: alone, and beside other downloads.
+    private static let (mostAlone, mostBeside) = (16, 4)
 }
 
 /// Fact that is kept about each host.

@@ -14,6 +14,7 @@ extension Transfer {
                     received: persisted.count,
                     flowing: active.values.count { $0.isFlowing },
                     missing: plan.total - persisted.count,
+                    early: EarlyConnections.allowed(besides: slots.inUse),
                     at: now
                 )
                 // Smaller numbers are not stored, because they are soon found again.

@@ -83,7 +83,10 @@ extension Transfer {
         /// next tick then.
         private(set) var hasGivenUp = false
 
-        mutating func replace(_ free: [Origin: Int]) { self.free = free }
+        /// Number of additional connections of all downloads; `nil` while they are not counted.
+        private(set) var inUse: Int?
+
+        mutating func replace(_ free: [Origin: Int], inUse: Int? = nil) { (self.free, self.inUse) = (free, inUse) }
 
         /// Returns whether a host has a free slot. A host that became known a moment ago counts as having one.
         func hasFree(at host: Origin) -> Bool { free?[host].map { $0 > 0 } ?? true }

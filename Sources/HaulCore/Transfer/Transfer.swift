@@ -115,9 +115,11 @@ package struct Transfer: Sendable, Equatable {
         home.unbar()
         stumbles.endPause(at: now)
         slots.tick()
+        let start = start(at: host, persisted)
         controller = ConnectionController(
             ceiling: canShare ? terms.limits.connections : 1,
-            start: canShare ? max(terms.limits.start, start(at: host, persisted)) : 1,
+            start: canShare ? max(terms.limits.start, start.connections) : 1,
+            atOnce: max(terms.limits.start, start.atOnce),
             // A limit that was learned before an interruption holds after it.
             knownLimit: controller.learnedLimit ?? host.limit
         )
@@ -139,9 +141,12 @@ package struct Transfer: Sendable, Equatable {
         }
     }
 
-    private func start(at host: KnownHost, _ persisted: PersistedRanges) -> Int {
-        terms.resource.total.map { host.start(missing: $0 - persisted.count) } ?? 1
+    private func start(at host: KnownHost, _ persisted: PersistedRanges) -> (connections: Int, atOnce: Int) {
+        terms.resource.total.map { host.start(missing: $0 - persisted.count, besides: additionalConnections) } ?? (1, 1)
     }
+
+    /// Number of additional connections of all downloads; `nil` if unknown, or if a speed limit makes early ones useless.
+    private var additionalConnections: Int? { isHeldBack ? nil : slots.inUse }
 
     /// Notes bytes that arrived without a plan, because the length was not known.
     mutating func noteUnplanned(_ range: Range<Int64>, from source: Int) { pieces?.note(range, from: source) }

@@ -46,6 +46,9 @@ final class ConnectionPool {
     /// The downloads that have more than one connection.
     var sharing: [DownloadID] { workers.sharing }
 
+    /// Number of connections of all downloads, without the first of each.
+    var additionalCount: Int { workers.additional }
+
     /// Returns whether a download may open an additional connection to a host.
     func hasSlot(_ host: Origin) -> Bool {
         limiter.count(host) < limiter.limit && !yieldPause.holds(host, at: services.time.now())

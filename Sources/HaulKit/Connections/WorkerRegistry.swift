@@ -8,15 +8,19 @@ final class WorkerRegistry: Sendable {
         var workers: [DownloadID: [DownloadMachine.ConnectionID: SegmentWorker]] = [:]
         /// The downloads with more than one worker.
         var sharing: OrderedSet<DownloadID> = []
+        /// Number of all workers.
+        var count = 0
 
         mutating func change(
             _ id: DownloadID,
             _ change: (inout [DownloadMachine.ConnectionID: SegmentWorker]) -> Void
         ) {
+            let before = workers[id]?.count ?? 0
             change(&workers[id, default: [:]])
-            let count = workers[id]?.count ?? 0
-            if count == 0 { workers[id] = nil }
-            if count > 1 { sharing.append(id) } else { sharing.remove(id) }
+            let now = workers[id]?.count ?? 0
+            count += now - before
+            if now == 0 { workers[id] = nil }
+            if now > 1 { sharing.append(id) } else { sharing.remove(id) }
         }
     }
     private let state = Mutex(State())
@@ -27,6 +31,9 @@ final class WorkerRegistry: Sendable {
 
     /// The downloads that have more than one worker, in the order in which they got their second one.
     var sharing: [DownloadID] { state.withLock { Array($0.sharing) } }
+
+    /// Number of additional workers: of all except the first of each download.
+    var additional: Int { state.withLock { $0.count - $0.workers.count } }
 
     func add(_ worker: SegmentWorker, of id: DownloadID) {
         state.withLock { $0.change(id) { $0[worker.id] = worker } }

@@ -102,7 +102,8 @@ extension DownloadTask {
     private var surroundings: DownloadMachine.Surroundings {
         .init(
             connectionSlots: environment.pool.freeSlots(machine.sources),
-            isHeldBack: connections.speedLimit.isEffective
+            isHeldBack: connections.speedLimit.isEffective,
+            additionalConnections: environment.pool.additionalCount
         )
     }
 }

@@ -33,6 +33,8 @@ struct LinkSimulation {
     /// Number of connections that got bytes, at each tick.
     private(set) var flowing: [(at: Double, count: Int)] = []
     private(set) var requests = 0
+    /// Number of connections that may be added before a measurement.
+    var early = 0
     private var connections: [Connection] = []
     private var surplusSince: Double?
     private var random: SplitMix64
@@ -80,6 +82,7 @@ struct LinkSimulation {
             received: Int64(receivedRanges),
             flowing: count,
             missing: Int64(length - receivedRanges),
+            early: early,
             at: instant
         )
         while controller.mayOpen(count: connections.count, at: instant) {

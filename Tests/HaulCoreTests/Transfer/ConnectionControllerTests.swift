@@ -52,6 +52,25 @@ struct ConnectionControllerTests {
         #expect(simulation.requests == 1)
     }
 
+    @Test("a small file that is slow gets early connections, one that is fast or nearly complete gets none")
+    func hurriesSmallSlowFiles() {
+        func run(_ link: LinkModel, megabytes: Double, early: Int = 3) -> LinkSimulation {
+            var simulation = LinkSimulation(link, ConnectionController(ceiling: 16), length: megabytes * 1e6)
+            simulation.early = early
+            simulation.run(until: 60)
+            return simulation
+        }
+        let slow = LinkModel(each: 5e6)
+        let alone = run(slow, megabytes: 10, early: 0)
+        let early = run(slow, megabytes: 10)
+        #expect(alone.requests == 1 && alone.now > 2)
+        #expect(early.requests == 4 && early.now < 1)
+        #expect(run(slow, megabytes: 10, early: 1).requests == 2)
+        #expect(run(LinkModel(each: 25e6), megabytes: 16).requests == 1)
+        #expect(run(slow, megabytes: 2).requests == 1)
+        #expect(run(LinkModel(each: 5e6, bears: 1), megabytes: 10).refusals.count <= 3)
+    }
+
     @Test(arguments: UInt64(0)..<20)
     func isNotLedAstrayByNoise(seed: UInt64) {
         let filled = run(LinkModel(total: 50e6, noise: 0.15), seed: seed)
@@ -206,6 +225,7 @@ struct ConnectionControllerTests {
                     received: isOdd ? odd.randomElement(using: &random) ?? 0 : receivedRanges,
                     flowing: isOdd ? Int.min : Int.random(in: 0...max(controller.target, 1), using: &random),
                     missing: isOdd ? odd.randomElement(using: &random) ?? 0 : 1 << 40,
+                    early: isOdd ? [Int.min, .max][Int.random(in: 0...1, using: &random)] : 3,
                     at: now
                 )
             }

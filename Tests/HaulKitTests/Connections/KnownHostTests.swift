@@ -12,12 +12,36 @@ struct KnownHostTests {
 
     @Test(arguments: [(nil, 1), (2, 1), (4, 2), (8, 4), (16, 4), (1024, 4), (1, 1), (0, 1), (-5, 1)])
     func aLargeFileBeginsWithHalfOfWhatWasWorthItAndFourAtMost(worthwhile: Int?, start: Int) {
-        #expect(KnownHost(worthwhile: worthwhile).start(missing: Self.large) == start)
-        #expect(KnownHost(worthwhile: worthwhile).start(missing: 1_000_000) == 1, "done before it matters")
+        let host = KnownHost(worthwhile: worthwhile)
+        #expect(host.start(missing: Self.large, besides: 4) == (start, start))
+        #expect(host.start(missing: 1_000_000, besides: 4) == (1, 1), "done before it matters")
+    }
+
+    @Test("a file of more than 16 MiB begins with three more connections, all downloads together with four")
+    func earlyConnections() {
+        let least: Int64 = 16 << 20
+        #expect(KnownHost().start(missing: least, besides: 0) == (1, 1))
+        for (others, start) in [(nil, 1), (0, 4), (1, 4), (2, 3), (3, 2), (4, 1), (100, 1)] as [(Int?, Int)] {
+            #expect(KnownHost().start(missing: least + 1, besides: others) == (start, start))
+        }
+    }
+
+    @Test("a large file alone begins with all connections that were worthwhile, half of them at once")
+    func alone() {
+        for (worthwhile, start, atOnce) in [(1, 4, 4), (4, 4, 4), (8, 8, 4), (12, 12, 6), (16, 16, 8), (100, 16, 8)] {
+            #expect(KnownHost(worthwhile: worthwhile).start(missing: Self.large, besides: 0) == (start, atOnce))
+        }
     }
 
     /// Returns how many connections the transfer opens when the body of the first one begins.
-    private func opened(_ host: KnownHost, ceiling: Int = 8, start: Int = 1, missing: Int64 = large) -> Int {
+    private func opened(
+        _ host: KnownHost,
+        ceiling: Int = 8,
+        start: Int = 1,
+        missing: Int64 = large,
+        besides additional: Int? = nil,
+        isHeldBack: Bool = false
+    ) -> Int {
         var transfer = Transfer()
         var sources = SourceSelector(Self.url, mirrors: [])
         var terms = Transfer.Terms(resource: Resource(total: Self.large))
@@ -25,8 +49,9 @@ struct KnownHostTests {
         terms.limits = .init(connections: ceiling, start: start)
         let persisted = PersistedRanges(written: Self.large - missing, synced: Self.large - missing)
         let first = (id: DownloadMachine.ConnectionID(number: transfer.issueID().number), lower: Self.large - missing)
+        transfer.slots.replace([Origin(Self.url): 16], inUse: additional)
+        transfer.isHeldBack = isHeldBack
         transfer.begin((first.id, first.lower, nil, 0), terms, persisted, sources, host: host, at: .start)
-        transfer.slots.replace([Origin(Self.url): 16])
         _ = transfer.schedule(&sources, at: .start)
         return transfer.active.count
     }
@@ -38,6 +63,17 @@ struct KnownHostTests {
         #expect(opened(KnownHost(limit: 2, worthwhile: 8)) == 2, "the host allows no more")
         #expect(opened(KnownHost(worthwhile: 8), ceiling: 3) == 3)
         #expect(opened(KnownHost(worthwhile: 8), start: 6) == 6, "named by the user")
+    }
+
+    @Test("early connections are opened with the first bytes, but not under a speed limit, a host's or the user's limit")
+    func opensEarly() {
+        #expect(opened(KnownHost(), besides: 0) == 4)
+        #expect(opened(KnownHost(), besides: 3) == 2)
+        #expect(opened(KnownHost(), missing: 3_000_000, besides: 0) == 1)
+        #expect(opened(KnownHost(), besides: 0, isHeldBack: true) == 1)
+        #expect(opened(KnownHost(limit: 2), besides: 0) == 2)
+        #expect(opened(KnownHost(), ceiling: 1, besides: 0) == 1)
+        #expect(opened(KnownHost(worthwhile: 16), ceiling: 16, besides: 0) == 8)
     }
 
     @Test func tellsOnceWhenMoreConnectionsWereClearlyWorthIt() {
