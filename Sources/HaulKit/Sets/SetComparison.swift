@@ -103,7 +103,8 @@ struct SetComparison: Sendable {
             if let actual = try DownloadRequest.Checksum.read(checksum.algorithm, opened, isCancelled: stops) {
                 guard actual == checksum else { return .different }
                 // The file may have been changed while it was read.
-                guard let now = try services.disk.status(path), now.isUnchanged(since: status) else { return .different }
+                let now = try services.disk.status(path)
+                guard let now, now.isUnchanged(since: status) else { return .different }
                 return .right(now, isRecorded: false)
             }
         } catch { return .blocked(DownloadError(error)) }

@@ -65,7 +65,7 @@ struct KnownHostTests {
         #expect(opened(KnownHost(worthwhile: 8), start: 6) == 6, "named by the user")
     }
 
-    @Test("early connections are opened with the first bytes, but not under a speed limit, a host's or the user's limit")
+    @Test("early connections are opened with the first bytes, within all limits, and not under a speed limit")
     func opensEarly() {
         #expect(opened(KnownHost(), besides: 0) == 4)
         #expect(opened(KnownHost(), besides: 3) == 2)
