@@ -10,8 +10,8 @@ extension Downloader.Configuration {
         /// change applies to downloads that start later. Default: 1.
         public var initial = 1
         /// Largest number of connections to a host, over all downloads; less than 1 counts as 1. When the limit is
-        /// lowered, open connections continue. Default: 8.
-        public var maxPerHost = 8
+        /// lowered, open connections continue. Default: 16.
+        public var maxPerHost = 16
         /// Smallest range that a connection is opened for, in bytes; less than 1 counts as 1. A change applies to
         /// downloads that start later. Default: 256 KiB.
         public var smallestPiece: Int64 = 256 << 10
