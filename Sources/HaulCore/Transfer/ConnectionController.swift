@@ -1,7 +1,7 @@
 /// Decides how many connections a download should have. The only measure is their total speed (RFC 6249 §7). The
-/// controller doubles the number while doubling clearly helps, then occasionally tries one more. Each additional
-/// connection, except the first few (``EarlyConnections``), must bring a minimum gain (the penalty of Falcon, TPDS
-/// 34(8) 2023), because it costs the server resources and takes a share of the link from others.
+/// controller doubles the number while doubling clearly helps (the first time it may quadruple it,
+/// ``EarlyConnections``), then occasionally tries one more. Each additional connection must bring a minimum gain (the
+/// penalty of Falcon, TPDS 34(8) 2023), because it costs the server resources and takes a share of the link from others.
 package struct ConnectionController: Sendable, Equatable {
     /// Wanted number of connections. Surplus connections are not replaced when they end, but none is cut off.
     package private(set) var target: Int
@@ -20,6 +20,8 @@ package struct ConnectionController: Sendable, Equatable {
     package private(set) var worthwhile = 1
     /// Whether the link was seen to be idle between two bursts of the server.
     private var isBursting = false
+    /// Whether more connections than `target` made the download clearly slower, so that the surplus ones are closed.
+    package private(set) var isHarmful = false
 
     private enum Phase: Sendable, Equatable {
         /// Measures the speed of the present count, to double the count.
@@ -66,8 +68,10 @@ package struct ConnectionController: Sendable, Equatable {
         (.milliseconds(400), .milliseconds(800), .milliseconds(1200))
     /// Shortest time over which speeds are measured before a small difference between them counts.
     private static let settledWindow: Duration = .seconds(2)
+    /// Loss of speed, as a share, from which on surplus connections do harm.
+    private static let harm = 0.3
     /// Remaining seconds of a file below which no further connection is tried.
-    private static let horizon = 3.0
+    private static let horizon = 1.5
     /// Largest count that is doubled again after the speed has clearly risen or one more connection has helped.
     private static let few = 4
     private static let firstClimbWait: Duration = .seconds(3)
@@ -75,8 +79,8 @@ package struct ConnectionController: Sendable, Equatable {
 
     /// - Parameters:
     ///   - ceiling: largest number of connections.
-    ///   - start: first target; more than 1 if the user named a number, if the file is large, or if more connections to
-    ///     the host were worthwhile before.
+    ///   - start: first target; more than 1 if the user named a number or more connections to the host were worthwhile
+    ///     before.
     ///   - atOnce: number of connections that are opened before the host has shown that it allows as many; `nil` for
     ///     `start`.
     ///   - knownLimit: largest number of connections that the host was seen to allow before; `nil` if unknown.
@@ -123,9 +127,9 @@ package struct ConnectionController: Sendable, Equatable {
         if window.isIdling { isBursting = true }
         let pace = min(window.bytesPerSecond, recentSpeed)
         if early > 0, case .growing = phase, target == 1, most > 1, window.duration >= EarlyConnections.patience,
-            EarlyConnections.help(missing: missing, bytesPerSecond: pace)
+            EarlyConnections.mayHelp(missing: missing, bytesPerSecond: pace)
         {
-            return aim(at: 1 + min(early, most - 1), at: now)
+            return attempt(.doubling, to: 1 + min(early, most - 1), from: pace, at: now)
         }
         decide(window, isWorthMore: pace > 0 && Double(missing) > pace * Self.horizon, at: now)
     }
@@ -218,6 +222,11 @@ package struct ConnectionController: Sendable, Equatable {
             return aim(at: min(2 * target, most), at: now)
         }
         guard window.duration >= Self.windows.none else { return }
+        if gain < -Self.harm, !isBursting {
+            isHarmful = true
+            aim(at: trial.count, at: now)
+            return settle(speed: trial.speed, at: now)
+        }
         // The earlier speed may have been a burst, because some servers send to a new connection faster at first. Too
         // many connections do less harm than too few, so the next doubling is compared with this count.
         if trial.isBrief, isWorthMore, target < most {
@@ -302,6 +311,7 @@ package struct ConnectionController: Sendable, Equatable {
     }
 
     private mutating func aim(at count: Int, at now: Instant) {
+        if count > target { isHarmful = false }
         target = max(count, 1)
         aimedAt = now
         window = nil

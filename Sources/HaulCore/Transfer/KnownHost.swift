@@ -22,11 +22,10 @@ package struct KnownHost: Sendable, Equatable, Codable {
     ///   - bytes: bytes of the file still to come.
     ///   - additional: number of additional connections of all downloads; `nil` if unknown.
     package func start(missing bytes: Int64, besides additional: Int?) -> (connections: Int, atOnce: Int) {
-        let early = bytes > EarlyConnections.leastBytes ? 1 + EarlyConnections.allowed(besides: additional) : 1
-        guard let worthwhile, bytes >= Self.leastBytes else { return (early, early) }
+        guard let worthwhile, bytes >= Self.leastBytes else { return (1, 1) }
         // Other downloads may use the link by now, so only a download on its own begins with the whole number.
         let isAlone = additional == 0
-        let atOnce = max(early, min(worthwhile / 2, isAlone ? Self.mostAlone / 2 : Self.mostBeside))
+        let atOnce = max(1, min(worthwhile / 2, isAlone ? Self.mostAlone / 2 : Self.mostBeside))
         return (isAlone ? max(atOnce, min(worthwhile, Self.mostAlone)) : atOnce, atOnce)
     }
 

@@ -19,6 +19,7 @@ extension Transfer {
                 )
                 // Smaller numbers are not stored, because they are soon found again.
                 if controller.worthwhile > max(worthwhile, 2) { actions.append(.learnWorth(controller.worthwhile)) }
+                if controller.isHarmful { actions += closeSurplus() }
             }
             // Runs under a speed limit too, because the limit delays bytes, not answers.
             actions += dropIgnored(&sources, at: now)
@@ -31,6 +32,12 @@ extension Transfer {
         }
         actions += closeDone(at: now)
         return (actions, outcome)
+    }
+
+    /// Closes the connections beyond the wanted number, the youngest first. The others take over what is left of their
+    /// ranges.
+    private mutating func closeSurplus() -> [Action] {
+        openIDs.dropFirst(controller.target).reversed().flatMap { drop($0) }
     }
 
     /// Handles the answer to an additional connection.

@@ -52,12 +52,18 @@ extension Transfer {
     mutating func dropIgnored(_ sources: inout SourceSelector, at now: Instant) -> [Action] {
         guard answers.slowest > .zero else { return [] }
         var actions: [Action] = []
+        let isAnyFlowing = active.contains { id, connection in
+            connection.isFlowing && plan?.segments[id].map { $0.remaining > 0 } ?? false
+        }
         for id in openIDs {
             guard let connection = active[id], !connection.isFlowing else { continue }
             let waited = now - connection.opened
             // Drops an unanswered connection sooner if the connection that gave up a range to it will soon arrive at
             // that range. The range can be given back only before that moment.
-            let isUrgent = waited > max(Self.shortestQuestion, answers.slowest * 4) && isAboutToBeReached(id, at: now)
+            // Does so too if no other connection brings bytes any more.
+            let isUrgent =
+                waited > max(Self.shortestQuestion, answers.slowest * 4)
+                && (!isAnyFlowing || isAboutToBeReached(id, at: now))
             guard isUrgent || waited > max(Self.longestQuestion, answers.slowest * 8) else { continue }
             if sources.isMirror(connection.source) { sources.noteFailure(of: connection.source) }
             actions += drop(id)

@@ -7,6 +7,8 @@ struct LinkModel {
     var each = Double.infinity
     /// Bytes per second of all connections together.
     var total = Double.infinity
+    /// Whether `total` is that of one connection, and falls in proportion to the number of connections.
+    var fallsWithCount = false
     /// Whether a connection gets the bytes of each second at once, at the beginning of that second.
     var isBursting = false
     /// Largest relative deviation of the speed, up or down. The deviation changes every 200 ms.
@@ -112,7 +114,7 @@ struct LinkSimulation {
                 ? deviation * max(link.each * (age.rounded(.down) + 1) - connection.sent, 0)
                 : link.each * deviation * min(age, Self.step)
         }
-        var free = link.total * deviation * Self.step
+        var free = link.total * deviation * Self.step / (link.fallsWithCount ? Double(max(1, flowingCount)) : 1)
         // Shares fairly: in ascending order of demand, each connection gets at most an equal part of the rest.
         var left = wishes.count
         for index in wishes.indices.sorted(by: { wishes[$0] < wishes[$1] }) {

@@ -47,28 +47,40 @@ struct ConnectionControllerTests {
     }
 
     @Test func staysAtOneThatIsDoneSoon() {
-        let simulation = run(LinkModel(each: 1e9), megabytes: 2147)
+        let simulation = run(LinkModel(each: 1e9), megabytes: 1200)
         #expect(simulation.isComplete)
         #expect(simulation.requests == 1)
     }
 
-    @Test("a small file that is slow gets early connections, one that is fast or nearly complete gets none")
-    func hurriesSmallSlowFiles() {
-        func run(_ link: LinkModel, megabytes: Double, early: Int = 3) -> LinkSimulation {
-            var simulation = LinkSimulation(link, ConnectionController(ceiling: 16), length: megabytes * 1e6)
-            simulation.early = early
-            simulation.run(until: 60)
-            return simulation
-        }
+    private func runEarly(_ link: LinkModel, megabytes: Double, early: Int = 3, until end: Double = 60)
+        -> LinkSimulation
+    {
+        var simulation = LinkSimulation(link, ConnectionController(ceiling: 16), length: megabytes * 1e6)
+        simulation.early = early
+        simulation.run(until: end)
+        return simulation
+    }
+
+    @Test("a slow file gets early connections, one that is fast or nearly complete gets none")
+    func hurriesSlowFiles() {
         let slow = LinkModel(each: 5e6)
-        let alone = run(slow, megabytes: 10, early: 0)
-        let early = run(slow, megabytes: 10)
-        #expect(alone.requests == 1 && alone.now > 2)
+        let (alone, early) = (runEarly(slow, megabytes: 10, early: 0), runEarly(slow, megabytes: 10))
+        #expect(alone.requests <= 2 && alone.now > 1)
         #expect(early.requests == 4 && early.now < 1)
-        #expect(run(slow, megabytes: 10, early: 1).requests == 2)
-        #expect(run(LinkModel(each: 25e6), megabytes: 16).requests == 1)
-        #expect(run(slow, megabytes: 2).requests == 1)
-        #expect(run(LinkModel(each: 5e6, bears: 1), megabytes: 10).refusals.count <= 3)
+        #expect(runEarly(slow, megabytes: 10, early: 1).requests == 2)
+        #expect(runEarly(LinkModel(each: 25e6), megabytes: 16).requests == 1)
+        #expect(runEarly(LinkModel(each: 120e6), megabytes: 100).requests == 1)
+        #expect(runEarly(slow, megabytes: 2).requests == 1)
+        #expect(runEarly(LinkModel(each: 5e6, bears: 1), megabytes: 10).refusals.count <= 3)
+        #expect(runEarly(slow, megabytes: 100).now < 2.5)
+    }
+
+    @Test("early connections that bring nothing are given up, and closed if the download became slower")
+    func givesUpEarlyConnections() {
+        let filled = runEarly(LinkModel(total: 50e6), megabytes: 1e6)
+        #expect(filled.controller.target <= 3 && filled.flowing.allSatisfy { $0.count <= 4 })
+        let fell = runEarly(LinkModel(total: 12e6, fallsWithCount: true), megabytes: 1e3, until: 4)
+        #expect(fell.controller.target == 1 && fell.controller.isHarmful)
     }
 
     @Test(arguments: UInt64(0)..<20)
