@@ -29,11 +29,18 @@ struct SetComparison: Sendable {
         findings.reserveCapacity(files.count)
         var unread: [Int] = []
         for (index, file) in files.enumerated() {
-            let finding = finding(file, statuses[index], records[file.name])
+            let finding: Finding? =
+                switch statuses[index] {
+                case .success(let status): self.finding(file, status, records[file.name])
+                case .failure(let error): .blocked(DownloadError(error))
+                }
             findings.append(finding ?? .missing)
             if finding == nil { unread.append(index) }
         }
-        for (index, finding) in try await read(unread, files, statuses) { findings[index] = finding }
+        let found = statuses.map { status -> FileStatus? in
+            if case .success(let status) = status { status } else { nil }
+        }
+        for (index, finding) in try await read(unread, files, found) { findings[index] = finding }
         return findings
     }
 
@@ -107,7 +114,7 @@ struct SetComparison: Sendable {
                 guard let now, now.isUnchanged(since: status) else { return .different }
                 return .right(now, isRecorded: false)
             }
-        } catch { return .blocked(DownloadError(error)) }
+        } catch { return error.kind == .notFound ? .missing : .blocked(DownloadError(error)) }
         throw isStopping.isSet ? .isShutDown : DownloadError(.cancelled, "The comparison of the set was cancelled.")
     }
 }

@@ -123,22 +123,43 @@ final class SetFolder: Sendable {
 
     // MARK: Files
 
-    /// Returns the status of each name; `nil` where there is no file, or where a folder of the name is a symbolic link.
-    func statuses(of names: [String], _ disk: any Disk) async throws(DownloadError) -> [FileStatus?] {
+    /// The status of a file; `nil` where there is no file, or where a folder of its name is a symbolic link. Fails where
+    /// the permissions of a folder forbid to look.
+    typealias Status = Result<FileStatus?, DiskError>
+
+    /// Returns the status of each name.
+    ///
+    /// - Throws: the error of any other failure.
+    func statuses(of names: [String], _ disk: any Disk) async throws(DownloadError) -> [Status] {
         let (root, paths) = (path, names.map(path(of:)))
         return try await onDisk { () throws(DiskError) in
-            var folders: [String: Bool] = [:]
+            var folders: [String: Result<Bool, DiskError>] = [:]
             return try paths.map { path throws(DiskError) in
                 let folder = FilePaths.folder(of: path)
-                let isThere: Bool
+                let isThere: Result<Bool, DiskError>
                 if let known = folders[folder] {
                     isThere = known
                 } else {
-                    isThere = try Self.isFolder(folder, beneath: root, disk)
+                    isThere = try Self.permitted { () throws(DiskError) in
+                        try Self.isFolder(folder, beneath: root, disk)
+                    }
+                    folders[folder] = isThere
                 }
-                folders[folder] = isThere
-                return isThere ? try disk.status(path) : nil
+                switch isThere {
+                case .success(true): return try Self.permitted { () throws(DiskError) in try disk.status(path) }
+                case .success(false): return .success(nil)
+                case .failure(let error): return .failure(error)
+                }
             }
+        }
+    }
+
+    private static func permitted<Value>(_ call: () throws(DiskError) -> Value) throws(DiskError)
+        -> Result<Value, DiskError>
+    {
+        do throws(DiskError) { return .success(try call()) } catch {
+            guard error.kind == .permissionDenied else { throw error }
+            return .failure(error)
         }
     }
 

@@ -47,8 +47,15 @@ extension SetFolder {
     ) async throws(DownloadError) {
         let statuses = try await statuses(of: others.map(\.name), disk)
         for (record, status) in zip(others, statuses) {
+            let found: FileStatus?
+            switch status {
+            case .success(let status): found = status
+            case .failure(let error):
+                report.faults.append(SetReport.Fault(name: record.name, error: DownloadError(error)))
+                continue
+            }
             records.byName[record.name] = nil
-            guard let status else { continue }
+            guard let status = found else { continue }
             guard status.isUnchanged(since: record.file) else {
                 report.kept.append(record.name)
                 continue

@@ -111,8 +111,13 @@ package final class SetWork: Sendable {
     private func newRecord(of file: FileSet.File, at path: String, _ found: DownloadRecord?) -> SetRecord? {
         let place = folder.path(of: file.name)
         guard path == place, found?.finalPath ?? place == place else { return nil }
-        // A file whose status cannot be read counts as gone.
-        guard let status = try? disk.status(place), status.kind == .file else { return nil }
+        let status: FileStatus?
+        do throws(DiskError) { status = try disk.status(place) } catch {
+            // Takes the status at the end of the download if the present one cannot be read, for example without a free
+            // descriptor. `finish()` examines every file again.
+            status = found?.finished
+        }
+        guard let status, status.kind == .file else { return nil }
         if let finished = found?.finished, !status.isUnchanged(since: finished) { return nil }
         return SetRecord(
             name: file.name,
@@ -130,10 +135,16 @@ package final class SetWork: Sendable {
         let names = report.files.map(\.name)
         var gone: Set<String> = []
         for (name, status) in zip(names, try await folder.statuses(of: names, disk)) {
-            guard let record = records.byName[name], status?.isUnchanged(since: record.file) != true else { continue }
+            guard let record = records.byName[name] else { continue }
+            let error: DownloadError
+            switch status {
+            case .success(let status?) where status.isUnchanged(since: record.file): continue
+            case .success: error = Self.gone
+            case .failure(let failure): error = DownloadError(failure)
+            }
             records.byName[name] = nil
             gone.insert(name)
-            report.faults.append(SetReport.Fault(name: VisibleText.line(name), error: Self.gone))
+            report.faults.append(SetReport.Fault(name: VisibleText.line(name), error: error))
         }
         report.files.removeAll { gone.contains($0.name) }
     }
