@@ -3,7 +3,7 @@ internal import HaulKit
 internal import Hummingbird
 
 /// Route of the file of a download, with ranges (RFC 9110 §14). Downloaded bytes never appear as a page of this server:
-/// only media and plain text are shown, in a sandbox. Everything else is an attachment.
+/// only media and plain text are shown, without scripts. Everything else is an attachment.
 ///
 /// Sends an unfinished file only if it is a film or music and the settings allow it.
 struct FileRoute {
@@ -39,8 +39,10 @@ struct FileRoute {
             .contentDisposition: Disposition.field(snapshot.name, isAttachment: isAttachment || !kind.isShown),
         ]
         // Prevents the file from running scripts or reaching anything, even if a browser opens it as a page of its own.
-        headers[.contentSecurityPolicy] =
-            "sandbox; default-src 'none'; media-src 'self'; img-src 'self'; style-src 'unsafe-inline'"
+        // A browser's player requests the film again from its page. The page needs this server's origin for that, which
+        // a sandbox takes away.
+        let policy = "default-src 'none'; media-src 'self'; img-src 'self'; style-src 'unsafe-inline'"
+        headers[.contentSecurityPolicy] = kind.isPlayed ? policy : "sandbox; " + policy
         switch RequestedRange(request.head, length: file.length, entityTag: tag) {
         case .none:
             return respond(request, .ok, headers, file, 0..<file.length, mayWait: !isFinished)
