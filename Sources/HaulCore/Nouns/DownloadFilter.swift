@@ -164,10 +164,22 @@ extension DownloadFilter {
         if let text {
             let places = [snapshot.url.searched, snapshot.path, snapshot.key, snapshot.suggestedName]
                 .compactMap(\.self)
-            let wanted = Self.folded(text)
-            guard places.contains(where: { wanted.isEmpty || Self.folded($0).contains(wanted) }) else { return false }
+            func has(_ text: String, in place: String) -> Bool {
+                text.isEmpty || Self.folded(place).contains(Self.folded(text))
+            }
+            guard
+                places.contains(where: { has(text, in: $0) })
+                    || textInURLs.map({ has($0, in: snapshot.url.searched) }) ?? false
+            else { return false }
         }
         return predicate?(snapshot) ?? true
+    }
+
+    /// The text as a URL has it; `nil` if that is no other text. A download that has not run yet is shown under the
+    /// decoded name of its URL.
+    package var textInURLs: String? {
+        let encoded = text?.addingPercentEncoding(withAllowedCharacters: .urlPathAllowed)
+        return encoded == text ? nil : encoded
     }
 
     /// Returns the UTF-8 bytes, with ASCII letters in lower case.

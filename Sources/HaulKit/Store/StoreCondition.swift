@@ -49,11 +49,10 @@ struct StoreCondition: Sendable {
         if let ids = filter.ids { add(isIn: ids.map(\.description).sorted(), "id") }
         if let keys = filter.keys { add(isIn: keys.sorted(), "key") }
         if let text = filter.text {
-            let pattern =
-                "%" + text.replacing("\\", with: "\\\\").replacing("%", with: "\\%").replacing("_", with: "\\_") + "%"
-            let like = [Self.shownURL, "finalPath", "file", "key", Self.suggestedName]
-                .map { "\($0) LIKE ? ESCAPE '\\'" }.joined(separator: " OR ")
-            add("(\(like))", pattern, pattern, pattern, pattern, pattern)
+            var searches = [Self.shownURL, "finalPath", "file", "key", Self.suggestedName].map { ($0, text) }
+            if let encoded = filter.textInURLs { searches.append((Self.shownURL, encoded)) }
+            let like = searches.map { "\($0.0) LIKE ? ESCAPE '\\'" }.joined(separator: " OR ")
+            add("(\(like))", searches.map { Self.pattern(of: $0.1) })
         }
         if let added = filter.added { add(added, "createdAt") }
         if let ended = filter.ended { add(ended, "finishedAt") }
@@ -76,6 +75,11 @@ struct StoreCondition: Sendable {
         if filter.limit != nil || filter.offset > 0 {
             page = " LIMIT \(max(0, filter.limit ?? .max)) OFFSET \(max(0, filter.offset))"
         }
+    }
+
+    /// Returns the pattern of LIKE for texts that contain `text`.
+    private static func pattern(of text: String) -> String {
+        "%" + text.replacing("\\", with: "\\\\").replacing("%", with: "\\%").replacing("_", with: "\\_") + "%"
     }
 
     /// Returns the SQL of a value that only active downloads have. Contains no outside value but ids and numbers.
@@ -104,7 +108,9 @@ struct StoreCondition: Sendable {
         return "(\(scheme) || substr(\(authority), instr(\(authority), '@') + 1) || \(path))"
     }()
 
-    mutating func add(_ more: String, _ values: String...) {
+    mutating func add(_ more: String, _ values: String...) { add(more, values) }
+
+    private mutating func add(_ more: String, _ values: [String]) {
         sql = sql == "1" ? more : "\(sql) AND \(more)"
         arguments += values
     }

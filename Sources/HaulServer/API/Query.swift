@@ -1,18 +1,25 @@
+internal import Foundation
 internal import HTTPTypes
 internal import Hummingbird
 
 /// The query of a request. ``finish()`` refuses a name that was not read, as ``JSONBody/finish()`` does. ``init(_:)``
-/// refuses a repeated name.
+/// refuses a repeated name. A `+` stands for a blank, as browsers and most libraries write it; `%2B` is a plus sign.
 struct Query {
     private var fields: [String: String] = [:]
 
     init(_ request: Request) throws {
-        for (name, value) in request.uri.queryParameters {
-            let (name, value) = (String(name), String(value))
+        for pair in (request.uri.query ?? "").split(separator: "&") {
+            let parts = pair.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false)
+            let (name, value) = (Self.decoded(parts[0]), parts.count > 1 ? Self.decoded(parts[1]) : "")
             guard fields.updateValue(value, forKey: name) == nil else {
                 throw Problem.invalidField("\(name.prefix(60)) stands in the query twice.")
             }
         }
+    }
+
+    private static func decoded(_ text: Substring) -> String {
+        let text = text.replacing("+", with: " ")
+        return text.removingPercentEncoding ?? String(text)
     }
 
     mutating func text(_ name: String) throws -> String? { fields.removeValue(forKey: name) }

@@ -54,6 +54,25 @@ struct DownloadFilterTests {
         }
     }
 
+    @Test(
+        "a text finds the decoded name in a URL, in lists and in events",
+        arguments: [
+            ("my für", true), ("MY F", true), ("my%20f", true), ("f%C3%BCr", true), ("my  f", false), ("100% r", true),
+            ("100% ü", false),
+        ]
+    )
+    func findsDecodedNamesOfURLs(_ text: String, _ isFound: Bool) async throws {
+        try await DownloaderRig.run(serving: { _, _ in .empty(404, "Not Found") }) { rig async throws in
+            let url = try #require(URL(string: "http://h.example/my%20f%C3%BCr%20100%25%20right.bin"))
+            var request = DownloadRequest(url, to: .folder(path: rig.folder))
+            request.startsPaused = true
+            let download = try await rig.downloader.add(request)
+            let filter = DownloadFilter(text: text)
+            #expect(try await rig.downloader.count(filter) == (isFound ? 1 : 0))
+            #expect(filter.matches(download.snapshot) == isFound)
+        }
+    }
+
     @Test(arguments: [
         ("ada", false), ("Secret", false), ("token", false), ("size=10", false), ("later", false), ("h.example", true),
         ("http://h", true), ("/@scope/FILE", true), ("a@b", true), ("holiday", true),

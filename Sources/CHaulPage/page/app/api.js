@@ -64,11 +64,11 @@ export const api = {
     remove: (path, options) => send("DELETE", path, undefined, options),
 };
 
-/// A query string without empty values.
+/// A query string without empty values, with `%20` for a blank.
 export function query(values) {
     const parameters = new URLSearchParams();
     for (const [key, value] of Object.entries(values)) {
         if (value !== undefined && value !== null && value !== "") parameters.set(key, value);
     }
-    return parameters.toString();
+    return parameters.toString().replaceAll("+", "%20");
 }
