@@ -58,6 +58,21 @@ def test_removes_with_undo(page, api, source):
     until(lambda: sorted(page.names()) == ["r0.bin", "r2.bin"], "list")
 
 
+def test_the_button_of_the_toast_brings_back_what_was_removed(page, api, source):
+    api.add(*[big(source, "u%d.bin" % i) for i in range(2)], paused=True)
+    page.open()
+    page.row("u1.bin").click()
+    page.focus()
+    page.keys(Keys.DELETE)
+    until(lambda: page.names() == ["u0.bin"], "hidden")
+    undo = until(lambda: [b for b in page.all(".toast button") if b.text == "Undo"], "Undo")[0]
+    ActionChains(page.d).move_to_element(undo).click().perform()
+    until(lambda: "u1.bin" in page.names(), "back")
+    # Longer than the toast is shown.
+    time.sleep(7)
+    assert len(api.rows()) == 2 and len(page.names()) == 2
+
+
 def test_the_counts_lack_what_is_about_to_be_removed(page, api, source):
     api.add(*[big(source, "c%d.bin" % i) for i in range(3)], paused=True, group="Counted")
     page.open()
@@ -167,3 +182,26 @@ def test_searches_and_clears(page, api, source):
     page.axe("no match")
     page.find("#empty button").click()
     until(lambda: len(page.names()) == 3, "all again")
+
+
+def test_finds_names_groups_and_folders_with_blanks(page, api, source):
+    api.add(big(source, "my film.bin"), paused=True, group="My films + more")
+    api.add(big(source, "other.bin"), paused=True)
+    page.open()
+    until(lambda: len(page.names()) == 2, "rows")
+    page.list("My films + more")
+    until(lambda: page.names() == ["my film.bin"], "the group has its download")
+    page.list("All")
+    page.keys("/")
+    page.keys("my film")
+    until(lambda: page.names() == ["my film.bin"], "match")
+
+
+def test_links_pasted_into_the_page_are_added_once(page, source):
+    page.open()
+    page.js("const data = new DataTransfer(); data.setData('text/plain', arguments[0]);"
+            "const e = new ClipboardEvent('paste', {clipboardData: data, bubbles: true, cancelable: true});"
+            "window.wasPrevented = !document.getElementById('grid').dispatchEvent(e)", source + "once.bin")
+    until(lambda: page.all("dialog[open] textarea"), "dialog")
+    assert page.js("return window.wasPrevented"), "the browser pastes nothing itself"
+    assert page.find("dialog[open] textarea").get_attribute("value").strip() == source + "once.bin"

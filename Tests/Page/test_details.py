@@ -1,8 +1,8 @@
 """The panel of one download."""
-import json, os, re, subprocess, time, urllib.parse, urllib.request
+import io, json, os, re, subprocess, time, urllib.parse, urllib.request, wave
 
 import pytest
-from rig import Client, Page, Proxy, big, free_port, new_browser, small, until
+from rig import Client, Page, Proxy, Source, big, free_port, new_browser, small, until
 from selenium.webdriver.common.action_chains import ActionChains
 from selenium.webdriver.common.actions.action_builder import ActionBuilder
 from selenium.webdriver.common.actions.pointer_input import PointerInput
@@ -95,6 +95,41 @@ def test_plays_a_film_while_it_is_downloaded(page, api, source):
     page.keys(Keys.HOME, Keys.DOWN, Keys.ENTER)
     until(lambda: page.all(".detail-name") and page.find(".detail-name").text == "archive.zip", "other details")
     assert not page.find(play).is_displayed()
+
+
+def test_the_browser_plays_music_that_was_downloaded(page, api, source):
+    """Chromium's player asks for the file again, with the origin of the page that it made for the file."""
+    with io.BytesIO() as file:
+        with wave.open(file, "wb") as tone:
+            tone.setnchannels(1)
+            tone.setsampwidth(2)
+            tone.setframerate(8000)
+            tone.writeframes(bytes(8000 * 2 * 3))
+        Source.documents["/tone.wav"] = (file.getvalue(), "audio/wav")
+    api.add(source + "tone.wav")
+    until(lambda: (api.row("tone.wav") or {}).get("state") == "completed", "completed")
+    page.open()
+    page.d.get(page.base + "api/v1/downloads/%s/file" % api.row("tone.wav")["id"])
+    player = "const v = document.querySelector('video, audio'); return v && v.readyState > 0 && Math.round(v.duration)"
+    until(lambda: page.js(player) == 3, "the player knows the length of the music")
+
+
+def test_details_follow_a_download_that_is_resumed_into_the_queue(page, api, source):
+    api("PATCH", "configuration", {"maxConcurrentDownloads": 1})
+    api.add(big(source, "first.bin"), big(source, "second.bin"))
+    page.open()
+    page.until_state("first.bin", "transferring")
+    page.row("first.bin").click()
+    page.focus()
+    page.keys(Keys.ENTER)
+    act = lambda: page.find(".detail-actions .button")
+    until(lambda: act().text == "Pause", "Pause")
+    act().click()
+    page.until_state("second.bin", "transferring")
+    until(lambda: act().text == "Resume", "Resume")
+    act().click()
+    page.until_state("first.bin", "queued")
+    until(lambda: "Queued" in page.find(".detail-state").text and act().text == "Start now", "details say that it waits")
 
 
 def test_says_sizes_and_times_once(page, api, source):

@@ -68,6 +68,24 @@ def test_settings_change_the_daemon_and_the_theme(page, api):
     until(lambda: api("GET", "configuration")["settings"]["speedLimit"]["value"] == 0, "no limit")
 
 
+def test_settings_say_what_a_number_may_be(page, api):
+    page.open()
+    page.find("#open-settings").click()
+    field = until(lambda: page.find("#set-maxConcurrentDownloads"), "settings")
+    problem = lambda name: page.find("#set-%s" % name).find_element(By.XPATH, "ancestor::*[.//p[contains(@class,'field-error')]][1]").find_element(By.CSS_SELECTOR, ".field-error").text
+    for text in ("-1", "", "1.5"):
+        field.clear()
+        field.send_keys(text + Keys.TAB)
+        until(lambda: problem("maxConcurrentDownloads") == "A whole number from 1 to 1000.", "sentence for " + repr(text))
+    speed = page.find("#set-speedLimit")
+    speed.send_keys("quick" + Keys.TAB)
+    until(lambda: problem("speedLimit") == "A number of MB/s, or nothing for no limit.", "sentence")
+    field.clear()
+    field.send_keys("5" + Keys.TAB)
+    until(lambda: api("GET", "configuration")["settings"]["maxConcurrentDownloads"]["value"] == 5, "saved")
+    assert problem("maxConcurrentDownloads") == ""
+
+
 def test_is_installable_and_loads_only_its_own_files(page, api):
     page.open()
     errors = page.d.execute_cdp_cmd("Page.getInstallabilityErrors", {})["installabilityErrors"]

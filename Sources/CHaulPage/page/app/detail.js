@@ -47,6 +47,8 @@ export class Detail {
             const fields = data.rows?.[this.id];
             if (fields) this.#patch(fields);
         });
+        // The answer to a command may say more than the events, which tell of the rows in view.
+        list.on("answer", (row) => row.id === this.id && this.#patch(row));
         feed.on("reset", () => this.id !== null && this.#read());
         document.addEventListener("visibilitychange", () => !document.hidden && this.id !== null && this.#read());
     }

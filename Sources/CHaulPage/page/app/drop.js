@@ -43,8 +43,11 @@ export function startDrop(add) {
         if (isTyping(event.target) || document.querySelector("dialog[open]")) return;
         const files = [...(event.clipboardData?.files ?? [])];
         const text = event.clipboardData?.getData("text/plain") ?? "";
+        if (files.length === 0 && !hasLinks(text)) return;
+        // The dialog takes the focus, and the browser would paste the text into its field once more.
+        event.preventDefault();
         if (files.length > 0) files.forEach((file) => readFile(file, add));
-        else if (hasLinks(text)) take(text, "", add);
+        else take(text, "", add);
     });
 }
 

@@ -381,6 +381,7 @@ export class DownloadList extends Emitter {
 
     /// A row from the answer of a request.
     applyRow(row) {
+        if (row) this.emit("answer", row);
         const held = row && this.#rows.get(row.id);
         if (!held) return;
         this.#patch(held, row, held.rev);

@@ -1,7 +1,7 @@
 // Settings: those of this browser, and those of the daemon.
 import { api } from "./api.js";
 import { openDialog } from "./dialog.js";
-import { button, el, icon } from "./dom.js";
+import { button, el, icon, setAttribute } from "./dom.js";
 import { extensionSettings } from "./extensions.js";
 import { failureText, tellFailure } from "./failure.js";
 import { chooseFolder } from "./folders.js";
@@ -101,6 +101,10 @@ function shown(value) {
 function liveSetting(name, value) {
     const id = `set-${name}`;
     const problem = el("p", { class: "field-error", role: "alert", hidden: true });
+    const complain = (text) => {
+        problem.textContent = text;
+        problem.hidden = false;
+    };
     /// Returns the setting as the daemon has it now, or `null` after a failure.
     const save = async (next) => {
         problem.hidden = true;
@@ -110,21 +114,20 @@ function liveSetting(name, value) {
             readTotals();
             return settings[name];
         } catch (error) {
-            problem.textContent = failureText(error);
-            problem.hidden = false;
+            complain(failureText(error));
             return null;
         }
     };
     const hint = el("p", { class: "muted hint", ...describeSetting(name, value) });
     const label = el("label", { for: id, text: has(`set.${name}`) ? t(`set.${name}`) : name });
-    if (name !== "timetable") return setting(label, control(id, name, value, save), hint, problem);
+    if (name !== "timetable") return setting(label, control(id, name, value, save, complain), hint, problem);
     const [choice, more] = hoursControl(id, value.value, save);
     const shown = setting(label, choice, hint, problem);
     shown.append(more);
     return shown;
 }
 
-function control(id, name, value, save) {
+function control(id, name, value, save, complain) {
     if (typeof value.value === "boolean") {
         const box = el("input", { type: "checkbox", class: "switch", role: "switch", id, checked: value.value, onchange: async () => (await save(box.checked)) || (box.checked = !box.checked) });
         return box;
@@ -144,11 +147,17 @@ function control(id, name, value, save) {
         const field = speedField({ id, value: speedText(value.value), onchange: () => {
             const limit = speedIn(field);
             if (limit !== null) save(limit);
+            else complain(t("speedWanted"));
         } });
         return el("div", { class: "with-unit" }, field, el("span", { class: "unit", text: "MB/s" }));
     }
     if (typeof value.value === "number") {
-        const field = el("input", { class: "field number", id, type: "number", step: 1, min: value.minimum, max: value.maximum, value: value.value, onchange: () => field.checkValidity() ? save(Number(field.value)) : field.reportValidity() });
+        const field = el("input", { class: "field number", id, type: "number", step: 1, min: value.minimum, max: value.maximum, value: value.value, required: true, onchange: () => {
+            const isRight = field.checkValidity();
+            setAttribute(field, "aria-invalid", isRight ? null : "true");
+            if (isRight) save(Number(field.value));
+            else complain(t("numberWanted", value.minimum, value.maximum));
+        } });
         return field;
     }
     const field = el("input", { class: "field", id, type: "text", autocomplete: "off", spellcheck: "false", value: value.value ?? "", placeholder: has(`set.${name}.placeholder`) ? t(`set.${name}.placeholder`) : "", onchange: async () => {

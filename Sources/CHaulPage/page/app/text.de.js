@@ -350,6 +350,8 @@ export const de = {
     setAtStart: (count) => (count === 1 ? "1 Einstellung, die einen Neustart braucht" : `${n(count)} Einstellungen, die einen Neustart brauchen`),
     setAtStartHint: "Beim Start des Daemons festgelegt: durch Option, Umgebungsvariable oder Datei.",
     saved: "Gespeichert.",
+    numberWanted: (least, most) => `Eine ganze Zahl von ${least} bis ${most}.`,
+    speedWanted: "Eine Zahl in MB/s, oder nichts für keine Begrenzung.",
     signOut: "Abmelden",
     versionOn: (version, host) => `Haul ${version} auf ${host}`,
 

@@ -348,6 +348,8 @@ export const en = {
     setAtStart: (count) => `${s(count, "setting")} that need a restart`,
     setAtStartHint: "Set by flag, environment or file when the daemon starts.",
     saved: "Saved.",
+    numberWanted: (least, most) => `A whole number from ${least} to ${most}.`,
+    speedWanted: "A number of MB/s, or nothing for no limit.",
     signOut: "Sign out",
     versionOn: (version, host) => `Haul ${version} on ${host}`,
 

@@ -350,6 +350,8 @@ export const es = {
     setAtStart: (count) => (count === 1 ? "1 ajuste que requiere reiniciar" : `${n(count)} ajustes que requieren reiniciar`),
     setAtStartHint: "Fijado por una opción, una variable de entorno o un archivo al iniciar el demonio.",
     saved: "Guardado.",
+    numberWanted: (least, most) => `Un número entero de ${least} a ${most}.`,
+    speedWanted: "Un número de MB/s, o nada para no limitar.",
     signOut: "Cerrar sesión",
     versionOn: (version, host) => `Haul ${version} en ${host}`,
 

@@ -351,6 +351,8 @@ export const fr = {
     setAtStart: (count) => (count < 2 ? `${n(count)} réglage qui demande un redémarrage` : `${n(count)} réglages qui demandent un redémarrage`),
     setAtStartHint: "Fixé par une option, une variable d’environnement ou un fichier au démarrage du démon.",
     saved: "Enregistré.",
+    numberWanted: (least, most) => `Un nombre entier de ${least} à ${most}.`,
+    speedWanted: "Un nombre en MB/s, ou rien pour ne pas limiter.",
     signOut: "Se déconnecter",
     versionOn: (version, host) => `Haul ${version} sur ${host}`,
 

@@ -348,6 +348,8 @@ export const ja = {
     setAtStart: (count) => `再起動が必要な設定 ${n(count)} 件`,
     setAtStartHint: "デーモンの起動時に、オプション、環境変数、またはファイルで決まります。",
     saved: "保存しました。",
+    numberWanted: (least, most) => `${least} から ${most} までの整数を入力してください。`,
+    speedWanted: "MB/s の数値を入力してください。空欄は無制限です。",
     signOut: "サインアウト",
     versionOn: (version, host) => `${host} の Haul ${version}`,
 

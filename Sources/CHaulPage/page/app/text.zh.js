@@ -348,6 +348,8 @@ export const zh = {
     setAtStart: (count) => `${count} 项需要重启的设置`,
     setAtStartHint: "在守护进程启动时由命令行参数、环境变量或配置文件设定。",
     saved: "已保存。",
+    numberWanted: (least, most) => `请输入 ${least} 到 ${most} 的整数。`,
+    speedWanted: "请输入以 MB/s 为单位的数字，留空表示不限速。",
     signOut: "退出登录",
     versionOn: (version, host) => `${host} 上的 Haul ${version}`,
 
