@@ -199,3 +199,19 @@ def test_the_log_is_in_the_language_of_the_page(page, api, source):
         until(lambda: page.all(".log li") and text in page.find(".log").text, text)
         assert "Hinzugef\u00fcgt." in page.find(".log").text
         assert not page.all(".log [lang=en]")
+
+
+def test_what_is_touched_in_the_panel_is_large_enough(page, api, source):
+    api.add(small(source, "film.bin"))
+    until(lambda: (api.row("film.bin") or {}).get("state") == "completed", "completed")
+    page.size(390, 844, touch=True)
+    page.open()
+    page.row("film.bin")
+    page.focus()
+    page.keys(Keys.HOME, Keys.ENTER)
+    targets = ".detail-name-line .button, .facts .link, .detail-actions .button"
+    until(lambda: len(page.all(targets)) >= 4, "panel")
+    small_ones = lambda: [(b.text or b.get_attribute("aria-label"), b.size) for b in page.all(targets) if b.is_displayed() and (b.size["height"] < 44 or b.size["width"] < 44)]
+    until(lambda: not small_ones(), "no target below 44 pixels: %s" % small_ones())
+    assert page.js("return document.documentElement.scrollWidth") == 390
+    page.shot("details-phone")
