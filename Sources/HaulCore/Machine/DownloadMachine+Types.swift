@@ -148,8 +148,8 @@ extension DownloadMachine {
     package struct Surroundings: Sendable, Equatable, Codable {
         package var connectionSlots: [Origin: Int] = [:]
         package var isHeldBack = false
-        /// Number of additional connections of all downloads; `nil` if it was not counted. No connection is opened
-        /// before a measurement then.
+        /// Number of additional connections of all downloads; `nil` if it was not counted. No early connection is opened
+        /// then.
         package var additionalConnections: Int?
 
         package init(

@@ -162,15 +162,13 @@ extension DownloadFilter {
         if let added, !added.contains(snapshot.addedAt) { return false }
         if let ended { guard let end = snapshot.endedAt, ended.contains(end) else { return false } }
         if let text {
-            let places = [snapshot.url.searched, snapshot.path, snapshot.key, snapshot.suggestedName]
-                .compactMap(\.self)
-            func has(_ text: String, in place: String) -> Bool {
-                text.isEmpty || Self.folded(place).contains(Self.folded(text))
+            let wanted = Self.folded(text)
+            var searches = [snapshot.url.searched, snapshot.path, snapshot.key, snapshot.suggestedName]
+                .compactMap(\.self).map { (place: $0, wanted: wanted) }
+            if let encoded = textInURLs { searches.append((snapshot.url.searched, Self.folded(encoded))) }
+            guard text.isEmpty || searches.contains(where: { Self.folded($0.place).contains($0.wanted) }) else {
+                return false
             }
-            guard
-                places.contains(where: { has(text, in: $0) })
-                    || textInURLs.map({ has($0, in: snapshot.url.searched) }) ?? false
-            else { return false }
         }
         return predicate?(snapshot) ?? true
     }

@@ -3,7 +3,8 @@
 /// ``EarlyConnections``), then occasionally tries one more. Each additional connection must bring a minimum gain (the
 /// penalty of Falcon, TPDS 34(8) 2023), because it costs the server resources and takes a share of the link from others.
 package struct ConnectionController: Sendable, Equatable {
-    /// Wanted number of connections. Surplus connections are not replaced when they end, but none is cut off.
+    /// Wanted number of connections. Surplus connections are not replaced when they end. They are
+    /// closed earlier only if ``isHarmful`` says so.
     package private(set) var target: Int
     private let ceiling: Int
     private let atOnce: Int
@@ -115,7 +116,7 @@ package struct ConnectionController: Sendable, Equatable {
     ///   - received: bytes of the file that have arrived.
     ///   - flowing: connections that get bytes.
     ///   - missing: bytes of the file still to come.
-    ///   - early: number of connections that may be added before their gain is measured.
+    ///   - early: number of early connections that may be opened.
     package mutating func tick(received: Int64, flowing: Int, missing: Int64, early: Int = 0, at now: Instant) {
         if let last = recent.last, now <= last.at { return }
         let received = max(received, 0)

@@ -9,7 +9,7 @@ extension Transfer {
         guard let plan else { return (actions, .goesOn) }
         if !plan.isComplete {
             if !isHeldBack {
-                let worthwhile = controller.worthwhile
+                let (worthwhile, wasHarmful) = (controller.worthwhile, controller.isHarmful)
                 controller.tick(
                     received: persisted.count,
                     flowing: active.values.count { $0.isFlowing },
@@ -19,7 +19,8 @@ extension Transfer {
                 )
                 // Smaller numbers are not stored, because they are soon found again.
                 if controller.worthwhile > max(worthwhile, 2) { actions.append(.learnWorth(controller.worthwhile)) }
-                if controller.isHarmful { actions += closeSurplus() }
+                // Only once: a reader may need a connection beyond the wanted number later.
+                if controller.isHarmful, !wasHarmful { actions += closeSurplus() }
             }
             // Runs under a speed limit too, because the limit delays bytes, not answers.
             actions += dropIgnored(&sources, at: now)

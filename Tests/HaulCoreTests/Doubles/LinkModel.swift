@@ -35,7 +35,7 @@ struct LinkSimulation {
     /// Number of connections that got bytes, at each tick.
     private(set) var flowing: [(at: Double, count: Int)] = []
     private(set) var requests = 0
-    /// Number of connections that may be added before a measurement.
+    /// Number of early connections that may be opened.
     var early = 0
     private var connections: [Connection] = []
     private var surplusSince: Double?

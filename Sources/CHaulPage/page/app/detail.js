@@ -47,7 +47,7 @@ export class Detail {
             const fields = data.rows?.[this.id];
             if (fields) this.#patch(fields);
         });
-        // The answer to a command may say more than the events, which tell of the rows in view.
+        // An event may say only that lists are outdated, not which downloads have changed.
         list.on("answer", (row) => row.id === this.id && this.#patch(row));
         feed.on("reset", () => this.id !== null && this.#read());
         document.addEventListener("visibilitychange", () => !document.hidden && this.id !== null && this.#read());

@@ -381,8 +381,9 @@ export class DownloadList extends Emitter {
 
     /// A row from the answer of a request.
     applyRow(row) {
-        if (row) this.emit("answer", row);
-        const held = row && this.#rows.get(row.id);
+        if (!row) return;
+        this.emit("answer", row);
+        const held = this.#rows.get(row.id);
         if (!held) return;
         this.#patch(held, row, held.rev);
         this.#changed.add(row.id);

@@ -18,7 +18,6 @@ export function toast(text, { action, onAction, onEnd, tone, seconds = 6, spoken
     let timer = null;
     let left = seconds * 1000;
     let started = 0;
-    let isOver = false;
     const shown = {
         end() {
             shown.close();
@@ -29,15 +28,14 @@ export function toast(text, { action, onAction, onEnd, tone, seconds = 6, spoken
             onAction?.();
         },
         close() {
-            // The removal of the element makes the focus leave it, which must not start the timer again.
-            isOver = true;
             clearTimeout(timer);
-            element.remove();
             if (current === shown) current = null;
+            element.remove();
         },
     };
     const run = () => {
-        if (isOver) return;
+        // The removal of the element makes the focus leave it, which must not start the timer again.
+        if (current !== shown) return;
         started = Date.now();
         timer = setTimeout(shown.end, left);
     };
