@@ -16,7 +16,7 @@ def test_adds_a_link_and_shows_it_to_completion(page, api, source):
     field = page.find("#first-links")
     field.send_keys(big(source, "first.bin", rate=150_000, size=500_000))
     button = page.find(".first button")
-    until(lambda: button.text == "Add 1", "count")
+    until(lambda: button.text == "Add 1…", "count")
     button.click()
     until(lambda: page.all("dialog.add"), "dialog")
     assert "first.bin" in page.find("#add-links").get_attribute("value")
@@ -161,6 +161,8 @@ def test_adds_with_group_priority_paused_folder_and_headers(page, api, source):
     page.find("#add-paused").click()
     page.find(".add .advanced summary").click()
     page.find("#add-headers").send_keys("Referer: https://example.org/\nX-Test: 1")
+    page.find("#add-user").send_keys("Jürgen")
+    page.find("#add-password").send_keys("a:b")
     page.find("#add-limit").send_keys("0.5")
     page.find("#add-folder").click()
     until(lambda: page.all("dialog.folders .folder-path"), "folders")
@@ -173,7 +175,7 @@ def test_adds_with_group_priority_paused_folder_and_headers(page, api, source):
     row = api.row("options.bin")
     assert (row["state"], row["group"], row["priority"]) == ("paused", "Tests", 1)
     detail = api("GET", "downloads/" + row["id"])
-    assert set(k.lower() for k in detail["headers"]) == {"referer", "x-test"}
+    assert set(k.lower() for k in detail["headers"]) == {"authorization", "referer", "x-test"}
     until(lambda: any("Tests" in b.text for b in page.all(".rail-groups .rail-item")), "group in the rail")
     page.list("Tests")
     assert page.names() == ["options.bin"]

@@ -215,3 +215,49 @@ def test_what_is_touched_in_the_panel_is_large_enough(page, api, source):
     until(lambda: not small_ones(), "no target below 44 pixels: %s" % small_ones())
     assert page.js("return document.documentElement.scrollWidth") == 390
     page.shot("details-phone")
+
+
+def test_the_panel_of_a_removed_download_closes_at_once(page, api, source):
+    api.add(big(source, "gone.bin"))
+    page.open()
+    page.row("gone.bin").click()
+    page.focus()
+    page.keys(Keys.ENTER)
+    until(lambda: page.all(".detail-head"), "panel")
+    page.focus()
+    page.keys(Keys.DELETE)
+    until(lambda: page.all(".toast"), "toast")
+    assert not page.find("#detail").is_displayed()
+    assert api.row("gone.bin"), "the toast has not ended"
+
+
+def test_a_name_that_is_refused_stays_in_the_field(page, api, source):
+    page.allowed += [r"Failed to load resource.*422"]
+    api.add(big(source, "named.bin"))
+    page.open()
+    page.row("named.bin").click()
+    page.focus()
+    page.keys(Keys.ENTER)
+    until(lambda: page.all(".detail-name-line .button"), "panel")
+    page.find(".detail-name-line .button").click()
+    field = lambda: page.find(".detail-name-line input")
+    field().send_keys(Keys.CONTROL + "a")
+    field().send_keys("../other.bin" + Keys.ENTER)
+    until(lambda: page.all(".toast.error"), "refused")
+    until(lambda: page.all(".detail-name-line input"), "field")
+    assert field().get_attribute("value") == "../other.bin"
+    field().send_keys(Keys.ESCAPE)
+    until(lambda: page.find(".detail-name").text == "named.bin", "the name as it was")
+
+
+def test_details_follow_a_change_of_all(page, api, source):
+    """The event of a change of many names no download."""
+    api.add(*(big(source, "many%d.bin" % number) for number in range(3)))
+    page.open()
+    page.row("many0.bin").click()
+    page.focus()
+    page.keys(Keys.ENTER)
+    act = lambda: page.find(".detail-actions .button").text
+    until(lambda: act() == "Pause", "Pause")
+    api("POST", "downloads/actions", {"action": "pause", "filter": {}})
+    until(lambda: act() == "Resume", "Resume")

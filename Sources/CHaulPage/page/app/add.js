@@ -7,7 +7,7 @@ import { failureText } from "./failure.js";
 import { filmBytes, filmFacts, filmOptions, isRefused, streamChoice } from "./films.js";
 import { chooseFolder, readFolder } from "./folders.js";
 import { anyOf, bytes, count, visible } from "./format.js";
-import { headersIn } from "./header-fields.js";
+import { headersIn, withUser } from "./header-fields.js";
 import { kindOf } from "./kinds.js";
 import { kindsOf, linksIn, mayBeSet, metalinkNames } from "./links.js";
 import { list, totals } from "./model.js";
@@ -22,6 +22,8 @@ import { toast } from "./toast.js";
 const PROBE_AT_ONCE = 20;
 const ADD_AT_ONCE = 1000;
 let current = null;
+/// The links of a dialog that was closed without adding or cancelling, as by Back.
+let draft = "";
 
 /// The size of a link that was looked at. That of a film is an estimate.
 const sizeOf = (item) => (item.stream ? filmBytes(item) : item.totalBytes);
@@ -42,6 +44,8 @@ export function openAdd({ text = "", metalink = null } = {}, reveal) {
     if (!current) current = new AddDialog(reveal);
     if (metalink) current.useMetalink(metalink);
     else if (text) current.append(text);
+    else current.append(draft);
+    draft = "";
 }
 
 class AddDialog {
@@ -52,6 +56,7 @@ class AddDialog {
     #hasRules = false;
     #busy = false;
     #keys = new Map();
+    #isOver = false;
     /// The options that a set does not have.
     #onlyForLinks = [];
 
@@ -77,6 +82,8 @@ class AddDialog {
         this.priority = el("select", { class: "field", id: id("priority") }, PRIORITIES.map((value) => el("option", { value, text: t(`priority.${value}`), selected: value === 0 })));
         this.paused = el("input", { type: "checkbox", id: id("paused") });
         this.headers = el("textarea", { class: "field code", id: id("headers"), oninput: () => this.#note(), rows: 2, spellcheck: "false", autocapitalize: "off", placeholder: "Referer: https://example.org/" });
+        this.user = el("input", { class: "field", id: id("user"), oninput: () => this.#note(), type: "text", autocomplete: "off", autocapitalize: "off", spellcheck: "false" });
+        this.password = el("input", { class: "field", id: id("password"), oninput: () => this.#note(), type: "password", autocomplete: "new-password" });
         this.checksum = el("input", { class: "field code", id: id("checksum"), type: "text", spellcheck: "false", autocapitalize: "off", autocomplete: "off", placeholder: "sha-256:…" });
         this.checksumHint = el("span", { class: "muted hint" });
         this.limit = speedField({ id: id("limit"), oninput: () => this.limit.removeAttribute("aria-invalid") });
@@ -102,15 +109,17 @@ class AddDialog {
                         labelled("group", this.group),
                         this.#forLinks(labelled("priority", this.priority)),
                         this.#forLinks(el("label", { class: "check" }, this.paused, el("span", { text: t("add.paused") })))),
-                    el("details", { class: "advanced" },
+                    el("details", { class: "advanced", ontoggle: (event) => event.target.open && event.target.scrollIntoView({ block: "nearest" }) },
                         el("summary", { text: t("advanced") }),
                         el("div", { class: "options" },
+                            labelled("user", this.user),
+                            labelled("password", this.password),
                             el("div", { class: "control wide" }, el("label", { for: id("headers"), text: t("add.headers") }), this.headers),
                             this.#forLinks(labelled("checksum", this.checksum, this.checksumHint)),
                             this.#forLinks(labelled("limit", el("div", { class: "with-unit" }, this.limit, el("span", { class: "unit", text: "MB/s" })))))),
                     this.groups),
                 this.problem),
-            el("div", { class: "dialog-foot" }, el("kbd", { class: "foot-key", text: isApple ? "⌘ Enter" : "Ctrl + Enter", "aria-hidden": "true" }), el("span", { class: "gap" }), button(t("cancel"), { class: "button", onclick: () => this.dialog.close() }), this.submit),
+            el("div", { class: "dialog-foot" }, el("kbd", { class: "foot-key", text: isApple ? "⌘ Enter" : "Ctrl + Enter", "aria-hidden": "true" }), el("span", { class: "gap" }), button(t("cancel"), { class: "button", onclick: () => this.#end() }), this.submit),
         );
         this.form.addEventListener("keydown", (event) => {
             if (event.key !== "Enter" || !(event.ctrlKey || event.metaKey) || event.isComposing) return;
@@ -125,6 +134,7 @@ class AddDialog {
             onClose: () => {
                 this.#looking?.abort();
                 this.set.close();
+                if (!this.#isOver) draft = this.links.value;
                 current = null;
             },
         });
@@ -132,9 +142,20 @@ class AddDialog {
         this.#prepare();
     }
 
+    /// Closes the dialog for good: nothing of it is kept.
+    #end() {
+        this.#isOver = true;
+        this.dialog.close();
+    }
+
     #forLinks(control) {
         this.#onlyForLinks.push(control);
         return control;
+    }
+
+    /// The request headers, with the user and the password; `null` for none.
+    #headers() {
+        return withUser(headersIn(this.headers.value), this.user.value, this.password.value);
     }
 
     async #prepare() {
@@ -216,7 +237,7 @@ class AddDialog {
     #noteSet(links, sets) {
         const isAlone = this.#metalinks.length === 0 && links.length + sets.length > 0 && (links.length === 0 || links.length + sets.length === 1);
         const source = !isAlone ? null : sets[0] ?? (mayBeSet(links[0]) ? links[0] : null);
-        this.set.show(source, sets.length > 0, this.headers.value);
+        this.set.show(source, sets.length > 0, this.#headers());
     }
 
     async #look() {
@@ -228,7 +249,7 @@ class AddDialog {
         try {
             for (let at = 0; at < wanted.length; at += PROBE_AT_ONCE) {
                 this.summary.textContent = t("looking", done, links.length);
-                const headers = headersIn(this.headers.value);
+                const headers = this.#headers();
                 const answer = await api.post("probe", { urls: wanted.slice(at, at + PROBE_AT_ONCE), ...(headers ? { headers } : {}) }, { signal: this.#looking.signal });
                 for (const item of answer.items) this.#found.set(item.url, { ...item, wanted: !isRefused(item) && !item.existing });
                 done += answer.items.length;
@@ -343,7 +364,7 @@ class AddDialog {
             ...(this.priority.value !== "0" ? { priority: Number(this.priority.value) } : {}),
             ...(this.paused.checked ? { paused: true } : {}),
         };
-        const headers = headersIn(this.headers.value);
+        const headers = this.#headers();
         const stream = (link) => streamChoice(this.#found.get(link));
         const item = (link) => ({
             url: link,
@@ -405,7 +426,7 @@ class AddDialog {
         // Further sets stay in the box.
         const { sets, refused } = linksIn(this.links.value);
         const rest = [...sets.filter((set) => set !== body.source), ...refused.map(({ link }) => link)];
-        if (rest.length === 0) this.dialog.close();
+        if (rest.length === 0) this.#end();
         this.links.value = rest.join("\n");
         this.#note();
         toast(addedText(row), { action: t("show"), onAction: () => this.reveal.group(row.group), seconds: 5 });
@@ -438,7 +459,7 @@ class AddDialog {
             if (failed.length > 0) this.#fail([[summary, t("failedCount", failed.length)].filter(Boolean).join(" "), ...failed.slice(0, 5).map((result) => `${visible(result.link)}: ${errorText({ ...result.error, message: result.error.detail ?? result.error.message })}`)]);
             return;
         }
-        this.dialog.close();
+        this.#end();
         const first = added[0]?.download ?? joined[0]?.download;
         toast(summary, first ? { action: t("show"), onAction: () => this.reveal.download(first), seconds: 5 } : { seconds: 4 });
     }

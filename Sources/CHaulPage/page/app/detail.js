@@ -24,6 +24,7 @@ import { t } from "./text.js";
 import { toast } from "./toast.js";
 
 const EVERY = 1000;
+const SOON = 100;
 /// Errors of this machine. Another link does not remedy them.
 const LOCAL = new Set(["diskFull", "diskFailed", "permissionDenied", "readOnly", "nameTooLong", "tooManyOpenFiles", "fileExists", "inUse", "invalidDestination", "storeFailed", "internalFault", "programMissing"]);
 /// The name of the proof; `null` for none. A film is proved by the list of its segments: no server states its length.
@@ -34,6 +35,7 @@ export class Detail {
     id = null;
     #value = null;
     #timer = null;
+    #soon = null;
     #parts = null;
     #request = null;
     #onChange;
@@ -46,9 +48,10 @@ export class Detail {
             if (data.removed?.includes(this.id)) return this.close();
             const fields = data.rows?.[this.id];
             if (fields) this.#patch(fields);
+            // Many have changed at once, and the event does not say which.
+            if (data.stale) this.#readSoon();
         });
-        // An event may say only that lists are outdated, not which downloads have changed.
-        list.on("answer", (row) => row.id === this.id && this.#patch(row));
+        list.on("hidden", (isHidden) => this.id !== null && isHidden(this.id) && this.close());
         feed.on("reset", () => this.id !== null && this.#read());
         document.addEventListener("visibilitychange", () => !document.hidden && this.id !== null && this.#read());
     }
@@ -110,6 +113,14 @@ export class Detail {
             if (this.#value === null) this.element.replaceChildren(el("p", { class: "muted detail-note", text: failureText(error) }));
         }
         this.#later();
+    }
+
+    /// Reads once, however often it is called within a moment.
+    #readSoon() {
+        this.#soon ??= setTimeout(() => {
+            this.#soon = null;
+            if (this.id !== null && !document.hidden) this.#read();
+        }, SOON);
     }
 
     #later() {
@@ -358,10 +369,10 @@ export class Detail {
         else act(action, { ids: [this.id] });
     }
 
-    #rename() {
+    #rename(typed = null) {
         const parts = this.#parts;
         const id = this.id;
-        const field = el("input", { class: "field", type: "text", value: this.#value.name, "aria-label": t("fileName"), spellcheck: "false", autocomplete: "off" });
+        const field = el("input", { class: "field", type: "text", value: typed ?? this.#value.name, "aria-label": t("fileName"), spellcheck: "false", autocomplete: "off" });
         let done = false;
         const end = async (save) => {
             if (done) return;
@@ -370,7 +381,9 @@ export class Detail {
             field.replaceWith(parts.name);
             if (!save || name === "" || name === this.#value?.name) return;
             const row = await change(id, { name });
-            if (row && this.id === id) this.#patch({ name: row.name, path: row.path ?? null });
+            if (this.id !== id) return;
+            if (row) this.#patch({ name: row.name, path: row.path ?? null });
+            else this.#rename(name);
         };
         field.addEventListener("keydown", (event) => {
             if (event.isComposing) return;
@@ -394,7 +407,7 @@ export class Detail {
         if (!chosen || chosen.path === this.#value?.folder) return;
         const row = await change(id, { folder: chosen.path });
         if (!row) return;
-        toast(t("movedTo", visible(chosen.path)), { seconds: 4 });
+        toast(t(row.state === "completed" ? "movedFile" : "movedTo", visible(chosen.path)), { seconds: 4 });
         if (this.id === id) this.#patch({ path: row.path ?? null, folder: row.folder ?? null });
     }
 

@@ -1,4 +1,5 @@
-// Dialogs: the browser's own, which keeps the focus inside and closes with Escape.
+// Dialogs: the browser's own, which keeps the focus inside and closes with Escape. Back closes one too.
+import { openLayer } from "./back.js";
 import { button, el } from "./dom.js";
 import { t } from "./text.js";
 
@@ -26,21 +27,30 @@ export function openDialog({ title, body, footer, className = "", onClose, focus
     dialog.addEventListener("close", () => {
         if (suspended.delete(dialog)) return;
         dialog.remove();
+        leave();
         onClose?.();
         if (opener?.isConnected) opener.focus({ preventScroll: true });
     });
     document.body.append(dialog);
     dialog.showModal();
+    const leave = openLayer(() => dialog.close());
+    // The event "close" comes later. What is opened right after this dialog must find its entry left.
+    dialog.close = () => {
+        leave();
+        hide(dialog);
+    };
     (focus ?? dialog.querySelector("[autofocus]"))?.focus();
     return dialog;
 }
+
+const hide = (dialog) => HTMLDialogElement.prototype.close.call(dialog);
 
 /// Hides all dialogs, with what was typed into them. Returns a function that shows them again.
 export function suspendDialogs() {
     const open = [...document.querySelectorAll("dialog[open]")];
     for (const dialog of open) {
         suspended.add(dialog);
-        dialog.close();
+        hide(dialog);
     }
     return () => open.filter((dialog) => dialog.isConnected).forEach((dialog) => dialog.showModal());
 }

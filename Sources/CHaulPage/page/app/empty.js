@@ -55,7 +55,7 @@ function firstLinks(add) {
     const note = () => {
         send.disabled = !hasLinks(field.value);
         const { links, sets } = linksIn(field.value);
-        send.firstElementChild.textContent = t("addLinks", links.length + sets.length);
+        send.firstElementChild.textContent = `${t("addLinks", links.length + sets.length)}…`;
     };
     field.addEventListener("input", note);
     field.addEventListener("keydown", (event) => event.key === "Enter" && (event.ctrlKey || event.metaKey) && !send.disabled && form.requestSubmit());

@@ -9,3 +9,10 @@ export function headersIn(text) {
     }
     return Object.keys(headers).length > 0 ? headers : null;
 }
+
+/// The headers with the name and password of a user (RFC 7617, UTF-8), unless there is no name or they have their own.
+export function withUser(headers, user, password) {
+    if (user === "" || Object.keys(headers ?? {}).some((name) => name.toLowerCase() === "authorization")) return headers;
+    const octets = new TextEncoder().encode(`${user}:${password}`);
+    return { ...headers, Authorization: `Basic ${btoa(String.fromCharCode(...octets))}` };
+}

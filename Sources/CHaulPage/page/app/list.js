@@ -151,6 +151,7 @@ export class DownloadList extends Emitter {
         this.#hidden = hidden;
         this.#placeHidden();
         this.emit("structure");
+        if (hidden) this.emit("hidden", (id) => this.#isHidden(id));
     }
 
     /// How many downloads are hidden; `null` for none.
@@ -382,7 +383,6 @@ export class DownloadList extends Emitter {
     /// A row from the answer of a request.
     applyRow(row) {
         if (!row) return;
-        this.emit("answer", row);
         const held = this.#rows.get(row.id);
         if (!held) return;
         this.#patch(held, row, held.rev);

@@ -1,6 +1,7 @@
 // The page: signs in, then joins the list, the event stream and the parts around them.
 import { api, watchRequests } from "./api.js";
 import { openAdd } from "./add.js";
+import { changeHistory, watchHistory } from "./back.js";
 import { lost, startBanner } from "./banner.js";
 import { startBulk } from "./bulk.js";
 import { Detail, followSelection } from "./detail.js";
@@ -20,7 +21,7 @@ import { startPrint } from "./print.js";
 import { groups, markRail, readGroups, startRail } from "./rail.js";
 import { flushRemoval } from "./removal.js";
 import { chooseSort, readRoute, sortOf, writeRoute } from "./route.js";
-import { openSettings } from "./settings.js";
+import { openSettings, settingsContinue } from "./settings.js";
 import { signIn, useCode } from "./signin.js";
 import { noticeText, setStateText } from "./sets.js";
 import { announce } from "./status.js";
@@ -139,7 +140,7 @@ function open(id, focus = false) {
 /// Keeps the address in step. On phones, where the panel covers the page, Back closes it.
 function detailChanged(id) {
     if (id !== null && phone.matches && readRoute().open === null) writeRoute({ open: id }, true);
-    else if (id === null && history.state?.opened && readRoute().open !== null) history.back();
+    else if (id === null && history.state?.opened && readRoute().open !== null) changeHistory(() => history.back());
     else writeRoute({ open: id });
     grid.redraw();
 }
@@ -154,6 +155,7 @@ function build() {
     detail = new Detail(detailChanged);
     const add = (given) => openAdd(given, { download: reveal, group: (group) => show({ list: "all", group, text: "" }) });
     const settings = () => openSettings({ signedOut: () => authenticate(), showKeys });
+    if (settingsContinue()) settings();
     startRail((view) => show(view), showSet);
     startTotals(settings);
     startBanner();
@@ -175,7 +177,7 @@ function build() {
         show({ sort: byId("sort").value });
     });
     byId("lists").addEventListener("click", (event) => event.detail > 0 && event.target.closest("button") && byId("grid").focus({ preventScroll: true }));
-    addEventListener("popstate", () => follow());
+    watchHistory(follow);
     document.addEventListener("visibilitychange", () => {
         if (document.hidden) return;
         list.invalidate();

@@ -1,18 +1,21 @@
 // Menus: one at a time, with arrow keys, first letters, and focus that returns to where it was.
+import { openLayer } from "./back.js";
 import { el, icon } from "./dom.js";
+
+const phone = matchMedia("(max-width: 599px)");
 
 let open = null;
 
 export function closeMenu(restore = true) {
     if (!open) return;
-    const { element, opener, controller } = open;
+    const { element, opener, controller, leave } = open;
     open = null;
     controller.abort();
     element.remove();
+    leave?.();
     opener?.setAttribute?.("aria-expanded", "false");
     if (restore) opener?.focus?.({ preventScroll: true });
 }
-
 
 /// Opens a menu at an element or at a point. `items`: `{label, icon, keys, run, checked, danger, disabled}`, or `null`
 /// for a line between groups. Focus returns to `focus`.
@@ -50,7 +53,7 @@ export function openMenu({ anchor, point, items, focus, label }) {
     document.querySelector(".main").append(element);
     const opener = focus ?? anchor;
     anchor?.setAttribute("aria-expanded", "true");
-    open = { element, opener, controller };
+    open = { element, opener, controller, leave: phone.matches ? openLayer(closeMenu) : null };
     place(element, anchor, point);
     const entries = [...element.querySelectorAll("button:not(:disabled)")];
     entries[0]?.focus({ preventScroll: true });

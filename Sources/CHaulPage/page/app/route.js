@@ -1,4 +1,5 @@
 // The list and the open download as the fragment of the address, so that reloading and going back work.
+import { changeHistory, writeAddress } from "./back.js";
 import { lists, sorts } from "./lists.js";
 import { preference, setPreference } from "./preferences.js";
 
@@ -15,6 +16,10 @@ export function readRoute() {
 
 /// Writes the route. `push` adds an entry to the history, so that Back closes what was opened.
 export function writeRoute(changes, push = false) {
+    changeHistory(() => write(changes, push));
+}
+
+function write(changes, push) {
     const route = { ...readRoute(), ...changes };
     const values = new URLSearchParams();
     if (route.list !== "all") values.set("list", route.list);
@@ -22,8 +27,7 @@ export function writeRoute(changes, push = false) {
     if (route.text) values.set("text", route.text);
     if (route.open) values.set("open", route.open);
     const target = `${location.pathname}${location.search}${values.size > 0 ? `#${values}` : ""}`;
-    if (push) history.pushState({ opened: true }, "", target);
-    else history.replaceState(history.state, "", target);
+    writeAddress(target, push ? { push, state: { opened: true } } : {});
 }
 
 /// The sort order of a list: what was chosen last for it, else its own.

@@ -4,7 +4,6 @@ import { errorText } from "./describe.js";
 import { el, icon } from "./dom.js";
 import { failureText } from "./failure.js";
 import { bytes, count, visible } from "./format.js";
-import { headersIn } from "./header-fields.js";
 import { kindOf } from "./kinds.js";
 import { t } from "./text.js";
 
@@ -41,7 +40,7 @@ export class SetChoice {
     /// What the daemon says of the source with the present patterns; `null` while it is not known.
     found = null;
     #source = null;
-    #headers = "";
+    #headers = null;
     #timer = null;
     #reading = null;
     #changed;
@@ -66,7 +65,7 @@ export class SetChoice {
 
     /// - isSure: whether the source can be nothing else.
     show(source, isSure, headers) {
-        if (source === this.#source && headers === this.#headers) return;
+        if (source === this.#source && JSON.stringify(headers) === JSON.stringify(this.#headers)) return;
         const isNew = source !== this.#source;
         [this.#source, this.#headers] = [source, headers];
         this.element.hidden = source === null;
@@ -85,7 +84,7 @@ export class SetChoice {
         const all = this.patterns.value.split(/[\s,]+/).filter((pattern) => pattern !== "" && pattern !== "!");
         const select = all.filter((pattern) => !pattern.startsWith("!"));
         const except = all.filter((pattern) => pattern.startsWith("!")).map((pattern) => pattern.slice(1));
-        const headers = headersIn(this.#headers);
+        const headers = this.#headers;
         return { source: this.#source, ...(select.length > 0 ? { select } : {}), ...(except.length > 0 ? { except } : {}), ...(headers ? { headers } : {}) };
     }
 

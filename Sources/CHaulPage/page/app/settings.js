@@ -1,5 +1,6 @@
 // Settings: those of this browser, and those of the daemon.
 import { api } from "./api.js";
+import { changeHistory } from "./back.js";
 import { openDialog } from "./dialog.js";
 import { button, el, icon, setAttribute } from "./dom.js";
 import { extensionSettings } from "./extensions.js";
@@ -16,6 +17,16 @@ import { readTotals } from "./totals.js";
 import { toast } from "./toast.js";
 
 const ORDER = ["maxConcurrentDownloads", "connectionsPerDownload", "connectionsPerHost", "speedLimit", "allowsMetered", "timetable", "folder", "userAgent", "proxy", "rules", "groups"];
+
+/// Says that the settings were open when the page was loaded again for another language.
+const CONTINUES = "settings";
+
+/// Whether the settings are to be opened again. Says so once.
+export function settingsContinue() {
+    const continues = preference(CONTINUES) !== null;
+    setPreference(CONTINUES, null);
+    return continues;
+}
 
 export async function openSettings({ signedOut, showKeys }) {
     const daemon = el("section", { class: "settings-daemon" }, el("p", { class: "muted", text: t("loading") }));
@@ -51,7 +62,9 @@ function pageSettings() {
     const theme = el("div", { class: "segmented", role: "radiogroup", "aria-label": t("theme") }, ["system", "light", "dark"].map((name) => el("label", {}, el("input", { type: "radio", name: "theme", value: name, checked: preference("theme", "system") === name, onchange: () => applyTheme(name) }), el("span", { text: t(`theme.${name}`) }))));
     const choose = el("select", { class: "field", id: "set-language", onchange: () => {
         setPreference("language", choose.value === "" ? null : choose.value);
-        location.reload();
+        setPreference(CONTINUES, "continue");
+        choose.closest("dialog").close();
+        changeHistory(() => location.reload());
     } }, el("option", { value: "", text: t("languageSystem") }), languages.map(({ key, name, tag }) => el("option", { value: key, text: name, lang: tag, selected: preference("language") === key })));
     const letters = el("input", { type: "checkbox", class: "switch", role: "switch", id: "set-letters", checked: preference("letters") !== "off", onchange: () => setPreference("letters", letters.checked ? null : "off") });
     const notify = el("button", { type: "button", class: "button", "aria-describedby": "notify-hint", onclick: async () => {

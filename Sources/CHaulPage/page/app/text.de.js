@@ -212,6 +212,8 @@ export const de = {
     "add.group": "Gruppe",
     "add.priority": "Priorität",
     "add.paused": "Angehalten hinzufügen",
+    "add.user": "Benutzername",
+    "add.password": "Passwort",
     "add.headers": "Anfrage-Header, einer je Zeile",
     "add.checksum": "Prüfsumme",
     "add.limit": "Tempolimit je Datei",
@@ -494,6 +496,7 @@ export const de = {
     "error.fileReplaced": "Dort liegt eine andere Datei als die von Haul geschriebene. Sie bleibt, wie sie ist.",
     "error.notAFolder": "Ein Teil des Pfades ist eine Datei und kein Ordner.",
     "error.settingsNotSaved": "Die Einstellungen konnten nicht gespeichert werden.",
+    movedFile: (folder) => `Nach ${folder} verschoben.`,
     movedTo: (folder) => `Der Ordner ist jetzt ${folder}.`,
 
     // Log of a download

@@ -210,6 +210,8 @@ export const en = {
     "add.group": "Group",
     "add.priority": "Priority",
     "add.paused": "Add paused",
+    "add.user": "User name",
+    "add.password": "Password",
     "add.headers": "Request headers, one a line",
     "add.checksum": "Checksum",
     "add.limit": "Speed limit for each file",
@@ -414,6 +416,7 @@ export const en = {
     "line.remove": "Remove",
     "line.save": "Save",
     moveFile: "Move…",
+    movedFile: (folder) => `Moved to ${folder}.`,
     movedTo: (folder) => `Saved to ${folder} from now on.`,
 
     // Log of a download

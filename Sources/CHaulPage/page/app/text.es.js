@@ -212,6 +212,8 @@ export const es = {
     "add.group": "Grupo",
     "add.priority": "Prioridad",
     "add.paused": "Añadir en pausa",
+    "add.user": "Usuario",
+    "add.password": "Contraseña",
     "add.headers": "Cabeceras de la petición, una por línea",
     "add.checksum": "Suma de comprobación",
     "add.limit": "Límite de velocidad por archivo",
@@ -494,6 +496,7 @@ export const es = {
     "error.fileReplaced": "En ese lugar hay otro archivo que el que escribió Haul. Se queda como está.",
     "error.notAFolder": "Una parte de la ruta es un archivo, no una carpeta.",
     "error.settingsNotSaved": "No se pudieron guardar los ajustes.",
+    movedFile: (folder) => `Movido a ${folder}.`,
     movedTo: (folder) => `La carpeta es ahora ${folder}.`,
 
     // Log of a download

@@ -213,6 +213,8 @@ export const fr = {
     "add.group": "Groupe",
     "add.priority": "Priorité",
     "add.paused": "Ajouter en pause",
+    "add.user": "Identifiant",
+    "add.password": "Mot de passe",
     "add.headers": "En-têtes de requête, un par ligne",
     "add.checksum": "Somme de contrôle",
     "add.limit": "Limite de débit par fichier",
@@ -495,6 +497,7 @@ export const fr = {
     "error.fileReplaced": "À cet endroit se trouve un autre fichier que celui que Haul a écrit. Il reste tel quel.",
     "error.notAFolder": "Une partie du chemin est un fichier, pas un dossier.",
     "error.settingsNotSaved": "Les réglages n’ont pas pu être enregistrés.",
+    movedFile: (folder) => `Déplacé vers ${folder}.`,
     movedTo: (folder) => `Le dossier est maintenant ${folder}.`,
 
     // Log of a download

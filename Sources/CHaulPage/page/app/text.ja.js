@@ -210,6 +210,8 @@ export const ja = {
     "add.group": "グループ",
     "add.priority": "優先度",
     "add.paused": "一時停止で追加",
+    "add.user": "ユーザー名",
+    "add.password": "パスワード",
     "add.headers": "リクエストヘッダー（1 行に 1 つ）",
     "add.checksum": "チェックサム",
     "add.limit": "ファイルごとの速度制限",
@@ -492,6 +494,7 @@ export const ja = {
     "error.fileReplaced": "その場所にあるのは Haul が書き込んだファイルではありません。そのまま残されます。",
     "error.notAFolder": "パスの一部がフォルダーではなくファイルです。",
     "error.settingsNotSaved": "設定を保存できませんでした。",
+    movedFile: (folder) => `${folder} に移動しました。`,
     movedTo: (folder) => `保存先を ${folder} に変えました。`,
 
     // Log of a download

@@ -210,6 +210,8 @@ export const zh = {
     "add.group": "分组",
     "add.priority": "优先级",
     "add.paused": "添加后暂停",
+    "add.user": "用户名",
+    "add.password": "密码",
     "add.headers": "请求头，每行一个",
     "add.checksum": "校验和",
     "add.limit": "每个文件的限速",
@@ -492,6 +494,7 @@ export const zh = {
     "error.fileReplaced": "该位置的文件不是 Haul 写入的文件，已保持原样。",
     "error.notAFolder": "路径中的某一部分是文件，不是文件夹。",
     "error.settingsNotSaved": "无法保存设置。",
+    movedFile: (folder) => `已移动到 ${folder}。`,
     movedTo: (folder) => `已改为保存到 ${folder}。`,
 
     // Log of a download
