@@ -7,6 +7,7 @@ CASES = {
     "https": plain.https,
     "limited": limited.no_flags,
     "limited-known": limited.known_host,
+    "limited-weak": limited.weak_names,
     "limited16": limited.sixteen,
     "uneven": uneven.run,
     "frozen": frozen.run,

@@ -27,6 +27,20 @@ def sixteen(bench):
                 out_is(path), aims={"aria2c -x16 -s16 -k1M": 1.1})
 
 
+def weak_names(bench):
+    """A server that names its version by a weak tag, and one that names none."""
+    path = bench.served("100mb", SIZE)
+    weak, unnamed = (bench.nginx.http + folder + "100mb" for folder in ("/weak/", "/unnamed/"))
+    commands = {
+        "haul, weak tag": bench.haul(weak),
+        "haul -c 16, weak tag": bench.haul("-c", "16", weak),
+        "haul -c 16, no version": bench.haul("-c", "16", unnamed),
+        "aria2c -x16 -s16 -k1M": bench.aria2c("-x16", "-s16", "-k1M", weak),
+    }
+    return race(bench, "100 MB at 5 MiB/s a connection, a version that is named weakly or not at all",
+                "100 MB, 5 MiB/s, a weak tag", commands, out_is(path), aims={"aria2c -x16 -s16 -k1M": 1.8})
+
+
 def known_host(bench):
     """haul without flags, for the first time and when it has measured the host before, beside 16 connections."""
     path, url = bench.served("100mb", SIZE), bench.nginx.http + "/5m/100mb"

@@ -20,6 +20,10 @@ http {{
         ssl_certificate {certificate}; ssl_certificate_key {key};
         # The same files: as they are, at so many MiB/s a connection, with a line in a log for each request.
         location /5m/ {{ limit_rate 5m; alias {root}/; }}
+        location /weak/ {{
+            limit_rate 5m; alias {root}/; etag off; add_header ETag 'W/"v1"'; add_header Last-Modified "";
+        }}
+        location /unnamed/ {{ limit_rate 5m; alias {root}/; etag off; add_header Last-Modified ""; }}
         location /40m/ {{ limit_rate 40m; alias {root}/; }}
         location /logged/ {{ access_log {folder}/requests.log; alias {root}/; }}
     }}

@@ -65,7 +65,8 @@ extension DownloadMachine {
             (kind, failure) = (error.kind == .tooManyOpenFiles ? .noConnectionSlot : .failed, error)
         case .noConnectionSlot: kind = .noConnectionSlot
         case .overlapDiffers:
-            return transfer.closeAll().filter { $0 != .close(id) } + startOver(.changed, at: now)
+            let learned = transfer.noteDifferentVersions()
+            return transfer.closeAll().filter { $0 != .close(id) } + learned + startOver(.changed, at: now)
         case .diskFailed(let error, let receivedRanges):
             persisted = receivedRanges
             return transfer.closeAll().filter { $0 != .close(id) } + fail(DownloadError(error))

@@ -65,7 +65,7 @@ extension DownloadMachine {
         case finished(PersistedRanges)
         /// The transport failed. The ranges are `nil` if no body was being written.
         case failed(TransportError, PersistedRanges?)
-        /// The overlap differs from the bytes on the disk.
+        /// The overlap differs from the bytes on the disk, or from those of another connection.
         case overlapDiffers
         case diskFailed(DiskError, PersistedRanges)
         /// The connection was never opened, because no connection slot of the host is free.
@@ -192,6 +192,10 @@ extension DownloadMachine {
         /// Write the body of this connection from offset `at` on, at most `limit` bytes. Before that, compare the
         /// `compare` bytes of overlap.
         case startBody(ConnectionID, at: Int64, compare: Int64, limit: Int64?)
+        /// Write the body of this additional connection from offset `at` on, at most `limit` bytes. Its first `repeated`
+        /// bytes belong before `at`. They are compared with those of the connection that brings them, whichever comes
+        /// first.
+        case startBodyAtSeam(ConnectionID, at: Int64, repeated: Int64, limit: Int64)
         /// Take no bytes from `to` on. Another connection brings them.
         case shorten(ConnectionID, to: Int64)
         case close(ConnectionID)
@@ -203,6 +207,8 @@ extension DownloadMachine {
         case learnLimit(Int)
         /// Remember that this number of connections to the host was clearly faster than half the number.
         case learnWorth(Int)
+        /// Remember that the host sent two versions of a file under one weak validator.
+        case learnChangeUnderOneName
         /// Sync the partial file and record its ranges.
         case checkpoint
         case startTimer(TimerID, after: Duration)

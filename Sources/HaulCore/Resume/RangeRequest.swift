@@ -43,6 +43,14 @@ public struct RangeRequest: Sendable, Equatable, Codable {
     var isComparison = false
     /// Whether blocks from all over the file have just been compared with this source.
     var isCompared = false
+    /// Whether the request is one of an additional connection under a weak validator. Its overlap is compared with the
+    /// bytes of the connection that brings them, whichever comes first.
+    var comparesSeam: Bool {
+        get { isAtSeam ?? false }
+        set { isAtSeam = newValue ? true : nil }
+    }
+    /// `nil` means `false`: recorded runs of earlier builds have no value.
+    private var isAtSeam: Bool?
 
     /// The request for the whole representation: the first request, and the one that starts over.
     public static let whole = RangeRequest(offset: 0, overlap: 0, condition: .none, known: nil)
@@ -136,15 +144,23 @@ public struct RangeRequest: Sendable, Equatable, Codable {
     /// Returns the request of an additional connection for one range. A strong validator becomes the condition unless
     /// `isPlain` is `true`. If the version has changed, the server then answers without a body instead of with the
     /// whole file (RFC 9110 §13.2.2).
-    package static func further(_ range: Range<Int64>, of resource: Resource, isPlain: Bool) -> RangeRequest {
+    ///
+    /// - Parameter comparesSeam: whether to request the bytes before the range too, which another connection brings.
+    package static func further(
+        _ range: Range<Int64>,
+        of resource: Resource,
+        isPlain: Bool,
+        comparesSeam: Bool = false
+    ) -> RangeRequest {
         var question = RangeRequest(
             offset: range.lowerBound,
             end: range.upperBound,
-            overlap: 0,
+            overlap: comparesSeam ? min(range.lowerBound, overlapLength) : 0,
             condition: .none,
             known: resource
         )
-        if isPlain { return question }
+        question.comparesSeam = comparesSeam
+        if isPlain || comparesSeam { return question }
         if let tag = resource.validator.strongTag {
             question.condition = .ifMatch(tag.text)
         } else if let date = resource.validator.lastModified, resource.validator.isStrong {
@@ -164,6 +180,6 @@ public struct RangeRequest: Sendable, Equatable, Codable {
         return asked
     }
 
-    /// Number of bytes right before the first missing one that are compared if no strong tag vouches for them.
+    /// Number of bytes right before the first wanted one that are compared if no strong validator vouches for them.
     static let overlapLength: Int64 = 16 * 1024
 }

@@ -29,8 +29,9 @@ enum SegmentResponse: Sendable, Equatable {
         case 416: return isMirror ? .otherFile : .changed
         default: return .refused(status: head.status)
         }
-        guard case .satisfied(let range, let complete)? = head.contentRange, range.lower == question.offset,
-            range.upper <= end, !range.isEmpty, head.contentCoding == nil, head.mediaType != "multipart/byteranges"
+        guard case .satisfied(let range, let complete)? = head.contentRange, range.lower == question.first,
+            range.upper <= end, range.upper > question.offset, head.contentCoding == nil,
+            head.mediaType != "multipart/byteranges"
         else { return .noUsableRange }
         if let length = head.contentLength, length != range.count { return .noUsableRange }
         if let complete, let total = known.total, complete != total { return isMirror ? .otherFile : .changed }
@@ -42,7 +43,11 @@ enum SegmentResponse: Sendable, Equatable {
         // The answer itself has to name its version, because a 206 does not prove that the server evaluated the
         // condition.
         let later = Validator(head)
-        let isNamed = question.terms.hasDigest || known.validator.isProven(by: later)
-        return isNamed ? .accept(later) : .noUsableRange
+        if question.terms.hasDigest || known.validator.isProven(by: later) { return .accept(later) }
+        // Nothing proves the version. The bytes at the seam are compared, but the answer must not say less than the
+        // first one.
+        let isSaidAgain = known.validator.isEmpty ? later.isEmpty : known.validator.agrees(with: later)
+        let mayCompare = question.comparesSeam && !known.validator.isStrong && isSaidAgain && complete != nil
+        return mayCompare ? .accept(later) : .noUsableRange
     }
 }

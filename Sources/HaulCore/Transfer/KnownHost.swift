@@ -5,6 +5,8 @@ package struct KnownHost: Sendable, Equatable, Codable {
     /// The largest number of connections that was clearly faster than half as many; `nil` if none was within the last
     /// hour.
     package var worthwhile: Int?
+    /// Whether the host sent two versions of a file under one weak validator within the last day; `nil` means `false`.
+    package var changesUnderOneName: Bool?
 
     package init(limit: Int? = nil, worthwhile: Int? = nil) {
         self.limit = limit
@@ -35,12 +37,13 @@ package struct KnownHost: Sendable, Equatable, Codable {
 
 /// Fact that is kept about each host.
 package enum HostFact: CaseIterable, Sendable {
-    case limit, worthwhile
+    case limit, worthwhile, changeUnderOneName
 
     package func set(_ count: Int, of host: inout KnownHost) {
         switch self {
         case .limit: host.limit = count
         case .worthwhile: host.worthwhile = count
+        case .changeUnderOneName: host.changesUnderOneName = true
         }
     }
 
@@ -48,7 +51,7 @@ package enum HostFact: CaseIterable, Sendable {
     /// on the load of the network.
     package var lifetime: Double {
         switch self {
-        case .limit: 24 * 3600
+        case .limit, .changeUnderOneName: 24 * 3600
         case .worthwhile: 3600
         }
     }

@@ -62,7 +62,11 @@ extension Transfer {
             if segment.end < question.end ?? segment.end { active[id]?.isShortened = true }
             sources.note(validator, of: connection.source)
             let limit = max(0, segment.end - question.offset)
-            return ([.startBody(id, at: question.offset, compare: 0, limit: limit)], .goesOn)
+            let start: Action =
+                question.comparesSeam
+                ? .startBodyAtSeam(id, at: question.offset, repeated: question.overlap, limit: limit)
+                : .startBody(id, at: question.offset, compare: 0, limit: limit)
+            return ([start], .goesOn)
         }
         var actions = drop(id)
         switch answer {

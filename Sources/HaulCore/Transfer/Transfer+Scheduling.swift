@@ -151,7 +151,12 @@ extension Transfer {
         isForeign: Bool,
         _ sources: SourceSelector
     ) -> RangeRequest {
-        var question = RangeRequest.further(range, of: terms.resource, isPlain: doubts > 0)
+        var question = RangeRequest.further(
+            range,
+            of: terms.resource,
+            isPlain: doubts > 0,
+            comparesSeam: comparesSeams && !isForeign
+        )
         question.source = source
         question.link = sources.link.number
         question.terms.hasDigest = terms.isProvable

@@ -61,6 +61,8 @@ package struct Transfer: Sendable, Equatable {
     var terms = Terms(resource: Resource(total: nil))
     /// Whether no additional connection is opened, whatever the limits are, because answers showed that none is of use.
     var isSolitary = false
+    /// Whether the host was seen to send two versions of a file under one weak validator.
+    private var changesUnderOneName = false
     var overlap = OverlapCheck()
     var home = HomeTrust()
     /// Number of times that an additional connection said that the version had changed.
@@ -100,6 +102,7 @@ package struct Transfer: Sendable, Equatable {
         at now: Instant
     ) {
         self.terms = terms
+        changesUnderOneName = host.changesUnderOneName ?? false
         active = [:]
         if let first {
             active[first.id] = ActiveConnection(
@@ -164,6 +167,14 @@ package struct Transfer: Sendable, Equatable {
         home.noteKnownVersion()
     }
 
+    /// Notes that a connection brought other bytes than another one, under one weak validator. No connection is added
+    /// from now on.
+    mutating func noteDifferentVersions() -> [Action] {
+        guard comparesSeams, canShare, terms.limits.connections > 1 else { return [] }
+        isSolitary = true
+        return [.learnChangeUnderOneName]
+    }
+
     /// Closes every connection. The bytes that they brought stay.
     package mutating func closeAll() -> [Action] {
         defer { active = [:] }
@@ -173,8 +184,8 @@ package struct Transfer: Sendable, Equatable {
     /// The connections in the order in which they were opened, so that equal transfers act equally.
     var openIDs: [ConnectionID] { active.keys.sorted { $0.number < $1.number } }
 
-    /// Whether additional connections can request exactly the known version. With a weak validator, two of them may
-    /// bring two versions, because their bytes are not compared.
+    /// Whether additional connections can request exactly the known version, or their bytes can be compared where they
+    /// meet.
     var canShare: Bool {
         let resource = terms.resource
         guard resource.total != nil, resource.hasUsableRanges, resource.advisesAgainstRanges != true,
@@ -182,6 +193,15 @@ package struct Transfer: Sendable, Equatable {
         else {
             return false
         }
-        return resource.validator.isStrong || terms.isProvable
+        return resource.validator.isStrong || terms.isProvable || mayCompareSeams
+    }
+
+    /// Whether nothing but a comparison shows that two connections bring one version.
+    var comparesSeams: Bool { !terms.resource.validator.isStrong && !terms.isProvable }
+
+    /// Whether several connections may bring a file whose version is named weakly: by a weak tag or date, or, where the
+    /// user asks for a number of connections, not at all.
+    private var mayCompareSeams: Bool {
+        !changesUnderOneName && (!terms.resource.validator.isEmpty || terms.limits.start > 1)
     }
 }

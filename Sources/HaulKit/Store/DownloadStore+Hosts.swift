@@ -7,10 +7,11 @@ extension HostFact {
         switch self {
         case .limit: "host"
         case .worthwhile: "hostWorth"
+        case .changeUnderOneName: "hostChange"
         }
     }
 
-    /// Row of `host` or `hostWorth`.
+    /// Row of one of these tables.
     fileprivate struct Record: Decodable, FetchableRecord {
         /// Text of an ``Origin``, such as `https://files.example:443`.
         var origin: String
@@ -19,7 +20,8 @@ extension HostFact {
 }
 
 extension DownloadStore {
-    /// Stores how many connections a host allowed, or how many were worthwhile. Deletes facts of the same kind, about
+    /// Stores how many connections a host allowed or how many were worthwhile, or that it changed a file under one name.
+    /// Deletes facts of the same kind, about
     /// any host, that are older than their `lifetime`.
     func record(_ fact: HostFact, _ count: Int, of host: Origin, at date: Date) async throws(DownloadError) {
         try await onWriter { store in

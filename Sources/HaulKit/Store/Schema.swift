@@ -75,6 +75,13 @@ enum Schema {
             seenAt DATETIME NOT NULL
         );
 
+        -- The hosts that sent two versions of a file under one weak validator. The number means nothing.
+        CREATE TABLE hostChange (
+            origin TEXT PRIMARY KEY NOT NULL,
+            connections INTEGER NOT NULL,
+            seenAt DATETIME NOT NULL
+        );
+
         CREATE TABLE setting (
             name TEXT PRIMARY KEY NOT NULL,
             value TEXT NOT NULL
@@ -92,6 +99,14 @@ enum Schema {
         // refuse a store because of one odd row.
         migrator.registerMigration("0.1.0", foreignKeyChecks: .immediate, merging: EarlierStores.names) {
             try EarlierStores.update($0, done: $1)
+        }
+        // Stores of builds on the way to 0.1.0 lack the table.
+        migrator.registerMigration("0.1.0: hosts that change files", foreignKeyChecks: .immediate) { database in
+            try database.create(table: "hostChange") { table in
+                table.primaryKey("origin", .text)
+                table.column("connections", .integer).notNull()
+                table.column("seenAt", .datetime).notNull()
+            }
         }
         return migrator
     }

@@ -115,7 +115,16 @@ extension DownloadTask {
         return nil
     }
 
-    func startBody(_ id: ConnectionID, _ offset: Int64, expecting overlap: [UInt8], _ limit: Int64?) {
+    /// - Parameters:
+    ///   - overlap: bytes on the disk before `offset`, which the body must repeat.
+    ///   - repeated: number of bytes before `offset` that the body repeats and that another connection fetches.
+    func startBody(
+        _ id: ConnectionID,
+        _ offset: Int64,
+        expecting overlap: [UInt8] = [],
+        repeating repeated: Int64 = 0,
+        _ limit: Int64?
+    ) {
         guard let part, let worker = connections[id] else { return }
         if connections.count == 1 {
             marks.restartMeter(part.persisted.count, at: environment.services.time.now())
@@ -128,6 +137,7 @@ extension DownloadTask {
                 at: offset,
                 limit: limit,
                 expecting: overlap,
+                repeating: repeated,
                 batchSize: part.file.isInMemory ? most : environment.delegate?.writeBatchBytes ?? most,
                 speedLimit: connections.speedLimit
             ),

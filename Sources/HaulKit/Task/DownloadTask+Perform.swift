@@ -14,9 +14,19 @@ extension DownloadTask {
             sendOrStep(bufferAtOnce(id, preparation)) { task, _ in await task.prepare(id, preparation) }
         case .startBody(let id, let offset, let compare, let limit):
             if compare == 0, steps.isEmpty {
-                startBody(id, offset, expecting: [], limit)
+                startBody(id, offset, limit)
             } else {
                 step { task, _ in await task.startBody(id, offset, compare, limit) }
+            }
+        case .startBodyAtSeam(let id, let offset, let repeated, let limit):
+            part?.compareRepeats()
+            if steps.isEmpty {
+                startBody(id, offset, repeating: repeated, limit)
+            } else {
+                step { task, _ in
+                    task.startBody(id, offset, repeating: repeated, limit)
+                    return nil
+                }
             }
         case .shorten(let id, let end): connections[id]?.shorten(to: end)
         case .close(let id): close(id)
@@ -26,6 +36,8 @@ extension DownloadTask {
         case .forget(let range): giveUp(range)
         case .learnLimit(let limit): environment.pool.learn(.limit, limit, of: Origin(machine.sources.url))
         case .learnWorth(let count): environment.pool.learn(.worthwhile, count, of: Origin(machine.sources.url))
+        case .learnChangeUnderOneName:
+            environment.pool.learn(.changeUnderOneName, 1, of: Origin(machine.sources.url))
         case .checkpoint:
             step { task, _ in await task.syncAtRest() }
             step { task, _ in await task.commitAtRest() }

@@ -1,19 +1,22 @@
 internal import Foundation
 internal import Logging
 
-/// Progress of the bytes: notes the ranges twice in each progress interval, and syncs the file once in each sync
+/// Progress of the bytes: notes the ranges several times in each progress interval, and syncs the file once in each sync
 /// interval.
 extension DownloadTask {
     private var time: EngineClock { environment.services.time }
 
-    /// Passes the current ranges to the machine between two progress reports, if the machine has requested connections.
-    /// Moves a small file that stays in memory for too long to the disk.
-    ///
-    /// - Parameter notesProgress: whether to note the ranges in the store.
-    func look(notesProgress: Bool) {
+    /// Notes the current ranges in the store, unless they are noted already.
+    func noteRanges() {
+        if let part { note(part) }
+    }
+
+    /// Notes the current ranges between two progress reports, and passes them to the machine if it has requested
+    /// connections. Moves a small file that stays in memory for too long to the disk.
+    func look() {
         guard let part else { return }
         // Notes the ranges even if the machine already has them: `note(_:)` compares with the last note only.
-        if notesProgress { note(part) }
+        note(part)
         if part.file.isInMemory { leavesMemoryInTime(at: time.now()) }
         guard machine.hasIssuedConnections else { return }
         send(.bytesLanded(part.persisted))

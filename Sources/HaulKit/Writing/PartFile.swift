@@ -30,6 +30,11 @@ final class PartFile: Sendable {
         var written: Int64 = 0
         var milestone: Int64 = 0
         var waiters = WriteWaiters()
+        var seams = Seams()
+        /// Whether bytes that come a second time are compared with the first ones.
+        var comparesRepeats = false
+        /// Whether two connections have brought different bytes. No further byte is claimed then.
+        var hasTwoVersions = false
         /// Decides how much space is allocated beyond the present end of the file. `nil` before `allocateAhead()`, and
         /// after the file system has refused an allocation.
         var ahead: AheadAllocation?
@@ -79,6 +84,8 @@ final class PartFile: Sendable {
                 $0.generation += 1
                 $0.version += 1
                 $0.syncFailure = nil
+                $0.seams = Seams()
+                ($0.comparesRepeats, $0.hasTwoVersions) = (false, false)
                 if $0.ahead != nil { $0.ahead = AheadAllocation() }
                 if let algorithm = $0.digest?.algorithm { $0.digest = RunningDigest(algorithm) }
                 $0.pieces?.startOver()
@@ -108,49 +115,111 @@ final class PartFile: Sendable {
     /// Does not write bytes that are already claimed. Another connection brought those, and they may have been compared
     /// with a digest since. Two connections can send the same bytes for a moment, after one was shortened or during a
     /// hedge.
-    func write(_ batch: [ByteBuffer], at offset: Int64, done: @escaping @Sendable (DiskError?) -> Void) {
-        writes.async { done(self.write(batch, at: offset)) }
+    ///
+    /// - Parameter isWanted: asked on the write thread. Nothing is written if it returns `false`.
+    func write(
+        _ batch: [ByteBuffer],
+        at offset: Int64,
+        isWanted: @escaping @Sendable () -> Bool = { true },
+        done: @escaping @Sendable (WriteFailure?) -> Void
+    ) {
+        writes.async { done(isWanted() ? self.write(batch, at: offset) : nil) }
     }
 
     /// Writes a batch immediately if the file is in memory.
     ///
     /// - Returns: `nil` if the file is on the disk; nothing has been written then.
-    func writeInMemory(_ batch: [ByteBuffer], at offset: Int64) -> Result<Void, DiskError>? {
+    func writeInMemory(_ batch: [ByteBuffer], at offset: Int64) -> Result<Void, WriteFailure>? {
         guard file.isInMemory else { return nil }
         return write(batch, at: offset).map { .failure($0) } ?? .success(())
     }
 
-    private func write(_ batch: [ByteBuffer], at offset: Int64) -> DiskError? {
+    private func write(_ batch: [ByteBuffer], at offset: Int64) -> WriteFailure? {
         let length = batch.reduce(0) { $0 + Int64($1.readableBytes) }
         let here = state.withLock { $0.persisted.written }
         let fresh =
             here.intersects(offset..<offset + length) ? batch.parts(besides: here, at: offset) : [(offset, batch)]
         do throws(DiskError) {
             if let failure = state.withLock({ $0.syncFailure }) { throw failure }
+            guard try agree(batch, at: offset, with: here) else { return noteTwoVersions() }
             try checkLength(here)
             allocateAhead(of: offset + length)
             for (offset, batch) in fresh { try file.write(batch, at: offset) }
-        } catch { return error }
+        } catch { return .disk(error) }
         let (digest, pieces) = state.withLock { ($0.digest, $0.pieces) }
         for (offset, batch) in fresh {
             digest?.update(batch, at: offset)
             pieces?.update(batch, at: offset)
         }
-        let (isMilestone, woken) = state.withLock { state in
+        let claimed: (isMilestone: Bool, woken: WriteWaiters.Woken?)? = state.withLock { state in
+            guard !state.hasTwoVersions, fresh.allSatisfy({ state.seams.agree(with: $0.batch, at: $0.offset) }) else {
+                return nil
+            }
             // Adds only the bytes of this write. Earlier bytes may have been found wrong in the meantime.
             for (offset, batch) in fresh where state.syncFailure == nil {
                 let length = batch.reduce(0) { $0 + Int64($1.readableBytes) }
                 if length > 0 { state.persisted.written.insert(contentsOf: offset..<offset + length) }
             }
+            state.seams.forget(state.persisted.written)
             state.written += length
             let woken = state.waiters.removeServed(state.persisted.written)
             guard state.written >= state.milestone else { return (false, woken) }
             state.milestone = state.written + Self.milestoneDistance(state)
             return (true, woken)
         }
-        woken?.resume()
-        if isMilestone { onMilestone() }
+        guard let claimed else { return noteTwoVersions() }
+        claimed.woken?.resume()
+        if claimed.isMilestone { onMilestone() }
         return nil
+    }
+
+    /// Compares bytes that a connection repeats with those that are written, on the write thread. Compares the others as
+    /// soon as another connection brings them.
+    func compareSeam(_ bytes: [UInt8], at offset: Int64, done: @escaping @Sendable (WriteFailure?) -> Void) {
+        writes.async { done(self.compareSeam(bytes, at: offset)) }
+    }
+
+    private func compareSeam(_ bytes: [UInt8], at offset: Int64) -> WriteFailure? {
+        do throws(DiskError) { return try agrees(bytes, at: offset) ? nil : noteTwoVersions() } catch {
+            return .disk(error)
+        }
+    }
+
+    private func noteTwoVersions() -> WriteFailure {
+        state.withLock { $0.hasTwoVersions = true }
+        return .versionsDiffer
+    }
+
+    /// Compares bytes that come a second time from now on, because no strong validator vouches for them.
+    func compareRepeats() { state.withLock { $0.comparesRepeats = true } }
+
+    /// Returns whether the bytes of `batch` that are written already, in `here`, are the same, or need not be.
+    private func agree(_ batch: [ByteBuffer], at offset: Int64, with here: ByteSet) throws(DiskError) -> Bool {
+        guard state.withLock({ $0.comparesRepeats }) else { return true }
+        var position = offset
+        for buffer in batch {
+            let range = position..<position + Int64(buffer.readableBytes)
+            for part in here.intersection(ByteSet(range)).ranges {
+                let written = try file.read(at: part.lowerBound, count: part.count)
+                let start = Int(part.lowerBound - position)
+                let isSame = buffer.withUnsafeReadableBytes { $0[start..<start + part.count].elementsEqual(written) }
+                guard isSame else { return false }
+            }
+            position = range.upperBound
+        }
+        return true
+    }
+
+    private func agrees(_ bytes: [UInt8], at offset: Int64) throws(DiskError) -> Bool {
+        let range = offset..<offset + Int64(bytes.count)
+        // Keeps the bytes first, so that a write beside this one compares what it adds from now on.
+        let here: ByteSet? = state.withLock { state in
+            state.seams.keep(bytes, at: offset) ? state.persisted.written.intersection(ByteSet(range)) : nil
+        }
+        guard let here else { return false }
+        guard try agree([ByteBuffer(bytes: bytes)], at: offset, with: here) else { return false }
+        state.withLock { $0.seams.forget($0.persisted.written) }
+        return true
     }
 
     /// Allocates space ahead of the end from now on, because the length of the file is unknown.

@@ -21,6 +21,8 @@ final class SegmentSink: Sendable {
     private struct Body {
         /// Bytes of the overlap on the disk that have not been compared yet.
         var expected: ArraySlice<UInt8>
+        /// Number of bytes that another connection fetches and that are still to come, and those that have come.
+        var repeated: (missing: Int, bytes: [UInt8])
         /// Number of bytes still wanted; `nil` if the end is unknown.
         var wanted: Int64?
         /// Whether more bytes came than were wanted.
@@ -34,6 +36,18 @@ final class SegmentSink: Sendable {
             guard expected.starts(with: again) else { return false }
             expected = expected.dropFirst(again.count)
             return true
+        }
+
+        /// Removes the bytes from the front of the body that another connection fetches.
+        ///
+        /// - Returns: all of them, when the last has come.
+        mutating func takeRepeated(_ bytes: inout ByteBuffer) -> [UInt8]? {
+            guard repeated.missing > 0,
+                let again = bytes.readBytes(length: min(bytes.readableBytes, repeated.missing))
+            else { return nil }
+            repeated.bytes += again
+            repeated.missing -= again.count
+            return repeated.missing == 0 ? repeated.bytes : nil
         }
 
         /// Counts the wanted bytes and cuts off the others. Returns `true` if more bytes came than were wanted.
@@ -81,7 +95,7 @@ final class SegmentSink: Sendable {
         /// Offset of each batch that is not written.
         var offsets: [Int64] = []
         /// The first failure.
-        var failure: DiskError?
+        var failure: WriteFailure?
         /// Whether the sink is shut: it hands nothing more to the write thread, because the file may soon hold another
         /// version.
         var isShut = false
@@ -96,8 +110,6 @@ final class SegmentSink: Sendable {
         /// Whether a flush found too many writes under way. In that case the batch is written when the next of them
         /// ends.
         var isOwed = false
-        /// Whether a batch was handed to the write thread.
-        var hasHappened = false
     }
 
     /// Calls to others that a method makes after it has released the lock.
@@ -105,8 +117,8 @@ final class SegmentSink: Sendable {
         /// Lets the connection read again.
         var waiter: EventLoopPromise<Void>?
         /// Reports the end of all writes.
-        var drained: (@Sendable (DiskError?) -> Void)?
-        var failure: DiskError?
+        var drained: (@Sendable (WriteFailure?) -> Void)?
+        var failure: WriteFailure?
         /// Promises of ``SegmentSink/written(on:)`` whose bytes are written, or never will be.
         var written: [EventLoopPromise<Void>] = []
 
@@ -128,7 +140,7 @@ final class SegmentSink: Sendable {
         /// Promises that complete when all bytes in front of an offset are written, or will never be.
         var written: [(offset: Int64, promise: EventLoopPromise<Void>)] = []
         /// Reports the end of all writes. Set when the body has ended.
-        var onDrained: (@Sendable (DiskError?) -> Void)?
+        var onDrained: (@Sendable (WriteFailure?) -> Void)?
 
         /// Moves all held bytes into the batch.
         mutating func passOnAll() {
@@ -172,16 +184,16 @@ final class SegmentSink: Sendable {
 
     /// Most batches handed over at once: one being written, one waiting.
     private static let mostOutstanding = 2
-    /// Delay of the first flush. The delay is short, so that the store soon records the first bytes as received.
-    /// `laterFlush` is the interval of ``ProgressTicker`` with the default settings.
-    private static let firstFlush = TimeAmount.milliseconds(40)
-    private static let laterFlush = TimeAmount.milliseconds(50)
+    /// Delay after which a batch is written, however small it is. Half the interval of ``ProgressTicker`` with the
+    /// default settings, so that the store soon records the bytes as received.
+    private static let flushDelay = TimeAmount.milliseconds(25)
 
     init(
         _ part: PartFile,
         at offset: Int64,
         limit: Int64?,
         expecting overlap: [UInt8],
+        repeating repeated: Int64 = 0,
         batchSize: Int,
         speedLimit: RateLimiter? = nil
     ) {
@@ -189,7 +201,10 @@ final class SegmentSink: Sendable {
         self.batchSize = batchSize
         self.speedLimit = speedLimit
         state = Mutex(
-            State(body: Body(expected: overlap[...], wanted: limit), batch: WriteBatch(offset: offset))
+            State(
+                body: Body(expected: overlap[...], repeated: (Int(repeated), []), wanted: limit),
+                batch: WriteBatch(offset: offset)
+            )
         )
     }
 
@@ -200,6 +215,7 @@ final class SegmentSink: Sendable {
         return state.withLock { state in
             guard state.writes.failure == nil, !state.writes.isShut else { return .failed }
             guard state.body.compare(&bytes) else { return .overlapDiffers }
+            if let repeated = state.body.takeRepeated(&bytes) { compareSeam(repeated, &state) }
             let isEnough = state.body.cut(&bytes)
             if isEnough {
                 // The connection is about to be closed, so holding it back is of no use.
@@ -261,7 +277,7 @@ final class SegmentSink: Sendable {
     private func scheduleFlush(_ state: inout State, on eventLoop: any EventLoop) {
         guard state.batch.bytes > 0, !state.flush.isDue else { return }
         state.flush.isDue = true
-        eventLoop.scheduleTask(in: state.flush.hasHappened ? Self.laterFlush : Self.firstFlush) { self.flush() }
+        eventLoop.scheduleTask(in: Self.flushDelay) { self.flush() }
     }
 
     /// Moves the end of the wanted bytes to `end`, because another connection brings the bytes behind it. A later call
@@ -321,7 +337,7 @@ final class SegmentSink: Sendable {
     /// Writes the rest, and calls `done` with the first failure when no write is under way any more.
     ///
     /// - Parameter keepsLimit: whether held bytes still wait for the speed limit.
-    func finish(keepsLimit: Bool = false, _ done: @escaping @Sendable (DiskError?) -> Void) {
+    func finish(keepsLimit: Bool = false, _ done: @escaping @Sendable (WriteFailure?) -> Void) {
         let notices = state.withLock { state in
             state.onDrained = done
             if keepsLimit, state.held.asksAgain, !state.held.isEmpty, state.writes.failure == nil {
@@ -337,6 +353,16 @@ final class SegmentSink: Sendable {
 
     /// Whether the whole overlap came, or none was expected.
     var hasComparedAll: Bool { state.withLock { $0.body.expected.isEmpty } }
+    /// Whether the bytes that another connection fetches all came.
+    var hasRepeatedAll: Bool { state.withLock { $0.body.repeated.missing == 0 } }
+
+    /// Hands the bytes over that another connection fetches. They lie right before the batch.
+    private func compareSeam(_ bytes: [UInt8], _ state: inout State) {
+        state.body.repeated.bytes = []
+        let offset = state.batch.offset - Int64(bytes.count)
+        state.writes.offsets.append(offset)
+        part.compareSeam(bytes, at: offset) { failure in self.ended(offset, failure) }
+    }
 
     /// Hands the batch to the write thread.
     ///
@@ -356,12 +382,14 @@ final class SegmentSink: Sendable {
             return
         }
         state.writes.offsets.append(offset)
-        state.flush.hasHappened = true
-        part.write(buffers, at: offset) { failure in self.ended(offset, failure) }
+        // What follows a batch that could not be written would leave a gap in a log.
+        part.write(buffers, at: offset, isWanted: { self.state.withLock { $0.writes.failure == nil } }) { failure in
+            self.ended(offset, failure)
+        }
     }
 
     /// Handles the end of the write of the batch at an offset.
-    private func ended(_ offset: Int64, _ failure: DiskError?) {
+    private func ended(_ offset: Int64, _ failure: WriteFailure?) {
         let notices = state.withLock { state in
             state.writes.offsets.removeAll { $0 == offset }
             if let failure, state.writes.failure == nil {

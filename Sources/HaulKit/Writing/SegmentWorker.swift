@@ -60,7 +60,7 @@ final class SegmentWorker: ResponseReceiver {
     }
     /// Bytes to gather before the connection is held back; one read of the socket may exceed them.
     private static let mostGathered = 256 << 10
-    private enum Ending { case enough, overlapDiffers, diskFailed }
+    private enum Ending { case enough, overlapDiffers, writeFailed }
 
     let id: ConnectionID
     private let state = Mutex(State())
@@ -142,7 +142,7 @@ final class SegmentWorker: ResponseReceiver {
         case .goOn, .wait: nil
         case .enough: .enough
         case .overlapDiffers: .overlapDiffers
-        case .failed: .diskFailed
+        case .failed: .writeFailed
         }
     }
 
@@ -267,14 +267,14 @@ final class SegmentWorker: ResponseReceiver {
         case .flowing(let sink, let part):
             // The arrived bytes are written, however the body ended. The end is reported after that, with the written
             // ranges.
-            sink.finish(keepsLimit: ending == nil) { [self] diskFailure in
+            sink.finish(keepsLimit: ending == nil) { [self] writeFailure in
                 let isClosed = state.withLock { state in
                     if case .closed = state.stage { return true }
                     state.stage = .closed
                     return false
                 }
                 if isClosed { return }
-                report(.ended(end(failure, ending, diskFailure, sink, part)))
+                report(.ended(end(failure, ending, writeFailure, sink, part)))
             }
         }
     }
@@ -282,18 +282,25 @@ final class SegmentWorker: ResponseReceiver {
     private func end(
         _ failure: TransportError?,
         _ ending: Ending?,
-        _ diskFailure: DiskError?,
+        _ writeFailure: WriteFailure?,
         _ sink: SegmentSink,
         _ part: PartFile
     ) -> DownloadMachine.ConnectionEnd {
         let persisted = part.persisted
-        if let diskFailure = diskFailure ?? part.syncFailure { return .diskFailed(diskFailure, persisted) }
+        switch writeFailure {
+        case .disk(let error): return .diskFailed(error, persisted)
+        case .versionsDiffer: return .overlapDiffers
+        case nil: if let error = part.syncFailure { return .diskFailed(error, persisted) }
+        }
         switch ending {
         case .overlapDiffers: return .overlapDiffers
         case .enough: return .finished(persisted)
-        case .diskFailed, nil: break
+        case .writeFailed, nil: break
         }
         if let failure { return .failed(failure, persisted) }
+        guard sink.hasRepeatedAll else {
+            return .failed(TransportError(.connectionLost, "the body ended before its range began"), persisted)
+        }
         // A body that ends within the overlap does not belong to the known version.
         return sink.hasComparedAll ? .finished(persisted) : .overlapDiffers
     }

@@ -250,19 +250,33 @@ struct MachineTransitionTests {
         #expect(driver.machine == settled)
     }
 
-    @Test(arguments: [(nil, true), ("\"a\"", true), ("W/\"a\"", false)] as [(String?, Bool)])
-    func opensFurtherConnectionsOnlyUnderAStrongName(_ tag: String?, _ canShare: Bool) {
+    /// A date less than a second before its answer is weak.
+    @Test(
+        arguments: [
+            (nil, 38, false), ("\"a\"", 38, false), ("W/\"a\"", 38, true), (nil, 37, true),
+        ] as [(String?, Int, Bool)]
+    )
+    func comparesWhereConnectionsMeetUnderAWeakName(_ tag: String?, _ answered: Int, _ compares: Bool) {
         var driver = MachineDriver()
         driver.connect()
         var head = ResponseHead.answer(
             200,
             [
                 "Content-Length": "400000000", "Last-Modified": "Sun, 06 Nov 1994 08:49:37 GMT",
-                "Date": "Sun, 06 Nov 1994 08:49:38 GMT",
+                "Date": "Sun, 06 Nov 1994 08:49:\(answered) GMT",
             ]
         )
         if let tag { head.headers.add(name: "ETag", value: tag) }
         driver.answer(head)
-        #expect(driver.place == .transferring && driver.machine.transfer.canShare == canShare)
+        #expect(driver.place == .transferring && driver.machine.transfer.canShare)
+        #expect(driver.machine.transfer.comparesSeams == compares)
+    }
+
+    @Test(arguments: [false, true])
+    func sharesAFileWithoutANameOnlyAtTheUsersWish(_ isWished: Bool) {
+        var driver = MachineDriver { $0.limits = Transfer.Limits(connections: 8, start: isWished ? 8 : 1) }
+        driver.connect()
+        driver.answer(.answer(200, ["Content-Length": "400000000", "Accept-Ranges": "bytes"]))
+        #expect(driver.place == .transferring && driver.machine.transfer.canShare == isWished)
     }
 }

@@ -5,9 +5,9 @@ import Testing
 
 /// Answers to `Range: bytes=100-199` for a file of 1000 bytes with the tag `"a"`.
 struct SegmentResponseTests {
-    private func question(provable: Bool = false, tag: String? = "\"a\"") -> RangeRequest {
+    private func question(provable: Bool, tag: String?, comparesSeam: Bool) -> RangeRequest {
         let resource = Resource(total: 1000, validator: Validator(entityTag: tag.flatMap(EntityTag.init)))
-        var question = RangeRequest.further(100..<200, of: resource, isPlain: false)
+        var question = RangeRequest.further(100..<200, of: resource, isPlain: false, comparesSeam: comparesSeam)
         question.terms.hasDigest = provable
         return question
     }
@@ -17,11 +17,13 @@ struct SegmentResponseTests {
         _ headers: [(String, String)],
         isMirror: Bool = false,
         provable: Bool = false,
-        tag: String? = "\"a\""
+        tag: String? = "\"a\"",
+        comparesSeam: Bool = false
     ) -> String {
         let url = link("http://h.example/f.iso")
         let head = ResponseHead(status: status, headers: HeaderFields(headers), url: url, requested: url)
-        return switch SegmentResponse.judge(head, to: question(provable: provable, tag: tag), isMirror: isMirror) {
+        let question = question(provable: provable, tag: tag, comparesSeam: comparesSeam)
+        return switch SegmentResponse.judge(head, to: question, isMirror: isMirror) {
         case .accept: "accept"
         case .changed: "changed"
         case .noUsableRange: "no range"
@@ -58,6 +60,26 @@ struct SegmentResponseTests {
     )
     func judgesAPartOfTheHomeSource(_ headers: [(String, String)], _ decision: String) {
         #expect(judge(206, headers) == decision)
+    }
+
+    /// Under a weak validator, or none, the bytes before the range come too, and the answer has to say the same as the
+    /// first one.
+    @Test(
+        arguments: [
+            ("W/\"a\"", "bytes 0-199/1000", "W/\"a\"", "accept"), (nil, "bytes 0-199/1000", nil, "accept"),
+            ("W/\"a\"", "bytes 0-199/1000", "\"a\"", "accept"),
+            ("W/\"a\"", "bytes 100-199/1000", "W/\"a\"", "no range"),
+            ("W/\"a\"", "bytes 0-99/1000", "W/\"a\"", "no range"),
+            ("W/\"a\"", "bytes 0-199/*", "W/\"a\"", "no range"),
+            ("W/\"a\"", "bytes 0-199/1001", "W/\"a\"", "changed"),
+            ("W/\"a\"", "bytes 0-199/1000", "W/\"b\"", "changed"), ("W/\"a\"", "bytes 0-199/1000", nil, "no range"),
+            (nil, "bytes 0-199/1000", "W/\"a\"", "no range"), (nil, "bytes 0-199/*", nil, "no range"),
+            ("\"a\"", "bytes 0-199/1000", "W/\"a\"", "no range"),
+        ] as [(String?, String, String?, String)]
+    )
+    func judgesAnAnswerWhoseBytesAreCompared(_ known: String?, _ range: String, _ tag: String?, _ decision: String) {
+        let headers = [("Content-Range", range)] + (tag.map { [("ETag", $0)] } ?? [])
+        #expect(judge(206, headers, tag: known, comparesSeam: true) == decision)
     }
 
     @Test(
@@ -142,7 +164,7 @@ struct SegmentResponseTests {
         ("http://h.example/v1/f.iso?b", true),
     ])
     func takesNothingFromAnotherPathThatARedirectLeadsTo(_ url: String, _ isTaken: Bool) {
-        var question = question()
+        var question = question(provable: false, tag: "\"a\"", comparesSeam: false)
         question.known?.redirectedTo = link("http://h.example/v1/f.iso")
         let head = ResponseHead(
             status: 206,

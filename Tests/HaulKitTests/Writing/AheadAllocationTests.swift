@@ -23,7 +23,7 @@ struct AheadAllocationTests {
         #expect(calls < 60)
     }
 
-    private func write(_ count: Int, to part: PartFile, at offset: Int64) async -> DiskError? {
+    private func write(_ count: Int, to part: PartFile, at offset: Int64) async -> WriteFailure? {
         await withCheckedContinuation { continuation in
             part.write([ByteBuffer(repeating: 7, count: count)], at: offset) { continuation.resume(returning: $0) }
         }

@@ -10,7 +10,7 @@ struct PartFileTests {
 
     private func part() throws -> PartFile { PartFile(try disk.create("/d/a.haulpart"), persisted: .zero) {} }
 
-    private func write(_ count: Int, to part: PartFile, at offset: Int64) async -> DiskError? {
+    private func write(_ count: Int, to part: PartFile, at offset: Int64) async -> WriteFailure? {
         await withCheckedContinuation { continuation in
             part.write([ByteBuffer(repeating: 7, count: count)], at: offset) { continuation.resume(returning: $0) }
         }

@@ -26,7 +26,7 @@ struct SegmentSinkSpeedTests {
         PartFile(file, persisted: .zero, onMilestone: onMilestone)
     }
 
-    private func finish(_ sink: SegmentSink) async -> DiskError? {
+    private func finish(_ sink: SegmentSink) async -> WriteFailure? {
         await withCheckedContinuation { continuation in sink.finish { continuation.resume(returning: $0) } }
     }
 

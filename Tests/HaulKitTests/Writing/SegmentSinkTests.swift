@@ -13,7 +13,7 @@ struct SegmentSinkTests {
         PartFile(file, persisted: .init(written: written, synced: written)) {}
     }
 
-    private func finish(_ sink: SegmentSink) async -> DiskError? {
+    private func finish(_ sink: SegmentSink) async -> WriteFailure? {
         await withCheckedContinuation { continuation in sink.finish { continuation.resume(returning: $0) } }
     }
 

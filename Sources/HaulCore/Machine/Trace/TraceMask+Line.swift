@@ -79,8 +79,10 @@ extension TraceMask {
         switch action {
         case .open(let id, let request): .open(id, masked(request))
         case .prepare(let id, let preparation): .prepare(id, masked(preparation))
-        case .recover, .askForSource, .cancelSource, .chooseBlocks, .startBody, .shorten, .close, .checkPiece, .forget,
-            .learnLimit, .learnWorth, .checkpoint, .startTimer, .cancelTimer, .assemble, .verify, .cancelVerification,
+        case .recover, .askForSource, .cancelSource, .chooseBlocks, .startBody, .startBodyAtSeam, .shorten, .close,
+            .checkPiece, .forget,
+            .learnLimit, .learnWorth, .learnChangeUnderOneName, .checkpoint, .startTimer, .cancelTimer, .assemble,
+            .verify, .cancelVerification,
             .publish,
             .setAside,
             .discardPartial, .releaseFile, .report:

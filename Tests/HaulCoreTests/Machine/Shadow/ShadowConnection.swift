@@ -23,6 +23,8 @@ struct ShadowConnection {
     var position: Int64 = 0
     /// Offset from which no more bytes are taken.
     var limit = Int64.max
+    /// Whether the connection brought other bytes than another one had repeated.
+    var hasMixed = false
 
     /// The range that the connection may still bring.
     var rest: Range<Int64> {

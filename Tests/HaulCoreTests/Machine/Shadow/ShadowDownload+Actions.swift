@@ -20,6 +20,8 @@ extension ShadowDownload {
             connections[id]?.preparation = preparation
             steps.append(.prepare(id, preparation))
         case .startBody(let id, let offset, let compare, let limit): startBody(id, offset, compare, limit)
+        case .startBodyAtSeam(let id, let offset, let repeated, let limit):
+            startBodyAtSeam(id, offset, repeated, limit)
         case .shorten(let id, let end): shorten(id, end)
         case .close(let id):
             guard connections[id] != nil else { return complain("closes \(id), which is not open") }
@@ -37,6 +39,8 @@ extension ShadowDownload {
             if limit < 1 { complain("learns that the host allows \(limit) connections") }
         case .learnWorth(let count):
             if count < 2 { complain("learns that \(count) connections are worth it") }
+        case .learnChangeUnderOneName:
+            if server.tags == .strong { complain("learns a change under one name, which is strong") }
         case .checkpoint: steps.append(.checkpoint)
         case .startTimer(let id, let wait):
             if timer != nil { complain("starts a timer while one runs") }
@@ -116,6 +120,17 @@ extension ShadowDownload {
         steps.append(.startBody(id, at: offset, compare: compare, limit: limit))
     }
 
+    private mutating func startBodyAtSeam(_ id: ConnectionID, _ offset: Int64, _ repeated: Int64, _ limit: Int64) {
+        guard let open = connections[id], open.stage == .held, !open.isAdmitted else {
+            return complain("admits \(id), which is not open")
+        }
+        if isReleased { complain("admits a body into a released file") }
+        if repeated != min(offset, RangeRequest.overlapLength) { complain("compares \(repeated) bytes at a seam") }
+        checkFurtherBody(open, offset, limit, repeated: repeated)
+        connections[id]?.isAdmitted = true
+        steps.append(.startBodyAtSeam(id, at: offset, repeated: repeated, limit: limit))
+    }
+
     private mutating func shorten(_ id: ConnectionID, _ end: Int64) {
         guard connections[id] != nil else { return complain("narrows \(id), which is not open") }
         // The bytes received before are written even beyond the new end.
@@ -129,6 +144,15 @@ extension ShadowDownload {
         let rest = open.rest
         let pace = isBenevolent ? max(open.pace, 1 + body.version.total / 20) : open.pace
         let count = Int64.random(in: 1...min(rest.upperBound - rest.lowerBound, pace), using: &random)
+        let brought = ByteSet(open.position..<open.position + count)
+        let again = file.origins(in: seams.isEmpty ? ByteSet() : brought.intersection(file.persisted.written))
+        let fresh = brought.subtracting(file.persisted.written)
+        guard agrees(again, with: body.version.number),
+            seams.allSatisfy({ server.agree($0.version, body.version.number, in: $0.bytes.intersection(fresh)) })
+        else {
+            connections[id]?.hasMixed = true
+            return
+        }
         connections[id]?.position += count
         if !open.question.isComparison { (compared, comparedWith) = (ByteSet(), []) }
         file.write(open.position..<open.position + count, of: body.version.number)

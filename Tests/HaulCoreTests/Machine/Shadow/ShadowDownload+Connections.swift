@@ -54,6 +54,7 @@ extension ShadowDownload {
         if fails(10) { return end(open.id, .failed(anyFailure(), file.persisted)) }
         guard !open.rest.isEmpty else { return end(open.id, .finished(file.persisted)) }
         flow(open.id)
+        if connections[open.id]?.hasMixed == true { end(open.id, .overlapDiffers) }
     }
 
     private mutating func end(_ id: ConnectionID, _ end: DownloadMachine.ConnectionEnd) {

@@ -3,7 +3,7 @@
 /// Rules that always hold.
 extension ShadowDownload {
     /// Whether a digest will prove the result.
-    private var isProvable: Bool {
+    var isProvable: Bool {
         machine.settings.checksum != nil || pieceHashes != nil
             || machine.resource?.digest != nil && machine.resource?.isDigestOfMirror != true
     }
@@ -224,14 +224,22 @@ extension ShadowDownload {
         if question.offset >= end || end > total { complain("asks \(id) for \(question.offset)..<\(end)") }
     }
 
-    mutating func checkFurtherBody(_ open: ShadowConnection, _ offset: Int64, _ limit: Int64?) {
+    /// - Parameter repeated: number of bytes that are compared at a seam; `nil` under a strong name or with a digest.
+    mutating func checkFurtherBody(
+        _ open: ShadowConnection,
+        _ offset: Int64,
+        _ limit: Int64?,
+        repeated: Int64? = nil
+    ) {
         guard let body = open.body, let limit else { return complain("admits \(open.id) without a limit") }
-        if offset != open.question.offset || body.first != offset { complain("admits \(body.first)... at \(offset)") }
+        if offset != open.question.offset || body.first != offset - (repeated ?? 0) {
+            complain("admits \(body.first)... at \(offset)")
+        }
         let end = machine.transfer.plan?.segments[open.id]?.end
         if end.map({ offset + limit > $0 }) ?? true {
             complain("admits \(limit) bytes at \(offset), it owes \(end as Any)")
         }
-        guard !isProvable, !joinsBlindly, !isExcused else { return }
+        guard repeated == nil, !isProvable, !joinsBlindly, !isExcused else { return }
         if !agrees(file.origins(in: file.persisted.written), with: body.version.number) {
             complain("admits a body of the version \(body.version.number)")
         }

@@ -9,6 +9,7 @@ extension ShadowDownload {
         case .prepare(let id, let preparation): prepare(id, preparation)
         case .chooseBlocks(let id, let plan): chooseBlocks(id, plan)
         case .startBody(let id, let offset, let compare, let limit): startBody(id, offset, compare, limit)
+        case .startBodyAtSeam(let id, let offset, let repeated, let limit): startBodyAtSeam(id, offset, repeated, limit)
         case .checkpoint:
             guard isOpen else { return }
             if fails(10) { file.failSync() } else { file.sync() }
@@ -49,6 +50,7 @@ extension ShadowDownload {
             if !preparation.startsOver { complain("goes on at \(preparation.offset) in no file") }
             store = (preparation.resource, .zero)
             file.startOver()
+            seams = []
             (hasPart, isOpen, isExcused) = (true, true, false)
         }
         if fails(3) { return send(.stepFailed(DownloadError(.diskFull, "after the old bytes were dropped"))) }
@@ -79,6 +81,29 @@ extension ShadowDownload {
         connections[id]?.position = offset
         // A limit that was set since the admission takes precedence.
         if let limit, open.limit == .max { connections[id]?.limit = offset + limit }
+    }
+
+    /// Compares the repeated bytes with those that are there. The others are compared when they come.
+    private mutating func startBodyAtSeam(_ id: ConnectionID, _ offset: Int64, _ repeated: Int64, _ limit: Int64) {
+        guard let open = connections[id], let body = open.body else {
+            connections[id] = nil
+            return send(.connectionEnded(id, .failed(TransportError(.connectionLost, "no body"), file.persisted)))
+        }
+        if !isOpen { complain("admits a body into no file") }
+        let (again, version) = (ByteSet(offset - repeated..<offset), body.version.number)
+        let here = file.origins(in: again.intersection(file.persisted.written))
+        guard agrees(here, with: version),
+            seams.allSatisfy({ server.agree($0.version, version, in: $0.bytes.intersection(again)) })
+        else {
+            connections[id] = nil
+            return send(.connectionEnded(id, .overlapDiffers))
+        }
+        seams.append((again, version))
+        // What differs only where no seam lies is the mixture that the words of the promise allow.
+        if !isProvable, !agrees(file.origins(in: file.persisted.written), with: version) { isExcused = true }
+        connections[id]?.stage = .flowing
+        connections[id]?.position = offset
+        if open.limit == .max { connections[id]?.limit = offset + limit }
     }
 
     private mutating func chooseBlocks(_ id: DownloadMachine.ChoiceID, _ plan: ComparisonPlan) {

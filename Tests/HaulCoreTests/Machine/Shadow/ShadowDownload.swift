@@ -16,6 +16,7 @@ struct ShadowDownload {
         case chooseBlocks(DownloadMachine.ChoiceID, ComparisonPlan)
         case prepare(ConnectionID, DownloadMachine.Preparation)
         case startBody(ConnectionID, at: Int64, compare: Int64, limit: Int64?)
+        case startBodyAtSeam(ConnectionID, at: Int64, repeated: Int64, limit: Int64)
 
         var isPreparation: Bool {
             if case .prepare = self { return true }
@@ -60,6 +61,8 @@ struct ShadowDownload {
     var compared = ByteSet()
     /// The versions that they were compared with.
     var comparedWith: Set<Int> = []
+    /// The bytes that additional connections repeated, with their versions. They are compared when they are written.
+    var seams: [(bytes: ByteSet, version: Int)] = []
     /// Whether bytes of two versions were joined without a strong validator, and differ only where nothing was
     /// compared. This is the only mixture that the documentation allows.
     var isExcused = false

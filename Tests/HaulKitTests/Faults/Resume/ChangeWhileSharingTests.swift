@@ -87,10 +87,9 @@ struct ChangeWhileSharingTests {
         }
     }
 
-    /// Beside an invalid tag the date does not count as a validator. The download uses one connection, and so gets one
-    /// version.
+    /// Beside an invalid tag the date does not count as a validator.
     @Test(arguments: [("abc1", "abc2"), ("w/\"1\"", "w/\"1\""), ("\"v 1\"", "\"v 2\""), ("", "")])
-    func hasOneConnectionUnderAMalformedTag(_ before: String, _ after: String) async throws {
+    func endsWithOneVersionUnderAMalformedTag(_ before: String, _ after: String) async throws {
         let date = "Sun, 06 Nov 1994 08:49:37 GMT"
         var (first, second) = (
             old.resource(etag: before, lastModified: date), new.resource(etag: after, lastModified: date)
@@ -103,8 +102,8 @@ struct ChangeWhileSharingTests {
             serving: { $0.requestNumber == 1 ? paced.reply(to: $0) : changed.reply(to: $0) }
         ) { rig in
             try await rig.download()
-            #expect(try rig.holdsOnly(old))
-            #expect(rig.ranges == [nil])
+            let (isOld, isNew) = (try old.matches(fileAt: rig.path), try new.matches(fileAt: rig.path))
+            #expect(isOld || isNew, "a mixture: \(rig.ranges)")
         }
     }
 
