@@ -24,7 +24,7 @@ struct AddCommand: AsyncParsableCommand {
 
     @OptionGroup(title: "Sets") var sets: AddedSetOptions
 
-    @Flag(help: "Skip lines that cannot be read and names that cannot be used, and say how many.")
+    @Flag(help: "Skip lines that cannot be read and names that the destination cannot have, and say how many.")
     var skipInvalid = false
 
     @Flag(help: "Print no progress.")
@@ -49,10 +49,14 @@ struct AddCommand: AsyncParsableCommand {
             throw FleetError(.invalidInput, "\(input) cannot be opened: \(String(cString: strerror(errno))).")
         }
         defer { if descriptor != STDIN_FILENO { close(descriptor) } }
+        let destination = try await fleet.withConnection { connection in
+            try await QueueAdministration(connection, fleet.queue).settings().destination
+        }
         let list = ListReader(
             descriptor: descriptor,
             format: format ?? ListFormat(path: input),
             name: input == "-" ? "standard input" : input,
+            rule: PathRule(destination: destination),
             skipsInvalid: skipInvalid
         )
         var text = Self.text(try await load(list, into: fleet))

@@ -7,6 +7,9 @@ struct RelativePath: Sendable, Hashable {
     /// Maximum number of folders above a file. Each needs a descriptor while a batch is published.
     static let mostFolders = 64
 
+    /// Maximum length of a part in bytes, of every common file system.
+    private static let longestPart = 255
+
     /// Folders above the file, separated by slashes; empty for a file directly below the root.
     let parent: String
     let name: String
@@ -15,33 +18,39 @@ struct RelativePath: Sendable, Hashable {
     ///
     /// - Throws: ``FleetError/Code/invalidInput`` with a sentence that names the path.
     init(_ text: String) throws(FleetError) {
-        var (start, folders, lastSlash) = (text.utf8.startIndex, 0, text.utf8.startIndex)
-        func refuse(_ reason: String) -> FleetError {
-            FleetError(.invalidInput, "The path \(Self.quoted(text)) \(reason).")
+        if let fault = Self.fault(in: text) {
+            throw FleetError(.invalidInput, "The path \(Self.quoted(text)) \(fault).")
         }
-        guard !text.utf8.isEmpty else { throw FleetError(.invalidInput, "A path is empty.") }
-        guard !text.utf8.contains(0) else { throw refuse("holds a NUL character") }
+        let slash = text.utf8.lastIndex(of: UInt8(ascii: "/"))
+        parent = slash.map { String(text[..<$0]) } ?? ""
+        name = String(text[(slash.map { text.utf8.index(after: $0) } ?? text.startIndex)...])
+    }
+
+    /// Returns why a text is no such path, as the rest of a sentence that begins with the path; `nil` if it is one.
+    static func fault(in text: String) -> String? {
+        guard !text.utf8.isEmpty else { return "is empty" }
+        guard !text.utf8.contains(0) else { return "holds a NUL character" }
+        var (start, folders) = (text.utf8.startIndex, 0)
         while true {
             let end = text.utf8[start...].firstIndex(of: UInt8(ascii: "/")) ?? text.utf8.endIndex
             let segment = text.utf8[start..<end]
             guard !segment.isEmpty else {
-                throw refuse(start == text.utf8.startIndex ? "is absolute" : "has an empty part")
+                return start == text.utf8.startIndex ? "is absolute" : "has an empty part"
             }
+            guard segment.count <= longestPart else { return "has a part of more than \(longestPart) bytes" }
             if segment.first == UInt8(ascii: ".") {
                 guard !segment.elementsEqual(".".utf8), !segment.elementsEqual("..".utf8) else {
-                    throw refuse("has a part . or ..")
+                    return "has a part . or .."
                 }
-                guard folders > 0 || !Self.isReserved(text[start..<end]) else {
-                    throw refuse("lies in \(Self.reserved), which Haul keeps for itself")
+                guard folders > 0 || !isReserved(text[start..<end]) else {
+                    return "lies in \(reserved), which Haul keeps for itself"
                 }
             }
             guard end != text.utf8.endIndex else { break }
             folders += 1
-            (lastSlash, start) = (end, text.utf8.index(after: end))
+            start = text.utf8.index(after: end)
         }
-        guard folders <= Self.mostFolders else { throw refuse("has more than \(Self.mostFolders) folders") }
-        parent = String(text[..<lastSlash])
-        name = String(text[start...])
+        return folders <= mostFolders ? nil : "has more than \(mostFolders) folders"
     }
 
     /// Whether `segment` is the reserved name, or differs from it only in letter case or in dots and spaces at the end.

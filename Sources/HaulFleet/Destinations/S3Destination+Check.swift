@@ -35,11 +35,15 @@ extension S3Destination {
         }
         guard missing == nil else { throw client.broken("it says that an object exists that was never made") }
         let metadata = [(S3Client.digestField, RequestSigner.emptyHash)]
-        let refuses = try await refusesTakenKey(key, metadata)
-        let kept = try await client.status(of: key)
-        do throws(S3Failure) { try await client.delete(key) } catch {
-            logger.warning("The object \(key), a probe, could not be removed: \(error.error)")
+        let (refuses, kept): (Bool, S3Client.ObjectStatus?)
+        do throws(S3Failure) {
+            (refuses, kept) = (try await refusesTakenKey(key, metadata), try await client.status(of: key))
+        } catch {
+            // The object may exist although a later request failed, or its answer was lost.
+            await removeProbe(key)
+            throw error
         }
+        await removeProbe(key)
         guard kept?.digest == RequestSigner.emptyHash else {
             throw S3Failure(
                 FleetError(
@@ -56,6 +60,13 @@ extension S3Destination {
             which write one key within the same moment may replace each other's object.
             """
         )
+    }
+
+    private func removeProbe(_ key: String) async {
+        do throws(S3Failure) { try await client.delete(key) } catch {
+            let remedy = error.status == 403 ? " Allow s3:DeleteObject." : ""
+            logger.warning("The object \(key), a probe, could not be removed: \(error.error)\(remedy)")
+        }
     }
 
     /// Creates an object twice. Returns whether the store refuses the second request.

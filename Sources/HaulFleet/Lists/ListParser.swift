@@ -3,12 +3,19 @@ struct ListParser {
     private let format: ListFormat
     private let name: String
     private let invalidLines: InvalidLines?
+    private let rule: PathRule
     private var records: RecordBuffer
     private var columns: ListColumns?
     private var row = DelimitedRow()
 
-    init(format: ListFormat, name: String, invalidLines: InvalidLines? = nil, limit: Int = ListReader.longestRecord) {
-        (self.format, self.name, self.invalidLines) = (format, name, invalidLines)
+    init(
+        format: ListFormat,
+        name: String,
+        invalidLines: InvalidLines? = nil,
+        rule: PathRule = PathRule(destination: nil),
+        limit: Int = ListReader.longestRecord
+    ) {
+        (self.format, self.name, self.invalidLines, self.rule) = (format, name, invalidLines, rule)
         records = RecordBuffer(quotes: format == .csv, limit: limit)
     }
 
@@ -46,14 +53,14 @@ struct ListParser {
             item.url = try text(trimmed, line)
             return try item.checked(line)
         case .jsonLines:
-            return try JSONRecord.item(bytes, line).checked(line)
+            return try JSONRecord.item(bytes, line).checked(line, rule)
         case .csv, .tsv:
             if format == .csv { try row.readCSV(bytes, line) } else { try row.readTSV(bytes, line) }
             guard let columns else {
                 self.columns = try ListColumns(row, line)
                 return nil
             }
-            return try columns.item(row, line).checked(line)
+            return try columns.item(row, line).checked(line, rule)
         }
     }
 

@@ -15,21 +15,29 @@ package struct ListReader: AsyncSequence, Sendable {
     let descriptor: Int32
     let format: ListFormat
     let name: String
+    private let rule: PathRule
 
     /// - Parameters:
     ///   - descriptor: open for reading; may be a pipe or a terminal. The caller closes it after the last use of the
     ///     iterator.
     ///   - name: the name of the list in messages.
+    ///   - rule: which paths can be names at the destination. Lines with other paths are invalid.
     ///   - skipsInvalid: whether the reader skips invalid lines.
-    package init(descriptor: Int32, format: ListFormat, name: String, skipsInvalid: Bool = false) {
-        (self.descriptor, self.format, self.name) = (descriptor, format, name)
+    package init(
+        descriptor: Int32,
+        format: ListFormat,
+        name: String,
+        rule: PathRule = PathRule(destination: nil),
+        skipsInvalid: Bool = false
+    ) {
+        (self.descriptor, self.format, self.name, self.rule) = (descriptor, format, name, rule)
         invalidLines = skipsInvalid ? InvalidLines() : nil
     }
 
     package func makeAsyncIterator() -> Iterator {
         Iterator(
             source: ListSource(descriptor: descriptor, name: name),
-            parser: ListParser(format: format, name: name, invalidLines: invalidLines)
+            parser: ListParser(format: format, name: name, invalidLines: invalidLines, rule: rule)
         )
     }
 

@@ -21,7 +21,8 @@ struct RawItem {
     /// Unknown columns and members, each as a member of a JSON object.
     var others: [String] = []
 
-    func checked(_ line: Int) throws(LineError) -> NewItem {
+    /// - Parameter rule: which paths can be names at the destination.
+    func checked(_ line: Int, _ rule: PathRule = PathRule(destination: nil)) throws(LineError) -> NewItem {
         guard let url, !url.isEmpty else { throw LineError(line, "has no URL") }
         guard url.utf8.count <= Self.longestURL else {
             throw LineError(line, "has a URL of more than \(Self.longestURL) bytes")
@@ -35,6 +36,9 @@ struct RawItem {
         }
         if let path, path.utf8.count > Self.longestPath {
             throw LineError(line, "has a path of more than \(Self.longestPath) bytes")
+        }
+        if let path, !path.isEmpty, let fault = rule.fault(in: path) {
+            throw LineError(line, "has the path \(RelativePath.quoted(path)), which \(fault)")
         }
         if let key, key.utf8.count > Self.longestURL {
             throw LineError(line, "has a key of more than \(Self.longestURL) bytes")

@@ -1,5 +1,6 @@
 import Foundation
 import HaulTesting
+import Synchronization
 import Testing
 
 @testable import HaulFleet
@@ -196,6 +197,19 @@ import Testing
             #expect(error?.message.contains(words) == true, "\(error?.message ?? "")")
         }
         try await rig.destination.check()
+        #expect(rig.stub.objects.isEmpty)
+        await rig.stop()
+    }
+
+    @Test func `A check that fails halfway removes its object`() async throws {
+        let rig = try await S3Rig()
+        let isMade = Mutex(false)
+        rig.stub.fault(.answer(S3Stub.error(403, "AccessDenied")), times: 20) {
+            if $0.isPut { isMade.withLock { $0 = true } }
+            return ["HEAD", "GET"].contains($0.method) && isMade.withLock { $0 }
+        }
+        await #expect(throws: FleetError.self) { try await rig.destination.check() }
+        #expect(isMade.withLock { $0 })
         #expect(rig.stub.objects.isEmpty)
         await rig.stop()
     }
