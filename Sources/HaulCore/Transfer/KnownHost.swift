@@ -47,6 +47,14 @@ package enum HostFact: CaseIterable, Sendable {
         }
     }
 
+    package func forget(of host: inout KnownHost) {
+        switch self {
+        case .limit: host.limit = nil
+        case .worthwhile: host.worthwhile = nil
+        case .changeUnderOneName: host.changesUnderOneName = nil
+        }
+    }
+
     /// Age in seconds at which a fact is forgotten. The worthwhile number is forgotten sooner, because it also depends
     /// on the load of the network.
     package var lifetime: Double {

@@ -13,8 +13,8 @@ final class ConnectionPool {
     private var limiter: ConnectionLimiter
     private var yieldPause = YieldPause()
     private var hosts: [Origin: KnownHost]
-    /// Time when the worthwhile number of connections to each host was last learned or loaded.
-    private var worthSeenAt: [Origin: Instant]
+    /// Times when each fact about a host was last learned or loaded.
+    private var seenAt: [HostFact: [Origin: Instant]]
     /// First connections that a host refused while it served other downloads.
     var refused = RefusedConnections()
     /// Downloads that found no slot for an additional connection. Some may not want the connection any more.
@@ -32,7 +32,8 @@ final class ConnectionPool {
         self.limiter = limiter
         self.hosts = hosts
         let now = services.time.now()
-        worthSeenAt = hosts.mapValues { _ in now }
+        let loaded = hosts.mapValues { _ in now }
+        seenAt = Dictionary(uniqueKeysWithValues: HostFact.allCases.map { ($0, loaded) })
     }
 
     // MARK: Connection slots
@@ -134,8 +135,9 @@ final class ConnectionPool {
 
     func known(_ host: Origin) -> KnownHost {
         guard var known = hosts[host] else { return KnownHost() }
-        if let seenAt = worthSeenAt[host], services.time.now() - seenAt > .seconds(HostFact.worthwhile.lifetime) {
-            known.worthwhile = nil
+        let now = services.time.now()
+        for fact in HostFact.allCases {
+            if let time = seenAt[fact]?[host], now - time > .seconds(fact.lifetime) { fact.forget(of: &known) }
         }
         return known
     }
@@ -143,7 +145,7 @@ final class ConnectionPool {
     /// Remembers a fact about a host for later downloads, and stores it for other processes.
     func learn(_ fact: HostFact, _ count: Int, of host: Origin) {
         fact.set(count, of: &hosts[host, default: KnownHost()])
-        if fact == .worthwhile { worthSeenAt[host] = services.time.now() }
+        seenAt[fact, default: [:]][host] = services.time.now()
         let (store, logger, date) = (services.store, services.logger, services.time.date())
         Task.detached {
             do throws(DownloadError) { try await store.record(fact, count, of: host, at: date) } catch {

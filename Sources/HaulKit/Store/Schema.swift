@@ -100,8 +100,7 @@ enum Schema {
         migrator.registerMigration("0.1.0", foreignKeyChecks: .immediate, merging: EarlierStores.names) {
             try EarlierStores.update($0, done: $1)
         }
-        // Stores of builds on the way to 0.1.0 lack the table.
-        migrator.registerMigration("0.1.0: hosts that change files", foreignKeyChecks: .immediate) { database in
+        migrator.registerMigration("0.2.0", foreignKeyChecks: .immediate) { database in
             try database.create(table: "hostChange") { table in
                 table.primaryKey("origin", .text)
                 table.column("connections", .integer).notNull()

@@ -141,8 +141,8 @@ final class PartFile: Sendable {
             here.intersects(offset..<offset + length) ? batch.parts(besides: here, at: offset) : [(offset, batch)]
         do throws(DiskError) {
             if let failure = state.withLock({ $0.syncFailure }) { throw failure }
-            guard try agree(batch, at: offset, with: here) else { return noteTwoVersions() }
             try checkLength(here)
+            guard try agree(batch, at: offset, with: here) else { return noteTwoVersions() }
             allocateAhead(of: offset + length)
             for (offset, batch) in fresh { try file.write(batch, at: offset) }
         } catch { return .disk(error) }
@@ -217,6 +217,7 @@ final class PartFile: Sendable {
             state.seams.keep(bytes, at: offset) ? state.persisted.written.intersection(ByteSet(range)) : nil
         }
         guard let here else { return false }
+        try checkLength(here)
         guard try agree([ByteBuffer(bytes: bytes)], at: offset, with: here) else { return false }
         state.withLock { $0.seams.forget($0.persisted.written) }
         return true

@@ -181,6 +181,8 @@ final class SegmentSink: Sendable {
     private let batchSize: Int
     private let speedLimit: RateLimiter?
     private let state: Mutex<State>
+    /// Whether a write has failed. Beside the state, because the write thread would often wait for its lock.
+    private let hasFailed = Atomic(false)
 
     /// Most batches handed over at once: one being written, one waiting.
     private static let mostOutstanding = 2
@@ -383,13 +385,14 @@ final class SegmentSink: Sendable {
         }
         state.writes.offsets.append(offset)
         // What follows a batch that could not be written would leave a gap in a log.
-        part.write(buffers, at: offset, isWanted: { self.state.withLock { $0.writes.failure == nil } }) { failure in
+        part.write(buffers, at: offset, isWanted: { !self.hasFailed.load(ordering: .acquiring) }) { failure in
             self.ended(offset, failure)
         }
     }
 
     /// Handles the end of the write of the batch at an offset.
     private func ended(_ offset: Int64, _ failure: WriteFailure?) {
+        if failure != nil { hasFailed.store(true, ordering: .releasing) }
         let notices = state.withLock { state in
             state.writes.offsets.removeAll { $0 == offset }
             if let failure, state.writes.failure == nil {

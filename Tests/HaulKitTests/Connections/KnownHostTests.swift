@@ -85,9 +85,12 @@ struct KnownHostTests {
         try await store.record(.worthwhile, 4, of: home, at: date)
         try await store.record(.worthwhile, 8, of: home, at: date)
         try await store.record(.worthwhile, 16, of: other, at: date.addingTimeInterval(1800))
+        try await store.record(.changeUnderOneName, 1, of: other, at: date.addingTimeInterval(-83_000))
+        var changing = KnownHost(worthwhile: 16)
+        changing.changesUnderOneName = true
         #expect(
             try await store.knownHosts(at: date.addingTimeInterval(3000)) == [
-                home: KnownHost(limit: 3, worthwhile: 8), other: KnownHost(worthwhile: 16),
+                home: KnownHost(limit: 3, worthwhile: 8), other: changing,
             ]
         )
         #expect(
@@ -97,5 +100,13 @@ struct KnownHostTests {
         )
         #expect(try await store.knownHosts(at: date.addingTimeInterval(100_000)) == [:])
         await store.close()
+    }
+
+    @Test(arguments: HostFact.allCases) func aFactThatIsForgottenLeavesNothing(_ fact: HostFact) {
+        var host = KnownHost()
+        fact.set(3, of: &host)
+        #expect(host != KnownHost())
+        fact.forget(of: &host)
+        #expect(host == KnownHost())
     }
 }
