@@ -17,6 +17,18 @@ def open_add(page):
     until(is_open(page, "dialog.add"), "dialog")
 
 
+def open_menu_of_panel(page, api, url):
+    api.add(url)
+    page.size(390, 844, touch=True)
+    page.open()
+    until(lambda: page.names(), "row")
+    page.focus()
+    page.keys(Keys.HOME, Keys.ENTER)
+    until(is_open(page, ".detail-head"), "panel")
+    page.find(".detail-actions .square").click()
+    until(is_open(page, ".menu"), "menu")
+
+
 @pytest.mark.parametrize("width", [390, 1280])
 def test_closes_dialogs_from_inside_to_outside_and_keeps_the_typed_links(page, source, width):
     page.size(width, 844, touch=width < 600)
@@ -59,15 +71,7 @@ def test_a_closed_dialog_leaves_the_list_that_was_chosen_from_it(page, api, sour
 
 
 def test_closes_a_menu_then_the_panel_on_a_phone(page, api, source):
-    api.add(big(source, "panel.bin"))
-    page.size(390, 844, touch=True)
-    page.open()
-    page.row("panel.bin")
-    page.focus()
-    page.keys(Keys.HOME, Keys.ENTER)
-    until(is_open(page, ".detail-head"), "panel")
-    page.find(".detail-actions .square").click()
-    until(is_open(page, ".menu"), "menu")
+    open_menu_of_panel(page, api, big(source, "panel.bin"))
     page.d.back()
     until(is_shut(page, ".menu"), "the menu is closed")
     assert page.all(".detail-head"), "only the menu closes"
@@ -77,15 +81,7 @@ def test_closes_a_menu_then_the_panel_on_a_phone(page, api, source):
 
 
 def test_a_choice_of_a_menu_works_on_a_phone(page, api, source):
-    api.add(big(source, "menu.bin"))
-    page.size(390, 844, touch=True)
-    page.open()
-    page.row("menu.bin")
-    page.focus()
-    page.keys(Keys.HOME, Keys.ENTER)
-    until(is_open(page, ".detail-head"), "panel")
-    page.find(".detail-actions .square").click()
-    until(is_open(page, ".menu"), "menu")
+    open_menu_of_panel(page, api, big(source, "menu.bin"))
     page.find(".menu-item.danger").click()
     until(is_open(page, "dialog"), "dialog")
     page.d.back()

@@ -7,7 +7,8 @@ import Testing
 
     private func message(_ path: String, at destination: String?) throws -> String? {
         var parser = ListParser(format: .jsonLines, name: "list", rule: PathRule(destination: destination))
-        parser.append(Array(#"{"url":"https://h.example/a"}\#n{"url":"https://h.example/b","path":"\#(path)"}\#n"#.utf8))
+        let lines = [#"{"url":"https://h.example/a"}"#, #"{"url":"https://h.example/b","path":"\#(path)"}"#]
+        parser.append(Array((lines.joined(separator: "\n") + "\n").utf8))
         parser.finish()
         _ = try parser.next()
         do throws(FleetError) {
