@@ -12,7 +12,7 @@ struct ListParser {
         format: ListFormat,
         name: String,
         invalidLines: InvalidLines? = nil,
-        rule: PathRule = PathRule(destination: nil),
+        rule: PathRule = .any,
         limit: Int = ListReader.longestRecord
     ) {
         (self.format, self.name, self.invalidLines, self.rule) = (format, name, invalidLines, rule)

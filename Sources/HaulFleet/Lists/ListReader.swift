@@ -27,7 +27,7 @@ package struct ListReader: AsyncSequence, Sendable {
         descriptor: Int32,
         format: ListFormat,
         name: String,
-        rule: PathRule = PathRule(destination: nil),
+        rule: PathRule = .any,
         skipsInvalid: Bool = false
     ) {
         (self.descriptor, self.format, self.name, self.rule) = (descriptor, format, name, rule)

@@ -6,6 +6,9 @@ package struct PathRule: Sendable {
     /// Maximum length of the key of an object in bytes, of every S3 store.
     private static let longestKey = 1024
 
+    /// Every path can be a name.
+    package static let any = PathRule(destination: nil)
+
     /// - Parameter destination: the destination of the queue in the form that ``DestinationText`` writes; `nil` if it has
     ///   none yet. Every path is possible then.
     package init(destination: String?) {

@@ -22,7 +22,7 @@ struct RawItem {
     var others: [String] = []
 
     /// - Parameter rule: which paths can be names at the destination.
-    func checked(_ line: Int, _ rule: PathRule = PathRule(destination: nil)) throws(LineError) -> NewItem {
+    func checked(_ line: Int, _ rule: PathRule = .any) throws(LineError) -> NewItem {
         guard let url, !url.isEmpty else { throw LineError(line, "has no URL") }
         guard url.utf8.count <= Self.longestURL else {
             throw LineError(line, "has a URL of more than \(Self.longestURL) bytes")

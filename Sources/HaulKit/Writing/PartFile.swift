@@ -136,13 +136,16 @@ final class PartFile: Sendable {
 
     private func write(_ batch: [ByteBuffer], at offset: Int64) -> WriteFailure? {
         let length = batch.reduce(0) { $0 + Int64($1.readableBytes) }
-        let here = state.withLock { $0.persisted.written }
+        let (here, comparesRepeats) = state.withLock { ($0.persisted.written, $0.comparesRepeats) }
         let fresh =
             here.intersects(offset..<offset + length) ? batch.parts(besides: here, at: offset) : [(offset, batch)]
         do throws(DiskError) {
             if let failure = state.withLock({ $0.syncFailure }) { throw failure }
             try checkLength(here)
-            guard try agree(batch, at: offset, with: here) else { return noteTwoVersions() }
+            if comparesRepeats {
+                let again = here.intersection(ByteSet(offset..<offset + length))
+                guard try agree(batch, at: offset, with: again) else { return noteTwoVersions() }
+            }
             allocateAhead(of: offset + length)
             for (offset, batch) in fresh { try file.write(batch, at: offset) }
         } catch { return .disk(error) }
@@ -193,19 +196,13 @@ final class PartFile: Sendable {
     /// Compares bytes that come a second time from now on, because no strong validator vouches for them.
     func compareRepeats() { state.withLock { $0.comparesRepeats = true } }
 
-    /// Returns whether the bytes of `batch` that are written already, in `here`, are the same, or need not be.
-    private func agree(_ batch: [ByteBuffer], at offset: Int64, with here: ByteSet) throws(DiskError) -> Bool {
-        guard state.withLock({ $0.comparesRepeats }) else { return true }
-        var position = offset
-        for buffer in batch {
-            let range = position..<position + Int64(buffer.readableBytes)
-            for part in here.intersection(ByteSet(range)).ranges {
-                let written = try file.read(at: part.lowerBound, count: part.count)
-                let start = Int(part.lowerBound - position)
-                let isSame = buffer.withUnsafeReadableBytes { $0[start..<start + part.count].elementsEqual(written) }
-                guard isSame else { return false }
+    /// Returns whether `batch` has the bytes that are written in `again`.
+    private func agree(_ batch: [ByteBuffer], at offset: Int64, with again: ByteSet) throws(DiskError) -> Bool {
+        for part in again.ranges {
+            let written = try file.read(at: part.lowerBound, count: part.count)
+            guard written.count == part.count, batch.agree(at: offset, with: written, at: part.lowerBound) else {
+                return false
             }
-            position = range.upperBound
         }
         return true
     }

@@ -20,24 +20,31 @@ struct Seams {
 
     /// Returns whether `batch`, whose first byte belongs at `offset`, has the same bytes.
     func agree(with batch: [ByteBuffer], at offset: Int64) -> Bool {
-        guard !kept.isEmpty else { return true }
-        var position = offset
-        for buffer in batch {
-            let brought = position..<position + Int64(buffer.readableBytes)
-            for (range, bytes) in kept where range.overlaps(brought) {
-                let shared = range.clamped(to: brought)
-                let mine = bytes[Int(shared.lowerBound - range.lowerBound)..<Int(shared.upperBound - range.lowerBound)]
-                let start = Int(shared.lowerBound - brought.lowerBound)
-                let isSame = buffer.withUnsafeReadableBytes { $0[start..<start + shared.count].elementsEqual(mine) }
-                guard isSame else { return false }
-            }
-            position = brought.upperBound
-        }
-        return true
+        kept.allSatisfy { batch.agree(at: offset, with: $0.bytes, at: $0.range.lowerBound) }
     }
 
     /// Forgets the bytes that all have been compared, because the file has them.
     mutating func forget(_ written: ByteSet) {
         kept.removeAll { written.containsAll(of: $0.range) }
+    }
+}
+
+extension [ByteBuffer] {
+    /// Returns whether these bytes, whose first belongs at `offset`, are the same as `bytes`, whose first belongs at
+    /// `place`, wherever both have one.
+    func agree(at offset: Int64, with bytes: [UInt8], at place: Int64) -> Bool {
+        let range = place..<place + Int64(bytes.count)
+        var position = offset
+        for buffer in self {
+            let brought = position..<position + Int64(buffer.readableBytes)
+            position = brought.upperBound
+            let shared = range.clamped(to: brought)
+            guard !shared.isEmpty else { continue }
+            let theirs = bytes[Int(shared.lowerBound - place)..<Int(shared.upperBound - place)]
+            let start = Int(shared.lowerBound - brought.lowerBound)
+            let isSame = buffer.withUnsafeReadableBytes { $0[start..<start + shared.count].elementsEqual(theirs) }
+            guard isSame else { return false }
+        }
+        return true
     }
 }

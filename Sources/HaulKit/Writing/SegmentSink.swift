@@ -384,7 +384,7 @@ final class SegmentSink: Sendable {
             return
         }
         state.writes.offsets.append(offset)
-        // What follows a batch that could not be written would leave a gap in a log.
+        // A batch behind one that could not be written would leave a gap in a log.
         part.write(buffers, at: offset, isWanted: { !self.hasFailed.load(ordering: .acquiring) }) { failure in
             self.ended(offset, failure)
         }
