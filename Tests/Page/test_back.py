@@ -102,6 +102,20 @@ def test_a_dialog_that_another_one_opens_stays_open(page):
     until(is_shut(page, "dialog.keys"), "closed")
 
 
+def test_a_dialog_opened_before_the_browser_reports_another_one_closed_stays_open(page):
+    """With Escape, the browser closes the dialog at once and tells the page later."""
+    page.open()
+    page.find("#open-settings").click()
+    until(is_open(page, "dialog.settings"), "settings")
+    page.js("""HTMLDialogElement.prototype.close.call(document.querySelector("dialog.settings"))
+        document.getElementById("open-add").click()""")
+    until(is_shut(page, "dialog.settings"), "settings are closed")
+    until(lambda: page.js("return history.state?.depth") == 1, "one entry")
+    assert page.all("dialog.add")
+    page.d.back()
+    until(is_shut(page, "dialog.add"), "closed")
+
+
 def test_another_language_keeps_the_settings_open(page):
     page.open()
     page.find("#open-settings").click()

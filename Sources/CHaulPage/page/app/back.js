@@ -41,7 +41,10 @@ export function openLayer(close) {
         const at = layers.indexOf(layer);
         if (at < 0) return;
         layers.splice(at, 1);
-        if (layer.depth !== null) leave();
+        if (layer.depth === null) return;
+        // Layers above that stay open take over the entries below theirs.
+        for (const above of layers.slice(at)) if (above.depth !== null) above.depth -= 1;
+        leave();
     };
 }
 

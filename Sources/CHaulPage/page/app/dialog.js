@@ -24,21 +24,31 @@ export function openDialog({ title, body, footer, className = "", onClose, focus
     let pressed = null;
     dialog.addEventListener("pointerdown", (event) => (pressed = event.target));
     dialog.addEventListener("click", (event) => event.target === dialog && pressed === dialog && dialog.close());
-    dialog.addEventListener("close", () => {
-        if (suspended.delete(dialog)) return;
+    document.body.append(dialog);
+    dialog.showModal();
+    const leave = openLayer(() => dialog.close());
+    let isOver = false;
+    const end = () => {
+        if (isOver) return;
+        isOver = true;
         dialog.remove();
         leave();
         onClose?.();
         if (opener?.isConnected) opener.focus({ preventScroll: true });
-    });
-    document.body.append(dialog);
-    dialog.showModal();
-    const leave = openLayer(() => dialog.close());
-    // The event "close" comes later. What is opened right after this dialog must find its entry left.
-    dialog.close = () => {
-        leave();
-        hide(dialog);
     };
+    // The event "close" comes later. What is opened right after this dialog must find it gone.
+    dialog.close = () => {
+        hide(dialog);
+        end();
+    };
+    // A chooser of files inside sends "cancel" too.
+    dialog.addEventListener("cancel", (event) => {
+        if (event.target !== dialog) return;
+        event.preventDefault();
+        dialog.close();
+    });
+    // The browser closes a dialog without "cancel" when Escape is pressed again without a click between.
+    dialog.addEventListener("close", () => suspended.delete(dialog) || end());
     (focus ?? dialog.querySelector("[autofocus]"))?.focus();
     return dialog;
 }
