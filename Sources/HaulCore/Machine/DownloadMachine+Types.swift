@@ -143,23 +143,27 @@ extension DownloadMachine {
         }
     }
 
-    /// Facts from outside the machine: the free connection slots of each host, and whether a speed limit is set. Under
-    /// a speed limit, measured speeds say nothing about the connections.
+    /// Facts from outside the machine: the free connection slots of each host, and what slows the download beside its
+    /// connections. Under a speed limit, measured speeds say nothing about the connections.
     package struct Surroundings: Sendable, Equatable, Codable {
         package var connectionSlots: [Origin: Int] = [:]
         package var isHeldBack = false
         /// Number of additional connections of all downloads; `nil` if it was not counted. No early connection is opened
         /// then.
         package var additionalConnections: Int?
+        /// Time that the write thread has spent on the file; `nil` for no change.
+        package var writing: Duration?
 
         package init(
             connectionSlots: [Origin: Int] = [:],
             isHeldBack: Bool = false,
-            additionalConnections: Int? = nil
+            additionalConnections: Int? = nil,
+            writing: Duration? = nil
         ) {
             self.connectionSlots = connectionSlots
             self.isHeldBack = isHeldBack
             self.additionalConnections = additionalConnections
+            self.writing = writing
         }
     }
 

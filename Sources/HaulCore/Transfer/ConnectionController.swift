@@ -56,6 +56,7 @@ package struct ConnectionController: Sendable, Equatable {
 
     private struct Sample: Sendable, Equatable {
         let received: Int64
+        let writing: Duration
         let at: Instant
     }
 
@@ -117,45 +118,56 @@ package struct ConnectionController: Sendable, Equatable {
     ///   - flowing: connections that get bytes.
     ///   - missing: bytes of the file still to come.
     ///   - early: number of early connections that may be opened.
-    package mutating func tick(received: Int64, flowing: Int, missing: Int64, early: Int = 0, at now: Instant) {
+    ///   - writing: time that the write thread has spent on the file.
+    package mutating func tick(
+        received: Int64,
+        flowing: Int,
+        missing: Int64,
+        early: Int = 0,
+        writing: Duration = .zero,
+        at now: Instant
+    ) {
         if let last = recent.last, now <= last.at { return }
         let received = max(received, 0)
         if aimedAt == nil { aimedAt = now }
         followHost(flowing: flowing, at: now)
-        measure(received: received, flowing: flowing, at: now)
-        remember(received: received, at: now)
+        let sample = Sample(received: received, writing: writing, at: now)
+        measure(sample, flowing: flowing)
+        remember(sample)
         guard let window else { return }
         if window.isIdling { isBursting = true }
         let pace = min(window.bytesPerSecond, recentSpeed)
+        let isWorthMore = pace > 0 && Double(missing) > pace * Self.horizon && !window.isWriterBusy
         if early > 0, case .growing = phase, target == 1, most > 1, window.duration >= EarlyConnections.patience,
-            EarlyConnections.mayHelp(missing: missing, bytesPerSecond: pace)
+            !window.isWriterBusy, EarlyConnections.mayHelp(missing: missing, bytesPerSecond: pace)
         {
             return attempt(.doubling, to: 1 + min(early, most - 1), from: pace, at: now)
         }
-        decide(window, isWorthMore: pace > 0 && Double(missing) > pace * Self.horizon, at: now)
+        decide(window, isWorthMore: isWorthMore, at: now)
     }
 
     // MARK: Measuring
 
-    private mutating func measure(received: Int64, flowing: Int, at now: Instant) {
+    private mutating func measure(_ sample: Sample, flowing: Int) {
         guard flowing > 0 else {
             window = nil
             return
         }
         if window != nil {
-            if window?.add(received: received, at: now) != true { window = nil }
+            let isUseful = window?.add(received: sample.received, writing: sample.writing, at: sample.at)
+            if isUseful != true { window = nil }
             return
         }
-        guard isReady(flowing: flowing, at: now) else { return }
+        guard isReady(flowing: flowing, at: sample.at) else { return }
         // Begins at the last tick if that was recent, so that the window includes the time in which the first bytes
         // arrived.
-        if let last = recent.last, let aimedAt, last.at >= aimedAt, last.received <= received,
-            now - last.at < .milliseconds(350)
+        if let last = recent.last, let aimedAt, last.at >= aimedAt, last.received <= sample.received,
+            sample.at - last.at < .milliseconds(350)
         {
-            window = FlowWindow(received: last.received, at: last.at)
-            _ = window?.add(received: received, at: now)
+            window = FlowWindow(received: last.received, writing: last.writing, at: last.at)
+            _ = window?.add(received: sample.received, writing: sample.writing, at: sample.at)
         } else {
-            window = FlowWindow(received: received, at: now)
+            window = FlowWindow(received: sample.received, writing: sample.writing, at: sample.at)
         }
     }
 
@@ -168,12 +180,12 @@ package struct ConnectionController: Sendable, Equatable {
         return now - aimedAt >= Self.patience
     }
 
-    private mutating func remember(received: Int64, at now: Instant) {
-        if let last = recent.last, received < last.received { recent.removeAll() }
+    private mutating func remember(_ sample: Sample) {
+        if let last = recent.last, sample.received < last.received { recent.removeAll() }
         // Keeps the list short if ticks are frequent.
-        if recent.count >= 2, now - recent[recent.count - 2].at < .milliseconds(100) { recent.removeLast() }
-        recent.append(Sample(received: received, at: now))
-        while recent.count > 2, now - recent[1].at >= .seconds(2) { recent.removeFirst() }
+        if recent.count >= 2, sample.at - recent[recent.count - 2].at < .milliseconds(100) { recent.removeLast() }
+        recent.append(sample)
+        while recent.count > 2, sample.at - recent[1].at >= .seconds(2) { recent.removeFirst() }
     }
 
     /// Bytes per second over the last two seconds.

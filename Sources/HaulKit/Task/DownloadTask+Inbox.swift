@@ -103,7 +103,8 @@ extension DownloadTask {
         .init(
             connectionSlots: environment.pool.freeSlots(machine.sources),
             isHeldBack: connections.speedLimit.isEffective,
-            additionalConnections: environment.pool.additionalCount
+            additionalConnections: environment.pool.additionalCount,
+            writing: part?.writing
         )
     }
 }

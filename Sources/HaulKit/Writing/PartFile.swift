@@ -30,6 +30,7 @@ final class PartFile: Sendable {
         var written: Int64 = 0
         var milestone: Int64 = 0
         var waiters = WriteWaiters()
+        var busy = BusyTime()
         var seams = Seams()
         /// Whether bytes that come a second time are compared with the first ones.
         var comparesRepeats = false
@@ -70,6 +71,8 @@ final class PartFile: Sendable {
     /// Error of the first failed sync or length check since the last start-over.
     var syncFailure: DiskError? { state.withLock(\.syncFailure) }
     var persisted: PersistedRanges { state.withLock { $0.persisted } }
+    /// Time that the write thread has spent on the file, since it was opened.
+    var writing: Duration { state.withLock(\.busy.total) }
     /// Number that changes with each start-over.
     var version: Int { state.withLock(\.version) }
 
@@ -136,7 +139,11 @@ final class PartFile: Sendable {
 
     private func write(_ batch: [ByteBuffer], at offset: Int64) -> WriteFailure? {
         let length = batch.reduce(0) { $0 + Int64($1.readableBytes) }
-        let (here, comparesRepeats) = state.withLock { ($0.persisted.written, $0.comparesRepeats) }
+        let (here, comparesRepeats) = state.withLock { state in
+            state.busy.begin()
+            return (state.persisted.written, state.comparesRepeats)
+        }
+        defer { state.withLock { $0.busy.end() } }
         let fresh =
             here.intersects(offset..<offset + length) ? batch.parts(besides: here, at: offset) : [(offset, batch)]
         do throws(DiskError) {

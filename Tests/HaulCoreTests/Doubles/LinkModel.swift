@@ -7,6 +7,8 @@ struct LinkModel {
     var each = Double.infinity
     /// Bytes per second of all connections together.
     var total = Double.infinity
+    /// Bytes per second of the disk.
+    var disk = Double.infinity
     /// Whether `total` is that of one connection, and falls in proportion to the number of connections.
     var fallsWithCount = false
     /// Whether a connection gets the bytes of each second at once, at the beginning of that second.
@@ -85,6 +87,7 @@ struct LinkSimulation {
             flowing: count,
             missing: Int64(length - receivedRanges),
             early: early,
+            writing: .seconds(receivedRanges / link.disk),
             at: instant
         )
         while controller.mayOpen(count: connections.count, at: instant) {
@@ -114,7 +117,8 @@ struct LinkSimulation {
                 ? deviation * max(link.each * (age.rounded(.down) + 1) - connection.sent, 0)
                 : link.each * deviation * min(age, Self.step)
         }
-        var free = link.total * deviation * Self.step / (link.fallsWithCount ? Double(max(1, flowingCount)) : 1)
+        let divisor = link.fallsWithCount ? Double(max(1, flowingCount)) : 1
+        var free = min(link.total * deviation / divisor, link.disk) * Self.step
         // Shares fairly: in ascending order of demand, each connection gets at most an equal part of the rest.
         var left = wishes.count
         for index in wishes.indices.sorted(by: { wishes[$0] < wishes[$1] }) {

@@ -83,6 +83,12 @@ struct ConnectionControllerTests {
         #expect(fell.controller.target == 1 && fell.controller.isHarmful)
     }
 
+    @Test func staysAtOneWhereTheDiskIsTheLimit() {
+        #expect(runEarly(LinkModel(each: 1e9, disk: 60e6), megabytes: 2000).requests == 1)
+        #expect(runEarly(LinkModel(each: 40e6, disk: 60e6), megabytes: 2000).requests == 1)
+        #expect(runEarly(LinkModel(each: 5e6, disk: 60e6), megabytes: 100).flowing.contains { $0.count >= 8 })
+    }
+
     @Test(arguments: UInt64(0)..<20)
     func isNotLedAstrayByNoise(seed: UInt64) {
         let filled = run(LinkModel(total: 50e6, noise: 0.15), seed: seed)
@@ -238,6 +244,7 @@ struct ConnectionControllerTests {
                     flowing: isOdd ? Int.min : Int.random(in: 0...max(controller.target, 1), using: &random),
                     missing: isOdd ? odd.randomElement(using: &random) ?? 0 : 1 << 40,
                     early: isOdd ? [Int.min, .max][Int.random(in: 0...1, using: &random)] : 3,
+                    writing: isOdd ? .seconds([Int64.min / 4, 1 << 60][Int.random(in: 0...1, using: &random)]) : .zero,
                     at: now
                 )
             }

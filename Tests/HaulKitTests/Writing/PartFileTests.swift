@@ -28,6 +28,16 @@ struct PartFileTests {
         #expect(failure?.kind == .cutShort)
     }
 
+    @Test func countsTheTimeOfItsWrites() async throws {
+        let part = try part()
+        #expect(part.writing == .zero)
+        _ = await write(100, to: part, at: 0)
+        let writing = part.writing
+        #expect(writing > .zero)
+        try await Task.sleep(for: .milliseconds(2))
+        #expect(part.writing == writing, "nothing is being written")
+    }
+
     @Test func seesThatItWasCutAfterTheLastWrite() async throws {
         let part = try part()
         #expect(await write(100, to: part, at: 0) == nil)
