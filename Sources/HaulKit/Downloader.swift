@@ -63,14 +63,16 @@ public actor Downloader {
             configuration.telemetry.logger
         )
         _ = MultiThreadedEventLoopGroup.singleton
+        let time = EngineClock(ContinuousClock())
         try await self.init(
             configuration,
             readers: SourceReaders(transport),
             disk: disk,
             store: store,
-            time: EngineClock(ContinuousClock()),
+            time: time,
             descriptors: DescriptorBudget(for: configuration),
             ffmpeg: ffmpeg,
+            processors: .ofMachine(time.now),
             seed: UInt64.random(in: .min ... .max)
         )
     }
@@ -96,6 +98,7 @@ public actor Downloader {
         executor: BlockingExecutor = .system,
         descriptors: DescriptorBudget = .unlimited,
         ffmpeg: FFmpeg.Terms = FFmpeg.Terms(),
+        processors: ProcessorLoad? = nil,
         seed: UInt64
     ) async throws(DownloadError) {
         var configuration = configuration
@@ -118,7 +121,8 @@ public actor Downloader {
                 isCollecting: configuration.network.collectsCookies
             ),
             logger: configuration.telemetry.logger,
-            ffmpeg: ffmpeg
+            ffmpeg: ffmpeg,
+            processors: processors
         )
         let (hubs, broadcast, spawner) = (HubRegistry(), Broadcast(), ActorSpawner())
         let hooks = HookRunner(configuration, poster: readers.webhookPoster, time: time, seed: ~seed)

@@ -7,7 +7,7 @@ extension DownloadMachine {
         if let surroundings {
             transfer.slots.replace(surroundings.connectionSlots, inUse: surroundings.additionalConnections)
             transfer.isHeldBack = surroundings.isHeldBack
-            if let writing = surroundings.writing { transfer.writing = writing }
+            if let work = surroundings.localWork { transfer.localWork = work }
         }
         switch event {
         case .hostKnown(let known, let expiry):

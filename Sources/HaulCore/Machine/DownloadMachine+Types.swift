@@ -151,19 +151,19 @@ extension DownloadMachine {
         /// Number of additional connections of all downloads; `nil` if it was not counted. No early connection is opened
         /// then.
         package var additionalConnections: Int?
-        /// Time that the write thread has spent on the file; `nil` for no change.
-        package var writing: Duration?
+        /// Time in which the write thread worked on the file, and in which all processors were busy; `nil` for no change.
+        package var localWork: Duration?
 
         package init(
             connectionSlots: [Origin: Int] = [:],
             isHeldBack: Bool = false,
             additionalConnections: Int? = nil,
-            writing: Duration? = nil
+            localWork: Duration? = nil
         ) {
             self.connectionSlots = connectionSlots
             self.isHeldBack = isHeldBack
             self.additionalConnections = additionalConnections
-            self.writing = writing
+            self.localWork = localWork
         }
     }
 

@@ -56,7 +56,7 @@ package struct ConnectionController: Sendable, Equatable {
 
     private struct Sample: Sendable, Equatable {
         let received: Int64
-        let writing: Duration
+        let localWork: Duration
         let at: Instant
     }
 
@@ -118,28 +118,28 @@ package struct ConnectionController: Sendable, Equatable {
     ///   - flowing: connections that get bytes.
     ///   - missing: bytes of the file still to come.
     ///   - early: number of early connections that may be opened.
-    ///   - writing: time that the write thread has spent on the file.
+    ///   - localWork: time so far in which the write thread, or the processors, were the limit.
     package mutating func tick(
         received: Int64,
         flowing: Int,
         missing: Int64,
         early: Int = 0,
-        writing: Duration = .zero,
+        localWork: Duration = .zero,
         at now: Instant
     ) {
         if let last = recent.last, now <= last.at { return }
         let received = max(received, 0)
         if aimedAt == nil { aimedAt = now }
         followHost(flowing: flowing, at: now)
-        let sample = Sample(received: received, writing: writing, at: now)
+        let sample = Sample(received: received, localWork: localWork, at: now)
         measure(sample, flowing: flowing)
         remember(sample)
         guard let window else { return }
         if window.isIdling { isBursting = true }
         let pace = min(window.bytesPerSecond, recentSpeed)
-        let isWorthMore = pace > 0 && Double(missing) > pace * Self.horizon && !window.isWriterBusy
+        let isWorthMore = pace > 0 && Double(missing) > pace * Self.horizon && !window.isLimitedLocally
         if early > 0, case .growing = phase, target == 1, most > 1, window.duration >= EarlyConnections.patience,
-            !window.isWriterBusy, EarlyConnections.mayHelp(missing: missing, bytesPerSecond: pace)
+            !window.isLimitedLocally, EarlyConnections.mayHelp(missing: missing, bytesPerSecond: pace)
         {
             return attempt(.doubling, to: 1 + min(early, most - 1), from: pace, at: now)
         }
@@ -154,7 +154,7 @@ package struct ConnectionController: Sendable, Equatable {
             return
         }
         if window != nil {
-            let isUseful = window?.add(received: sample.received, writing: sample.writing, at: sample.at)
+            let isUseful = window?.add(received: sample.received, localWork: sample.localWork, at: sample.at)
             if isUseful != true { window = nil }
             return
         }
@@ -164,10 +164,10 @@ package struct ConnectionController: Sendable, Equatable {
         if let last = recent.last, let aimedAt, last.at >= aimedAt, last.received <= sample.received,
             sample.at - last.at < .milliseconds(350)
         {
-            window = FlowWindow(received: last.received, writing: last.writing, at: last.at)
-            _ = window?.add(received: sample.received, writing: sample.writing, at: sample.at)
+            window = FlowWindow(received: last.received, localWork: last.localWork, at: last.at)
+            _ = window?.add(received: sample.received, localWork: sample.localWork, at: sample.at)
         } else {
-            window = FlowWindow(received: sample.received, writing: sample.writing, at: sample.at)
+            window = FlowWindow(received: sample.received, localWork: sample.localWork, at: sample.at)
         }
     }
 

@@ -15,7 +15,7 @@ extension Transfer {
                     flowing: active.values.count { $0.isFlowing },
                     missing: plan.total - persisted.count,
                     early: EarlyConnections.allowed(besides: slots.inUse),
-                    writing: writing,
+                    localWork: localWork,
                     at: now
                 )
                 // Smaller numbers are not stored, because they are soon found again.

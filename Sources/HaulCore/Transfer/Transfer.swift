@@ -73,8 +73,8 @@ package struct Transfer: Sendable, Equatable {
     var readers = Readers()
     /// Whether a speed limit slows the download.
     package internal(set) var isHeldBack = false
-    /// Time that the write thread has spent on the file.
-    package internal(set) var writing: Duration = .zero
+    /// Time in which this machine was the limit: ``DownloadMachine/Surroundings/localWork``.
+    package internal(set) var localWork: Duration = .zero
     /// Number of slow connections that were closed to be replaced.
     var replacements = 0
     /// Number in the ``ConnectionID`` that was issued last; 0 if none was issued.

@@ -21,6 +21,32 @@ extension SystemCalls {
         #endif
     }
 
+    /// Returns the processor time that this process has used; zero if the platform does not tell it.
+    static func processorTime() -> Duration {
+        var time = timespec()
+        guard clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &time) == 0 else { return .zero }
+        return .seconds(time.tv_sec) + .nanoseconds(time.tv_nsec)
+    }
+
+    /// Returns the processor time of the whole machine since its start; `nil` where `/proc/stat` is missing or has
+    /// another form.
+    static func machineTicks() -> ProcessorReading.MachineTicks? {
+        #if os(Linux)
+            var bytes = [UInt8](repeating: 0, count: 256)
+            // No error to report: without the counters the processors count as free.
+            guard let descriptor = try? open("/proc/stat", O_RDONLY) else { return nil }
+            defer { close(descriptor) }
+            guard let count = try? bytes.withUnsafeMutableBytes({ try read(descriptor, into: $0, at: 0) }) else {
+                return nil
+            }
+            var ticks = ProcessorReading.MachineTicks(statLine: String(decoding: bytes.prefix(count), as: UTF8.self))
+            ticks?.processors = ProcessInfo.processInfo.activeProcessorCount
+            return ticks
+        #else
+            return nil
+        #endif
+    }
+
     /// Returns the path of the current folder as bytes; empty if `getcwd` fails.
     static func currentFolder() -> [UInt8] {
         guard let path = getcwd(nil, 0) else { return [] }

@@ -12,4 +12,6 @@ struct EngineServices: Sendable {
     let cookieCollection: CookieCollection
     let logger: Logger
     let ffmpeg: FFmpeg.Terms
+    /// `nil` in tests, whose decisions may not depend on the load of the machine.
+    let processors: ProcessorLoad?
 }

@@ -104,7 +104,14 @@ extension DownloadTask {
             connectionSlots: environment.pool.freeSlots(machine.sources),
             isHeldBack: connections.speedLimit.isEffective,
             additionalConnections: environment.pool.additionalCount,
-            writing: part?.writing
+            localWork: localWork
         )
+    }
+
+    /// Time in which this machine, rather than a connection, was the limit.
+    private var localWork: Duration? {
+        guard let part else { return nil }
+        let services = environment.services
+        return part.writing + (services.processors?.crowdedTime(at: services.time.now()) ?? .zero)
     }
 }

@@ -190,6 +190,12 @@ extension DownloadTask {
         // Bytes in memory are not recorded.
         let onMilestone: @Sendable () -> Void
         if file.isInMemory { onMilestone = {} } else { onMilestone = progressSignal }
-        part = PartFile(file, persisted: persisted, executor: services.executor, onMilestone: onMilestone)
+        part = PartFile(
+            file,
+            persisted: persisted,
+            executor: services.executor,
+            now: services.time.now,
+            onMilestone: onMilestone
+        )
     }
 }

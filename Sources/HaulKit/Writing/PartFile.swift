@@ -10,6 +10,7 @@ internal import Synchronization
 final class PartFile: Sendable {
     let file: any DiskFile
     private let executor: BlockingExecutor
+    private let now: @Sendable () -> Instant
     private let writes: SerialQueue
     private struct State {
         var persisted: PersistedRanges
@@ -58,10 +59,12 @@ final class PartFile: Sendable {
         _ file: any DiskFile,
         persisted: PersistedRanges,
         executor: BlockingExecutor = .system,
+        now: @escaping @Sendable () -> Instant = EngineClock(ContinuousClock()).now,
         onMilestone: @escaping @Sendable () -> Void
     ) {
         self.file = file
         self.executor = executor
+        self.now = now
         self.onMilestone = onMilestone
         writes = executor.makeFileQueue()
         state = Mutex(State(persisted: persisted))
@@ -72,7 +75,7 @@ final class PartFile: Sendable {
     var syncFailure: DiskError? { state.withLock(\.syncFailure) }
     var persisted: PersistedRanges { state.withLock { $0.persisted } }
     /// Time that the write thread has spent on the file, since it was opened.
-    var writing: Duration { state.withLock(\.busy.total) }
+    var writing: Duration { state.withLock { $0.busy.total(at: now()) } }
     /// Number that changes with each start-over.
     var version: Int { state.withLock(\.version) }
 
@@ -140,10 +143,10 @@ final class PartFile: Sendable {
     private func write(_ batch: [ByteBuffer], at offset: Int64) -> WriteFailure? {
         let length = batch.reduce(0) { $0 + Int64($1.readableBytes) }
         let (here, comparesRepeats) = state.withLock { state in
-            state.busy.begin()
+            state.busy.begin(at: now())
             return (state.persisted.written, state.comparesRepeats)
         }
-        defer { state.withLock { $0.busy.end() } }
+        defer { state.withLock { $0.busy.end(at: now()) } }
         let fresh =
             here.intersects(offset..<offset + length) ? batch.parts(besides: here, at: offset) : [(offset, batch)]
         do throws(DiskError) {

@@ -87,7 +87,7 @@ struct LinkSimulation {
             flowing: count,
             missing: Int64(length - receivedRanges),
             early: early,
-            writing: .seconds(receivedRanges / link.disk),
+            localWork: .seconds(receivedRanges / link.disk),
             at: instant
         )
         while controller.mayOpen(count: connections.count, at: instant) {
