@@ -52,6 +52,9 @@ static const unsigned char asset_14[] = {
 static const unsigned char asset_15[] = {
 #embed "schema/migrations/003-start-times.sql"
 };
+static const unsigned char asset_16[] = {
+#embed "schema/migrations/004-suspects.sql"
+};
 
 static const haul_schema_asset assets[] = {
     {"function-settings.sql", asset_0, sizeof(asset_0)},
@@ -70,6 +73,7 @@ static const haul_schema_asset assets[] = {
     {"migrations/001-tables.sql", asset_13, sizeof(asset_13)},
     {"migrations/002-destination-mark.sql", asset_14, sizeof(asset_14)},
     {"migrations/003-start-times.sql", asset_15, sizeof(asset_15)},
+    {"migrations/004-suspects.sql", asset_16, sizeof(asset_16)},
 };
 
 const haul_schema_asset *haul_schema_assets(void) { return assets; }

@@ -25,7 +25,12 @@ struct InitCommand: AsyncParsableCommand {
     @Option(help: "Attempts of an item. Default: \(QueueSettings().maxAttempts).")
     var maxAttempts: Int16?
 
-    @Option(help: "Workers that may end while they have an item. Default: \(QueueSettings().maxLostWorkers).")
+    @Option(
+        help: """
+            Number of lost workers at which an item may fail. One fewer makes it a suspect, which is tried alone. \
+            Default: \(QueueSettings().maxLostWorkers).
+            """
+    )
     var maxLostWorkers: Int16?
 
     @Option(help: "Of hosts that are added later: least time between requests, in milliseconds.")

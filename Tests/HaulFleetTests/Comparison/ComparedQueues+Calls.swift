@@ -90,7 +90,7 @@ extension ComparedQueues {
 
     func leave(_ worker: WorkerID) async throws {
         try await queue.leave(numbers[worker] ?? 0)
-        model.leave(worker)
+        model.leave(worker, at: try await now)
     }
 
     func maintain() async throws {

@@ -119,18 +119,20 @@ final class ComparedQueues {
         for row in try await database.sql("SELECT item_id, epoch, attempt, losses, returned_by, upload_id FROM ready") {
             lines.append("ready \(try row.int(0, as: Int.self)): " + (try line(row, 1)))
         }
-        for row in try await database.sql("SELECT item_id, epoch, attempt, losses, returned_by, upload_id FROM later") {
-            lines.append("later \(try row.int(0, as: Int.self)): " + (try line(row, 1)))
+        let later = "SELECT item_id, epoch, attempt, losses, returned_by, upload_id, alone FROM later"
+        for row in try await database.sql(later) {
+            lines.append("later \(try row.int(0, as: Int.self)): \(try line(row, 1)), suspect \(try row.bool(6))")
         }
         let lease = """
-            SELECT item_id, epoch, attempt, losses, NULL, upload_id, worker_id, claim_number, connections, phase = 2 FROM lease
+            SELECT item_id, epoch, attempt, losses, NULL, upload_id, worker_id, claim_number, connections, phase = 2, alone
+            FROM lease
             """
         for row in try await database.sql(lease) {
             let worker = workers[try row.int(6)] ?? -1
             let connections = try row.optionalInt(8, as: Int.self).map { "\($0)" } ?? "any"
             lines.append(
                 "lease \(try row.int(0, as: Int.self)): \(try line(row, 1)), worker \(worker), claim \(try row.int(7, as: Int.self)), "
-                    + "\(connections), \(try row.bool(9))"
+                    + "\(connections), \(try row.bool(9)), suspect \(try row.bool(10))"
             )
         }
         for row in try await database.sql(
@@ -141,8 +143,9 @@ final class ComparedQueues {
                     + "\(try row.int(3, as: Int.self)) \(try row.text(4))"
             )
         }
-        for row in try await database.sql("SELECT worker_id, state FROM worker") {
-            lines.append("worker \(workers[try row.int(0)] ?? -1): \(try row.text(1))")
+        for row in try await database.sql("SELECT worker_id, state, makes_room FROM worker") {
+            let room = try row.bool(2) ? ", makes room" : ""
+            lines.append("worker \(workers[try row.int(0)] ?? -1): \(try row.text(1))\(room)")
         }
         for row in try await database.sql("SELECT item_id, upload_id FROM orphan_upload") {
             lines.append("orphan \(try row.int(0, as: Int.self)): \(try row.text(1))")
@@ -165,19 +168,19 @@ final class ComparedQueues {
         var lines: [String] = []
         for index in 0..<model.itemCount {
             if let row = model.ready[index] { lines.append("ready \(index + 1): \(line(row))") }
-            if let row = model.later[index] { lines.append("later \(index + 1): \(line(row.row))") }
+            if let row = model.later[index] { lines.append("later \(index + 1): \(line(row.row)), suspect \(row.isSuspect)") }
             if let row = model.lease[index] {
                 let connections = row.connections.map { "\($0)" } ?? "any"
                 lines.append(
                     "lease \(index + 1): \(line(row.row, isLeased: true)), worker \(row.worker), claim \(row.claimNumber), "
-                        + "\(connections), \(row.isPublishing)"
+                        + "\(connections), \(row.isPublishing), suspect \(row.isSuspect)"
                 )
             }
             guard let row = model.done[index] else { continue }
             let kind = if case .failed(let failure) = row.outcome { "1 \(failure.kind)" } else { "0 " }
             lines.append("done \(index + 1): \(row.epoch) by \(row.worker), \(kind)")
         }
-        for (id, worker) in model.workers { lines.append("worker \(id): \(worker.state)") }
+        for (id, worker) in model.workers { lines.append("worker \(id): \(worker.state)\(worker.makesRoom ? ", makes room" : "")") }
         for orphan in model.orphans { lines.append("orphan \(orphan.item): \(orphan.uploadID)") }
         return lines.sorted()
     }

@@ -89,7 +89,7 @@ extension History {
             checkLost(result.lostWorkers)
             return .maintained(result)
         case .leave:
-            queue.leave(worker)
+            queue.leave(worker, at: databaseNow)
             return .left
         }
     }

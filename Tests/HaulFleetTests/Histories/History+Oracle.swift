@@ -30,6 +30,10 @@ extension History {
                 violate("item \(index + 1) is leased to worker \(row.worker), which does not live")
             }
         }
+        let suspects = Set(queue.lease.compactMap { $0?.isSuspect == true ? $0?.worker : nil })
+        for worker in suspects where queue.lease.count(where: { $0?.worker == worker }) > 1 {
+            violate("worker \(worker) has a suspect and other items")
+        }
         for (number, host) in queue.hosts.enumerated() {
             guard let most = host.maxConnections, queue.connections(number) > most else { continue }
             violate("host \(number) has \(queue.connections(number)) connections of \(most)")

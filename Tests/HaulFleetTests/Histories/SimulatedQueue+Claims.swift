@@ -10,7 +10,7 @@ extension SimulatedQueue {
         if claim.leases.isEmpty, number > workers[worker]?.claimNumber ?? 0 {
             workers[worker]?.claimNumber = number
             if !isPaused, !isDraining {
-                var left = limit
+                var left = claimsAsUsual(worker, number, at: now) ? limit : 0
                 for host in claimOrder(at: now) where left > 0 {
                     left -= take(host, worker, number, limit: left, at: now)
                 }
@@ -22,6 +22,52 @@ extension SimulatedQueue {
         claim.isDrained = isDrained
         if !claim.isPaused, !claim.isDrained { claim.nextDue = nextDue(at: now) }
         return claim
+    }
+
+    /// Leases a suspect if there is one for the worker.
+    ///
+    /// - Returns: `true` if the worker may claim other items.
+    private mutating func claimsAsUsual(_ worker: WorkerID, _ number: Int, at now: Int64) -> Bool {
+        let leases = lease.compactMap { $0 }.filter { $0.worker == worker }
+        if leases.contains(where: \.isSuspect) { return false }
+        let due = later.indices.filter { later[$0].map { $0.isSuspect && $0.dueAt <= now } ?? false }
+            .sorted { (later[$0]?.dueAt ?? 0, $0) < (later[$1]?.dueAt ?? 0, $1) }
+        if leases.isEmpty {
+            if due.prefix(16).contains(where: { takeSuspect($0, worker, number, at: now) }) { return false }
+            workers[worker]?.makesRoom = false
+            return true
+        }
+        if workers[worker]?.makesRoom == true { return false }
+        guard let first = due.first, let row = later[first], row.dueAt < now - 60_000_000_000,
+            !workers.values.contains(where: { $0.makesRoom && $0.state == .live })
+        else { return true }
+        workers[worker]?.makesRoom = true
+        return false
+    }
+
+    /// - Returns: `false` if the host may get no request now.
+    private mutating func takeSuspect(_ index: Int, _ worker: WorkerID, _ number: Int, at now: Int64) -> Bool {
+        let host = hosts[itemHosts[index]]
+        guard var row = later[index]?.row, host.blockedUntil <= now, host.nextAt <= now || !isLimited(host) else {
+            return false
+        }
+        let room = host.maxConnections.map { $0 - connections(itemHosts[index]) }
+        guard room ?? 1 > 0 else { return false }
+        row.epoch += 1
+        row.attempt += 1
+        row.returnedBy = nil
+        later[index] = nil
+        let start = host.gap > 0 ? max(host.nextAt, now) : nil
+        lease[index] = LeaseRow(
+            row: row,
+            worker: worker,
+            claimNumber: number,
+            connections: room,
+            startsAt: start,
+            isSuspect: true
+        )
+        if let start { hosts[itemHosts[index]].nextAt = start + host.gap }
+        return true
     }
 
     /// Returns the leases of one claim of a worker, or of all claims if `number` is `nil`.
@@ -106,7 +152,12 @@ extension SimulatedQueue {
     }
 
     private func nextDue(at now: Int64) -> Duration? {
-        var times = later.compactMap { $0?.dueAt }
+        var times = later.compactMap { $0 }.filter { !$0.isSuspect }.map(\.dueAt)
+        for index in later.indices {
+            guard let row = later[index], row.isSuspect else { continue }
+            let host = hosts[itemHosts[index]]
+            times.append(max(row.dueAt, host.blockedUntil, host.nextAt))
+        }
         for host in hosts.indices where hasReady(host) {
             let time = isLimited(hosts[host]) ? hosts[host].nextAt : hosts[host].blockedUntil
             if time > now { times.append(time) }

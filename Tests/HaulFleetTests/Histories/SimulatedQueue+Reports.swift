@@ -53,7 +53,7 @@ extension SimulatedQueue {
         case .failed(let failure), .retry(let failure, _):
             done[index] = DoneRow(epoch: row.epoch, worker: worker, outcome: .failed(failure))
             orphan(index, row)
-        case .returned: ready[index] = returned(leased)
+        case .returned: giveBack(index, leased, at: now)
         }
     }
 }

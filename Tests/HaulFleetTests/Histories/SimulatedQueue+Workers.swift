@@ -10,17 +10,28 @@ extension SimulatedQueue {
             predecessor: predecessor,
             timeline: timeline
         )
-        if let predecessor { takeOver(line(of: predecessor, except: worker), predecessor, worker) }
+        if let predecessor { takeOver(line(of: predecessor, except: worker), predecessor, worker, at: now) }
         return Registration(worker: worker, leaseTime: rules.leaseTime, leases: held(worker, nil, at: now))
     }
 
-    private mutating func takeOver(_ former: Set<WorkerID>, _ predecessor: WorkerID, _ worker: WorkerID) {
+    private mutating func takeOver(
+        _ former: Set<WorkerID>,
+        _ predecessor: WorkerID,
+        _ worker: WorkerID,
+        at now: Int64
+    ) {
         for index in lease.indices {
             guard var row = lease[index], former.contains(row.worker) else { continue }
             // A worker that never beat is a registration whose answer was lost. It did not lose the leases.
             let isLost = row.worker == predecessor || workers[row.worker]?.hasBeaten == true
-            guard !isLost || !endIfLost(index, row) else { continue }
-            if isLost { row.row.losses += 1 }
+            if isLost {
+                if endIfLost(index, row) { continue }
+                if becomesSuspect(row) {
+                    postpone(index, row, at: now)
+                    continue
+                }
+                row.row.losses += 1
+            }
             row.row.epoch += 1
             (row.worker, row.claimNumber, row.isPublishing, row.startsAt) = (worker, 0, false, nil)
             lease[index] = row
@@ -57,22 +68,26 @@ extension SimulatedQueue {
         return Beat(leaseTime: rules.leaseTime, blockedHosts: blocked, isPaused: isPaused, isDraining: isDraining)
     }
 
-    mutating func leave(_ worker: WorkerID) {
+    mutating func leave(_ worker: WorkerID, at now: Int64) {
         guard workers[worker]?.state == .live else { return }
         workers[worker]?.state = .left
         for index in lease.indices {
             guard let row = lease[index], row.worker == worker else { continue }
-            lease[index] = nil
-            ready[index] = returned(row)
+            giveBack(index, row, at: now)
         }
     }
 
-    /// Returns the row as due at once and without the attempt.
-    func returned(_ lease: LeaseRow) -> Row {
-        var row = lease.row
+    /// Makes the item due at once, without the attempt.
+    mutating func giveBack(_ index: Int, _ leased: LeaseRow, at now: Int64) {
+        var row = leased.row
         row.attempt = max(0, row.attempt - 1)
-        row.returnedBy = lease.worker
-        return row
+        row.returnedBy = leased.worker
+        lease[index] = nil
+        if leased.isSuspect {
+            later[index] = LaterRow(row: row, dueAt: now, isSuspect: true)
+        } else {
+            ready[index] = row
+        }
     }
 
     mutating func maintain(at now: Int64) -> Maintenance {
@@ -86,7 +101,7 @@ extension SimulatedQueue {
             result.returnedItems += reap(id, at: now)
         }
         for index in later.indices {
-            guard let row = later[index], row.dueAt <= now else { continue }
+            guard let row = later[index], row.dueAt <= now, !row.isSuspect else { continue }
             later[index] = nil
             ready[index] = row.row
             result.promotedItems += 1
@@ -105,22 +120,29 @@ extension SimulatedQueue {
         var count = 0
         for index in lease.indices {
             guard let leased = lease[index], leased.worker == worker, !endIfLost(index, leased) else { continue }
-            var row = leased.row
-            // The database draws a factor between 0.5 and 1.
-            let delay = Duration.seconds(min(900, 1 << row.losses)) * 0.75
-            row.losses += 1
-            row.attempt = max(0, row.attempt - 1)
-            row.returnedBy = nil
-            lease[index] = nil
-            later[index] = LaterRow(row: row, dueAt: now + delay.nanoseconds)
+            postpone(index, leased, at: now)
             count += 1
         }
         return count
     }
 
-    /// Fails an item that was lost with `maxLosses` workers, so that no further worker tries it.
+    private func becomesSuspect(_ leased: LeaseRow) -> Bool { leased.row.losses + 2 >= rules.maxLosses }
+
+    /// Makes the item of a lost worker due after a wait.
+    private mutating func postpone(_ index: Int, _ leased: LeaseRow, at now: Int64) {
+        var row = leased.row
+        // The database draws a factor between 0.5 and 1.
+        let delay = Duration.seconds(min(900, 1 << row.losses)) * 0.75
+        row.losses += 1
+        row.attempt = max(0, row.attempt - 1)
+        row.returnedBy = nil
+        lease[index] = nil
+        later[index] = LaterRow(row: row, dueAt: now + delay.nanoseconds, isSuspect: becomesSuspect(leased))
+    }
+
+    /// Fails an item that was twice the only one of a lost worker, so that no further worker tries it.
     private mutating func endIfLost(_ index: Int, _ row: LeaseRow) -> Bool {
-        guard row.row.losses + 1 >= rules.maxLosses else { return false }
+        guard row.isSuspect, row.row.losses >= rules.maxLosses else { return false }
         orphan(index, row.row)
         let failure = Failure(
             "worker_lost",

@@ -29,6 +29,8 @@ struct SimulatedQueue {
         var hasBeaten = false
         /// Number of the last claim that took effect.
         var claimNumber = 0
+        /// Whether the worker claims nothing until its leases have ended, to take suspects then.
+        var makesRoom = false
     }
 
     /// Columns that every table has for an item.
@@ -51,11 +53,15 @@ struct SimulatedQueue {
         var connections: Int?
         var isPublishing = false
         var startsAt: Int64?
+        /// Whether the item is a suspect, and so the only lease of its worker.
+        var isSuspect = false
     }
 
     struct LaterRow: Equatable {
         var row: Row
         var dueAt: Int64
+        /// Whether the item waits for a worker without leases, because it was lost with several workers.
+        var isSuspect = false
     }
 
     struct DoneRow: Equatable {

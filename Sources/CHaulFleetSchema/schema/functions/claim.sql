@@ -82,6 +82,89 @@ BEGIN
 END
 $$;
 
+-- Leases the first suspect that is due and whose host may get a request. The lease gets all connections that the host
+-- has left.
+CREATE FUNCTION take_suspect(p_worker bigint, p_claim integer, p_now timestamptz) RETURNS boolean
+LANGUAGE plpgsql SECURITY DEFINER AS $$
+#variable_conflict use_column
+DECLARE
+    v_item record;
+    v_room integer;
+    v_start timestamptz;
+BEGIN
+    FOR v_item IN SELECT l.item_id, h.host_id, h.gap_ms > 0 OR h.max_connections IS NOT NULL AS is_limited
+        FROM later l JOIN host h ON h.host_id = l.host_id
+        WHERE l.alone AND l.due_at <= p_now AND h.blocked_until <= p_now
+            AND (h.next_at <= p_now OR h.gap_ms = 0 AND h.max_connections IS NULL)
+        ORDER BY l.due_at, l.item_id LIMIT 16
+    LOOP
+        v_room := NULL;
+        v_start := NULL;
+        IF v_item.is_limited THEN
+            SELECT h.max_connections, CASE WHEN h.gap_ms > 0 THEN greatest(h.next_at, p_now) END INTO v_room, v_start
+                FROM host h
+                WHERE h.host_id = v_item.host_id AND h.next_at <= p_now AND h.blocked_until <= p_now
+                FOR NO KEY UPDATE SKIP LOCKED;
+            CONTINUE WHEN NOT FOUND;
+            IF v_room IS NOT NULL THEN
+                SELECT v_room - coalesce(sum(coalesce(connections, 1)), 0) INTO v_room
+                    FROM lease WHERE host_id = v_item.host_id;
+                CONTINUE WHEN v_room <= 0;
+            END IF;
+        END IF;
+        PERFORM 1 FROM later WHERE item_id = v_item.item_id AND alone FOR UPDATE SKIP LOCKED;
+        CONTINUE WHEN NOT FOUND;
+        WITH gone AS (
+            DELETE FROM later WHERE item_id = v_item.item_id AND alone RETURNING *
+        )
+        INSERT INTO lease (item_id, host_id, prio, attempt, losses, epoch, worker_id, claim_number, connections,
+            upload_id, starts_at, alone)
+        SELECT item_id, host_id, prio, attempt + 1, losses, epoch + 1, p_worker, p_claim, v_room, upload_id, v_start,
+            true
+        FROM gone;
+        IF v_start IS NOT NULL THEN
+            UPDATE host SET next_at = v_start + gap_ms * interval '1 ms' WHERE host_id = v_item.host_id;
+        END IF;
+        RETURN true;
+    END LOOP;
+    RETURN false;
+END
+$$;
+
+-- Decides about a claim of a worker while there are suspects. A suspect is the only lease of its worker. If one has
+-- been due for a minute and every worker has always had leases, one worker claims nothing until its leases have ended.
+--
+-- Returns null if the worker may claim as usual, otherwise whether it got a suspect.
+CREATE FUNCTION claim_suspect(p_worker bigint, p_claim integer, p_now timestamptz) RETURNS boolean
+LANGUAGE plpgsql SECURITY DEFINER AS $$
+#variable_conflict use_column
+DECLARE
+    v_due timestamptz;
+    v_has_leases boolean;
+    v_has_suspect boolean;
+    v_makes_room boolean;
+BEGIN
+    SELECT count(*) > 0, coalesce(bool_or(alone), false) INTO v_has_leases, v_has_suspect
+        FROM lease WHERE worker_id = p_worker;
+    IF v_has_suspect THEN RETURN false; END IF;
+    SELECT due_at INTO v_due FROM later WHERE alone AND due_at <= p_now ORDER BY due_at LIMIT 1;
+    SELECT makes_room INTO v_makes_room FROM worker WHERE worker_id = p_worker;
+    IF NOT v_has_leases THEN
+        IF v_due IS NOT NULL AND take_suspect(p_worker, p_claim, p_now) THEN RETURN true; END IF;
+        IF v_makes_room THEN UPDATE worker SET makes_room = false WHERE worker_id = p_worker; END IF;
+        RETURN NULL;
+    END IF;
+    IF v_makes_room THEN RETURN false; END IF;
+    IF v_due < p_now - interval '1 minute'
+        AND NOT EXISTS (SELECT 1 FROM worker WHERE makes_room AND state = 'live')
+    THEN
+        UPDATE worker SET makes_room = true WHERE worker_id = p_worker;
+        RETURN false;
+    END IF;
+    RETURN NULL;
+END
+$$;
+
 -- Leases items: first those of hosts with a limit (a minimum gap or a number of connections), then those of the other
 -- hosts. Only one claim at a time takes items of a host with a limit; the claim locks the host, and other claims pass
 -- over it. Any number of claims take items of the other hosts at once.
@@ -100,6 +183,7 @@ DECLARE
     v_now timestamptz := clock_timestamp();
     v_left integer := least(greatest(p_limit, 0), 10000);
     v_pause boolean;
+    v_got_suspect boolean;
     v_seen integer := 0;
     v_taken integer := 0;
     v_all integer := 0;
@@ -119,6 +203,9 @@ BEGIN
     IF NOT FOUND THEN RETURN QUERY SELECT * FROM held(p_worker, p_claim); RETURN; END IF;
     SELECT is_paused OR is_draining INTO v_pause FROM setting;
     IF v_pause THEN RETURN QUERY SELECT * FROM empty_claim(v_now, true); RETURN; END IF;
+    v_got_suspect := claim_suspect(p_worker, p_claim, v_now);
+    IF v_got_suspect THEN RETURN QUERY SELECT * FROM held(p_worker, p_claim); RETURN; END IF;
+    IF NOT v_got_suspect THEN RETURN QUERY SELECT * FROM empty_claim(v_now, false); RETURN; END IF;
 
     FOR v_id IN SELECT host_id FROM host
         WHERE has_ready AND (gap_ms > 0 OR max_connections IS NOT NULL)
@@ -227,7 +314,10 @@ BEGIN
         AND NOT EXISTS (SELECT 1 FROM lease);
     IF NOT v_drained AND NOT p_paused THEN
         SELECT least(
-            (SELECT min(due_at) FROM later),
+            (SELECT min(due_at) FROM later WHERE NOT alone),
+            (SELECT min(s.due_at) FROM (
+                SELECT greatest(l.due_at, h.blocked_until, h.next_at) AS due_at
+                FROM later l JOIN host h ON h.host_id = l.host_id WHERE l.alone ORDER BY l.due_at LIMIT 16) s),
             (SELECT min(next_at) FROM host
                 WHERE has_ready AND (gap_ms > 0 OR max_connections IS NOT NULL) AND next_at > p_now),
             (SELECT min(blocked_until) FROM host

@@ -38,8 +38,9 @@ BEGIN
 END
 $$;
 
--- Fails the leased items of `p_workers` that have now lost `setting.max_losses` workers, because such a file may be the
--- reason why its workers end. The caller must hold locks on the workers' rows.
+-- Fails the leased items of `p_workers` that were twice the only item of a lost worker, because such a file may be the
+-- reason why its workers end. No other item fails, because the worker may never have begun it. The caller must hold
+-- locks on the workers' rows.
 CREATE FUNCTION end_lost(p_workers bigint[]) RETURNS void
 LANGUAGE plpgsql SECURITY DEFINER AS $$
 #variable_conflict use_column
@@ -49,12 +50,13 @@ DECLARE
 BEGIN
     WITH gone AS MATERIALIZED (
         DELETE FROM lease l WHERE l.worker_id = ANY (p_workers)
-            AND l.losses + 1 >= (SELECT max_losses FROM setting)
+            AND l.alone AND l.losses >= (SELECT max_losses FROM setting)
         RETURNING l.*
     ), ended AS (
         INSERT INTO done (item_id, epoch, worker_id, outcome, attempt, failure_kind, failure_message)
         SELECT item_id, epoch, worker_id, 1, attempt, 'worker_lost',
-            format('%s workers ended without a report while they had this item.', losses + 1)
+            format('%s workers ended without a report while they had this item, the last one while it had no other.',
+                losses + 1)
         FROM gone
     ), orphaned AS (
         INSERT INTO orphan_upload (item_id, upload_id, path)
@@ -71,8 +73,32 @@ BEGIN
 END
 $$;
 
+-- Postpones the leases of lost workers and counts the loss; their attempts do not count. Items that were lost
+-- `setting.max_losses - 1` times become suspects. With `p_suspects`, postpones only these.
+CREATE FUNCTION postpone_lost(p_workers bigint[], p_suspects boolean) RETURNS integer
+LANGUAGE plpgsql SECURITY DEFINER AS $$
+#variable_conflict use_column
+DECLARE v_count integer;
+BEGIN
+    WITH gone AS MATERIALIZED (
+        DELETE FROM lease l USING setting s
+        WHERE l.worker_id = ANY (p_workers) AND (NOT p_suspects OR l.losses + 2 >= s.max_losses)
+        RETURNING l.*, l.losses + 2 >= s.max_losses AS is_suspect
+    ), put AS (
+        INSERT INTO later (item_id, host_id, prio, attempt, losses, epoch, upload_id, alone, due_at, failure_kind,
+            failure_message)
+        SELECT item_id, host_id, prio, greatest(attempt - 1, 0), losses + 1, epoch, upload_id, is_suspect,
+            clock_timestamp() + least(900, power(2, losses)) * (0.5 + random() / 2) * interval '1 s',
+            'worker_lost', 'The worker ended without a report.'
+        FROM gone
+    )
+    SELECT count(*) INTO v_count FROM gone;
+    RETURN v_count;
+END
+$$;
+
 -- Returns the leases of workers to the queue; their attempts do not count. With `p_lost`, the items wait before their
--- next lease and the loss is counted. Otherwise the items are ready at once.
+-- next lease and the loss is counted. Otherwise the items are due at once.
 CREATE FUNCTION give_back(p_workers bigint[], p_lost boolean) RETURNS integer
 LANGUAGE plpgsql SECURITY DEFINER AS $$
 #variable_conflict use_column
@@ -82,28 +108,23 @@ DECLARE
 BEGIN
     IF p_lost THEN
         PERFORM end_lost(p_workers);
-        WITH gone AS MATERIALIZED (
-            DELETE FROM lease l WHERE l.worker_id = ANY (p_workers) RETURNING l.*
-        ), put AS (
-            INSERT INTO later (item_id, host_id, prio, attempt, losses, epoch, upload_id, due_at, failure_kind,
-                failure_message)
-            SELECT item_id, host_id, prio, greatest(attempt - 1, 0), losses + 1, epoch, upload_id,
-                clock_timestamp() + least(900, power(2, losses)) * (0.5 + random() / 2) * interval '1 s',
-                'worker_lost', 'The worker ended without a report.'
-            FROM gone
-        )
-        SELECT count(*) INTO v_count FROM gone;
-    ELSE
-        WITH gone AS MATERIALIZED (
-            DELETE FROM lease l WHERE l.worker_id = ANY (p_workers) RETURNING l.*
-        ), put AS (
-            INSERT INTO ready (item_id, host_id, prio, attempt, losses, epoch, returned_by, upload_id)
-            SELECT item_id, host_id, prio, greatest(attempt - 1, 0), losses, epoch, worker_id, upload_id
-            FROM gone
-        )
-        SELECT count(*), array_agg(DISTINCT host_id) INTO v_count, v_hosts FROM gone;
-        IF v_hosts IS NOT NULL THEN PERFORM mark_hosts(v_hosts); END IF;
+        RETURN postpone_lost(p_workers, false);
     END IF;
+    WITH gone AS MATERIALIZED (
+        DELETE FROM lease l WHERE l.worker_id = ANY (p_workers) RETURNING l.*
+    ), put AS (
+        INSERT INTO ready (item_id, host_id, prio, attempt, losses, epoch, returned_by, upload_id)
+        SELECT item_id, host_id, prio, greatest(attempt - 1, 0), losses, epoch, worker_id, upload_id
+        FROM gone WHERE NOT alone
+    ), put_suspect AS (
+        INSERT INTO later (item_id, host_id, prio, attempt, losses, epoch, returned_by, upload_id, alone, due_at,
+            failure_kind)
+        SELECT item_id, host_id, prio, greatest(attempt - 1, 0), losses, epoch, worker_id, upload_id, true,
+            clock_timestamp(), 'worker_lost'
+        FROM gone WHERE alone
+    )
+    SELECT count(*), array_agg(DISTINCT host_id) FILTER (WHERE NOT alone) INTO v_count, v_hosts FROM gone;
+    IF v_hosts IS NOT NULL THEN PERFORM mark_hosts(v_hosts); END IF;
     RETURN v_count;
 END
 $$;

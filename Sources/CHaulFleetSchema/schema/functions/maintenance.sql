@@ -1,4 +1,4 @@
--- Makes items ready whose next attempt is due.
+-- Makes items ready whose next attempt is due. Suspects stay; `take_suspect` takes them.
 CREATE FUNCTION promote(p_limit integer) RETURNS integer
 LANGUAGE plpgsql SECURITY DEFINER AS $$
 #variable_conflict use_column
@@ -7,7 +7,7 @@ DECLARE
     v_count integer;
 BEGIN
     WITH due AS MATERIALIZED (
-        SELECT item_id FROM later WHERE due_at <= clock_timestamp()
+        SELECT item_id FROM later WHERE NOT alone AND due_at <= clock_timestamp()
         ORDER BY due_at LIMIT least(p_limit, 10000) FOR UPDATE SKIP LOCKED
     ), gone AS MATERIALIZED (
         DELETE FROM later l USING due d WHERE l.item_id = d.item_id RETURNING l.*

@@ -62,7 +62,7 @@ BEGIN
     ), mine AS MATERIALIZED (
         DELETE FROM lease l USING given g
         WHERE l.item_id = g.item_id AND l.epoch = g.epoch AND l.worker_id = p_worker
-        RETURNING l.item_id, l.epoch, l.host_id, l.prio, l.attempt, l.losses, l.upload_id, g.bytes, g.sha256,
+        RETURNING l.item_id, l.epoch, l.host_id, l.prio, l.attempt, l.losses, l.upload_id, l.alone, g.bytes, g.sha256,
             g.tag, g.kind, g.message, g.delay_ms,
             CASE WHEN g.outcome = 2 AND l.attempt >= v_max THEN 1 ELSE g.outcome END AS outcome
     ), ended AS (
@@ -79,14 +79,20 @@ BEGIN
     ), returned AS (
         INSERT INTO ready (item_id, host_id, prio, attempt, losses, epoch, returned_by, upload_id)
         SELECT item_id, host_id, prio, greatest(attempt - 1, 0), losses, epoch, p_worker, upload_id
-        FROM mine WHERE outcome = 3
+        FROM mine WHERE outcome = 3 AND NOT alone
+    ), returned_suspect AS (
+        INSERT INTO later (item_id, host_id, prio, attempt, losses, epoch, returned_by, upload_id, alone, due_at,
+            failure_kind)
+        SELECT item_id, host_id, prio, greatest(attempt - 1, 0), losses, epoch, p_worker, upload_id, true,
+            clock_timestamp(), 'worker_lost'
+        FROM mine WHERE outcome = 3 AND alone
     ), orphaned AS (
         INSERT INTO orphan_upload (item_id, upload_id, path)
         SELECT m.item_id, m.upload_id, i.path FROM mine m JOIN item i ON i.item_id = m.item_id
         WHERE m.outcome = 1 AND m.upload_id IS NOT NULL
         ON CONFLICT DO NOTHING
     )
-    SELECT array_agg(DISTINCT host_id) FILTER (WHERE outcome = 3),
+    SELECT array_agg(DISTINCT host_id) FILTER (WHERE outcome = 3 AND NOT alone),
         count(*) FILTER (WHERE outcome = 0), count(*) FILTER (WHERE outcome = 1),
         count(*) FILTER (WHERE outcome = 2), coalesce(sum(bytes) FILTER (WHERE outcome = 0), 0),
         array_agg(item_id) FILTER (WHERE kind IS NOT NULL), array_agg(kind) FILTER (WHERE kind IS NOT NULL),

@@ -1,4 +1,4 @@
--- Registers a worker and gives it the leases of its predecessor. The worker also gets the leases of other successors of
+-- Registers a worker and gives it the leases of its predecessor, except for suspects. The worker also gets the leases of other successors of
 -- the predecessor, because an earlier call whose answer was lost may have registered such a successor.
 CREATE FUNCTION register(p_version integer, p_label text, p_predecessor bigint)
 RETURNS TABLE (worker_id bigint, lease_s integer)
@@ -38,6 +38,7 @@ BEGIN
         SELECT array_agg(worker_id) INTO v_lost FROM worker
             WHERE worker_id = ANY (v_sources) AND (has_beaten OR worker_id = p_predecessor);
         PERFORM end_lost(v_lost);
+        PERFORM postpone_lost(v_lost, true);
         UPDATE lease SET worker_id = v_id, epoch = epoch + 1, phase = 0, claim_number = 0, starts_at = NULL,
             losses = losses + (worker_id = ANY (v_lost))::integer, leased_at = clock_timestamp()
             WHERE worker_id = ANY (v_sources);
