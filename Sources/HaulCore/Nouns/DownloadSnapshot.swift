@@ -277,6 +277,8 @@ public struct CompletedDownload: Sendable, Hashable, Codable {
     /// seconds and the numbers of the first segments. Then comes one line for each audio track that the server lists as
     /// clearly shorter than the film.
     public let gaps: [String]
+    /// Digest of the file that the run computed while the file came; `nil` if it computed none.
+    package var digest: DownloadRequest.Checksum?
 
     /// A result for tests and previews; a downloader makes its own. Each parameter is the property of its name.
     public init(

@@ -84,6 +84,8 @@ actor ItemDownloads {
         configuration.storage.stateFolder = stateFolder
         configuration.storage.resumesAtStart = false
         configuration.storage.makesFolders = false
+        // Spares reading large files again for their digests.
+        configuration.storage.keptDigest = .sha256
         // A full disk is a problem of this machine, so its items go to other workers.
         configuration.storage.waitsForSpace = false
         configuration.queue.maxConcurrentDownloads = options.jobs
@@ -303,8 +305,10 @@ actor ItemDownloads {
         end(lease.key, .staged(staged))
     }
 
-    /// Returns the SHA-256 in the list if the downloader has verified the file with it; otherwise `nil`.
+    /// Returns the SHA-256 that was computed while the file came, or that of the list if the downloader has verified the
+    /// file with it; otherwise `nil`.
     private func proven(_ lease: LeasedItem, _ file: CompletedDownload) -> [UInt8]? {
+        if let digest = file.digest, digest.algorithm == .sha256 { return digest.digest }
         guard file.proof == .digest, let text = lease.checksum else { return nil }
         do throws(DownloadError) {
             let checksum = try DownloadRequest.Checksum(text)

@@ -84,6 +84,9 @@ extension Downloader.Configuration {
         /// Groups of sets that continue later. With ``Restoration/everything``, the waiting downloads of such a set are
         /// queued only when the sync of the set adds them again. Default: none.
         package var groupsOfLaterSets: Set<String> = []
+        /// Algorithm of a digest that is computed of each file while it comes, for ``CompletedDownload/digest``. Files
+        /// that stay in memory until they are complete have none. Default: `nil`, for none.
+        package var keptDigest: DownloadRequest.Checksum.Algorithm?
         /// Largest number of bytes written with one call.
         var batchBytes = 512 << 10
 

@@ -44,8 +44,9 @@ extension DownloadTask {
             if let refusal = try await environment.space.preallocate(preparation.resource.total, part, self) {
                 return refusal
             }
-            if let checksum = machine.settings.checksum ?? preparation.resource.digest {
-                part.keepDigest(checksum.algorithm)
+            let checksum = machine.settings.checksum ?? preparation.resource.digest
+            if let algorithm = checksum?.algorithm ?? environment.configuration.storage.keptDigest {
+                part.keepDigest(algorithm)
             }
             if let pieces = machine.settings.pieces, let total = preparation.resource.total {
                 part.keepPieces(pieces, total: total)

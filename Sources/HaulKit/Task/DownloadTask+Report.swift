@@ -130,21 +130,24 @@ extension DownloadTask {
         }
     }
 
+    private func completed(_ path: String) -> CompletedDownload {
+        var completed = CompletedDownload(
+            id: id,
+            path: path,
+            bytes: size ?? machine.persisted.count,
+            proof: proof,
+            alreadyExisted: earlierFile.exists,
+            finalURL: machine.resource?.redirectedTo,
+            gaps: machine.resource?.gapLines ?? []
+        )
+        completed.digest = digest
+        return completed
+    }
+
     /// Outcome of the run; `nil` while it has not ended.
     var outcome: DownloadOutcome? {
         switch machine.state {
-        case .completed(let path):
-            .completed(
-                CompletedDownload(
-                    id: id,
-                    path: path,
-                    bytes: size ?? machine.persisted.count,
-                    proof: proof,
-                    alreadyExisted: earlierFile.exists,
-                    finalURL: machine.resource?.redirectedTo,
-                    gaps: machine.resource?.gapLines ?? []
-                )
-            )
+        case .completed(let path): .completed(completed(path))
         case .failed(let error): .failed(error)
         case .cancelled: .cancelled
         case .paused where environment.isShuttingDown:

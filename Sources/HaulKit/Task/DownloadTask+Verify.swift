@@ -1,15 +1,17 @@
 /// Compares the bytes on the disk with digests.
 extension DownloadTask {
     /// Returns the comparison of the whole file, which ends with the event `verified`. Compares nothing if `checksum`
-    /// is `nil`.
+    /// is `nil`, but completes the digest that the configuration wants.
     func verify(_ checksum: DownloadRequest.Checksum?) -> Work {
-        guard let checksum, let part else {
-            proof = machine.resource?.isFramed == true ? .length : .none
-            if steps.isEmpty { return .event(.verified(.unchecked)) }
-            return .step { _, _ in .verified(.unchecked) }
+        digest = nil
+        if checksum == nil || part == nil { proof = machine.resource?.isFramed == true ? .length : .none }
+        let wanted = environment.configuration.storage.keptDigest
+        if let part, let algorithm = checksum?.algorithm ?? (part.file.isInMemory ? nil : wanted) {
+            let flag = pieces.beginComparison()
+            return .beside { task, _ in await task.completeDigest(of: part, algorithm, checksum, unless: flag) }
         }
-        let flag = pieces.beginComparison()
-        return .beside { task, _ in await task.compare(part, with: checksum, unless: flag) }
+        if steps.isEmpty { return .event(.verified(.unchecked)) }
+        return .step { _, _ in .verified(.unchecked) }
     }
 
     /// Forgets bytes that failed a comparison.
@@ -19,20 +21,23 @@ extension DownloadTask {
         note(part)
     }
 
-    /// Compares the whole file with its digest.
+    /// Completes the digest of the whole file, and compares it.
     ///
-    /// - Returns: `nil` if the comparison was cancelled.
-    private func compare(
-        _ part: PartFile,
-        with checksum: DownloadRequest.Checksum,
+    /// - Returns: `nil` if the computation was cancelled.
+    private func completeDigest(
+        of part: PartFile,
+        _ algorithm: DownloadRequest.Checksum.Algorithm,
+        _ checksum: DownloadRequest.Checksum?,
         unless flag: CancelFlag,
         isolation: isolated (any Actor)? = #isolation
     ) async
         -> DownloadMachine.Event?
     {
         do throws(DiskError) {
-            let actual = try await part.digest(checksum.algorithm) { flag.isSet }
+            let actual = try await part.digest(algorithm) { flag.isSet }
             guard let actual, !flag.isSet else { return nil }
+            digest = actual
+            guard let checksum else { return .verified(.unchecked) }
             proof = actual == checksum ? .digest : .none
             return .verified(actual == checksum ? .right : .mismatch(expected: checksum, actual: actual))
         } catch {

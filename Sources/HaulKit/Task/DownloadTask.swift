@@ -23,6 +23,8 @@ final class DownloadTask {
     var timer: Task<Void, Never>?
     var marks = ProgressMarks()
     var pieces = PieceChecks()
+    /// Digest of the whole file that this run has computed.
+    var digest: DownloadRequest.Checksum?
     var smallFile = SmallFileStay()
     /// The current request to the application for a link.
     var sourceAsk: SourceAsk?

@@ -22,7 +22,11 @@ struct ProcessorLoadTests {
         #expect(!reading(200, own: 90, idle: 100, all: 1040).isCrowded(since: before), "others are busy")
         #expect(!reading(200, own: 110, idle: 99, all: 1040).isCrowded(since: before), "counters may step back")
         #expect(!reading(0, own: 110, idle: 100, all: 1040).isCrowded(since: before))
-        let unread = ProcessorReading(at: Instant(sinceStart: .milliseconds(200)), own: .milliseconds(200), machine: nil)
+        let unread = ProcessorReading(
+            at: Instant(sinceStart: .milliseconds(200)),
+            own: .milliseconds(200),
+            machine: nil
+        )
         #expect(!unread.isCrowded(since: before) && !before.isCrowded(since: unread))
     }
 
@@ -33,7 +37,9 @@ struct ProcessorLoadTests {
         ])
         let load = ProcessorLoad { _ in readings.withLock { $0.removeFirst() } }
         let times = [0, 50, 100, 150, 200, 300].map { load.crowdedTime(at: Instant(sinceStart: .milliseconds($0))) }
-        #expect(times == [.zero, .zero, .milliseconds(100), .milliseconds(100), .milliseconds(100), .milliseconds(200)])
+        #expect(
+            times == [.zero, .zero, .milliseconds(100), .milliseconds(100), .milliseconds(100), .milliseconds(200)]
+        )
     }
 
     @Test func readsTheCountersOfTheKernel() {

@@ -52,6 +52,31 @@ struct ChecksumFaultTests {
         }
     }
 
+    @Test func computesTheDigestThatTheConfigurationWants() async throws {
+        try await DownloaderRig.run(
+            configure: { $0.storage.keptDigest = .sha256 },
+            serving: content.resource().silentFirst()
+        ) { rig async throws in
+            let completed = try await rig.interrupted()
+            #expect(completed.digest == content.checksum(.sha256) && completed.proof == .length)
+            #expect(rig.ranges == [nil, "bytes=\(cut)-"])
+        }
+        try await DownloaderRig.run(serving: content.resource()) { rig async throws in
+            #expect(try await rig.download().digest == nil)
+        }
+    }
+
+    @Test func keepsTheDigestThatTheFileWasComparedWith() async throws {
+        try await DownloaderRig.run(
+            configure: { $0.storage.keptDigest = .sha256 },
+            serving: { content.resource().reply(to: $0) }
+        ) { rig async throws in
+            let checksum = content.checksum(.sha512)
+            let completed = try await rig.download { $0.checksum = checksum }
+            #expect(completed.digest == checksum && completed.proof == .digest)
+        }
+    }
+
     @Test func provesAResumedFileByTheDigestOfGit() async throws {
         try await DownloaderRig.run(serving: content.resource().silentFirst()) { rig async throws in
             let checksum = content.checksum(.gitBlob)
