@@ -17,43 +17,49 @@ static const unsigned char asset_3[] = {
 #embed "schema/functions/destination.sql"
 };
 static const unsigned char asset_4[] = {
-#embed "schema/functions/hosts.sql"
+#embed "schema/functions/feed.sql"
 };
 static const unsigned char asset_5[] = {
-#embed "schema/functions/loading.sql"
+#embed "schema/functions/hosts.sql"
 };
 static const unsigned char asset_6[] = {
-#embed "schema/functions/lost-workers.sql"
+#embed "schema/functions/loading.sql"
 };
 static const unsigned char asset_7[] = {
-#embed "schema/functions/maintenance.sql"
+#embed "schema/functions/lost-workers.sql"
 };
 static const unsigned char asset_8[] = {
-#embed "schema/functions/report.sql"
+#embed "schema/functions/maintenance.sql"
 };
 static const unsigned char asset_9[] = {
-#embed "schema/functions/workers.sql"
+#embed "schema/functions/report.sql"
 };
 static const unsigned char asset_10[] = {
-#embed "schema/grants/loader.sql"
+#embed "schema/functions/workers.sql"
 };
 static const unsigned char asset_11[] = {
-#embed "schema/grants/reader.sql"
+#embed "schema/grants/loader.sql"
 };
 static const unsigned char asset_12[] = {
-#embed "schema/grants/worker.sql"
+#embed "schema/grants/reader.sql"
 };
 static const unsigned char asset_13[] = {
-#embed "schema/migrations/001-tables.sql"
+#embed "schema/grants/worker.sql"
 };
 static const unsigned char asset_14[] = {
-#embed "schema/migrations/002-destination-mark.sql"
+#embed "schema/migrations/001-tables.sql"
 };
 static const unsigned char asset_15[] = {
-#embed "schema/migrations/003-start-times.sql"
+#embed "schema/migrations/002-destination-mark.sql"
 };
 static const unsigned char asset_16[] = {
+#embed "schema/migrations/003-start-times.sql"
+};
+static const unsigned char asset_17[] = {
 #embed "schema/migrations/004-suspects.sql"
+};
+static const unsigned char asset_18[] = {
+#embed "schema/migrations/005-passed-items.sql"
 };
 
 static const haul_schema_asset assets[] = {
@@ -61,19 +67,21 @@ static const haul_schema_asset assets[] = {
     {"functions/administration.sql", asset_1, sizeof(asset_1)},
     {"functions/claim.sql", asset_2, sizeof(asset_2)},
     {"functions/destination.sql", asset_3, sizeof(asset_3)},
-    {"functions/hosts.sql", asset_4, sizeof(asset_4)},
-    {"functions/loading.sql", asset_5, sizeof(asset_5)},
-    {"functions/lost-workers.sql", asset_6, sizeof(asset_6)},
-    {"functions/maintenance.sql", asset_7, sizeof(asset_7)},
-    {"functions/report.sql", asset_8, sizeof(asset_8)},
-    {"functions/workers.sql", asset_9, sizeof(asset_9)},
-    {"grants/loader.sql", asset_10, sizeof(asset_10)},
-    {"grants/reader.sql", asset_11, sizeof(asset_11)},
-    {"grants/worker.sql", asset_12, sizeof(asset_12)},
-    {"migrations/001-tables.sql", asset_13, sizeof(asset_13)},
-    {"migrations/002-destination-mark.sql", asset_14, sizeof(asset_14)},
-    {"migrations/003-start-times.sql", asset_15, sizeof(asset_15)},
-    {"migrations/004-suspects.sql", asset_16, sizeof(asset_16)},
+    {"functions/feed.sql", asset_4, sizeof(asset_4)},
+    {"functions/hosts.sql", asset_5, sizeof(asset_5)},
+    {"functions/loading.sql", asset_6, sizeof(asset_6)},
+    {"functions/lost-workers.sql", asset_7, sizeof(asset_7)},
+    {"functions/maintenance.sql", asset_8, sizeof(asset_8)},
+    {"functions/report.sql", asset_9, sizeof(asset_9)},
+    {"functions/workers.sql", asset_10, sizeof(asset_10)},
+    {"grants/loader.sql", asset_11, sizeof(asset_11)},
+    {"grants/reader.sql", asset_12, sizeof(asset_12)},
+    {"grants/worker.sql", asset_13, sizeof(asset_13)},
+    {"migrations/001-tables.sql", asset_14, sizeof(asset_14)},
+    {"migrations/002-destination-mark.sql", asset_15, sizeof(asset_15)},
+    {"migrations/003-start-times.sql", asset_16, sizeof(asset_16)},
+    {"migrations/004-suspects.sql", asset_17, sizeof(asset_17)},
+    {"migrations/005-passed-items.sql", asset_18, sizeof(asset_18)},
 };
 
 const haul_schema_asset *haul_schema_assets(void) { return assets; }

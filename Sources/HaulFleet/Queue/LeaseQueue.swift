@@ -89,6 +89,7 @@ struct Maintenance: Sendable, Hashable {
     var lostWorkers: [WorkerID] = []
     var returnedItems = 0
     var promotedItems = 0
+    /// Number of items of lists that became ready or were passed over, because many of their host are ready.
     var fedItems = 0
 }
 

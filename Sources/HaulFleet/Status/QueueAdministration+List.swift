@@ -96,8 +96,15 @@ extension QueueAdministration {
         switch state {
         case .unfed:
             Place(
-                source: "\(table("batch")) p",
-                join: "i.item_id > p.fed_to AND i.item_id <= p.last_id",
+                source: """
+                    (SELECT fed_to AS after, last_id, NULL::integer AS host_id, NULL::bigint[] AS ids
+                        FROM \(table("batch")) WHERE fed_to < last_id
+                    UNION ALL SELECT first_id - 1, last_id, host_id, ids FROM \(table("passed"))) p
+                    """,
+                join: """
+                    i.item_id > p.after AND i.item_id <= p.last_id AND (p.host_id IS NULL OR i.host_id = p.host_id)
+                        AND (p.ids IS NULL OR i.item_id = ANY (p.ids))
+                    """,
                 columns: "NULL, NULL, NULL, NULL, NULL, NULL, NULL"
             )
         case .ready: Place(source: "\(table("ready")) p", columns: "p.attempt, NULL, NULL, NULL, NULL, NULL, NULL")

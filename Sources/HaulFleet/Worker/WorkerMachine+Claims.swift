@@ -31,6 +31,8 @@ extension WorkerMachine {
         accept(answer.leases)
         guard answer.leases.isEmpty else {
             claims.foundItems()
+            // Hosts whose items come later in the lists, or were passed over, may have none ready.
+            if !claims.wasFull { hurryMaintenance() }
             let delay = claims.wasFull ? .zero : delayUntilDue(.milliseconds(200), answer.nextDue)
             return calls.wait(.claim, until: now + delay)
         }

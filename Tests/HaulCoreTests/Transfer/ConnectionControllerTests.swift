@@ -244,7 +244,8 @@ struct ConnectionControllerTests {
                     flowing: isOdd ? Int.min : Int.random(in: 0...max(controller.target, 1), using: &random),
                     missing: isOdd ? odd.randomElement(using: &random) ?? 0 : 1 << 40,
                     early: isOdd ? [Int.min, .max][Int.random(in: 0...1, using: &random)] : 3,
-                    localWork: isOdd ? .seconds([Int64.min / 4, 1 << 60][Int.random(in: 0...1, using: &random)]) : .zero,
+                    localWork: isOdd
+                        ? .seconds([Int64.min / 4, 1 << 60][Int.random(in: 0...1, using: &random)]) : .zero,
                     at: now
                 )
             }

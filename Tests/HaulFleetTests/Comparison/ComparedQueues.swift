@@ -28,15 +28,16 @@ final class ComparedQueues {
     var claimNumbers: [WorkerID: Int] = [:]
     var steps: [String] = []
 
-    init(_ database: TestDatabase, items: Int) async throws {
+    init(_ database: TestDatabase, items: Int, maxLosses: Int) async throws {
         self.database = database
         queue = database.queue()
         var rules = SimulatedQueue.Rules()
-        (rules.leaseTime, rules.maxAttempts, rules.maxLosses, rules.window) = (.seconds(6000), 3, 2, .max)
+        (rules.leaseTime, rules.maxAttempts, rules.maxLosses, rules.window) = (.seconds(6000), 3, maxLosses, .max)
         model = SimulatedQueue(rules: rules, hosts: Self.hosts, itemHosts: (0..<items).map { $0 % Self.hosts.count })
         model.startedAt = Self.past
         try await database.add((0..<items).map { NewItem(url: "http://h\($0 % Self.hosts.count).example/\($0)") })
-        try await database.sql("UPDATE setting SET lease_s = 6000, max_attempts = 3, max_losses = 2")
+        let setting = "UPDATE setting SET lease_s = 6000, max_attempts = 3, max_losses = $1"
+        try await database.sql(setting, [.int(maxLosses)])
         for (number, host) in Self.hosts.enumerated() {
             let text = "UPDATE host SET gap_ms = $1, max_connections = $2 WHERE name = $3 AND host_id = $4"
             let parameters: [SQLParameter] = [
@@ -168,7 +169,9 @@ final class ComparedQueues {
         var lines: [String] = []
         for index in 0..<model.itemCount {
             if let row = model.ready[index] { lines.append("ready \(index + 1): \(line(row))") }
-            if let row = model.later[index] { lines.append("later \(index + 1): \(line(row.row)), suspect \(row.isSuspect)") }
+            if let row = model.later[index] {
+                lines.append("later \(index + 1): \(line(row.row)), suspect \(row.isSuspect)")
+            }
             if let row = model.lease[index] {
                 let connections = row.connections.map { "\($0)" } ?? "any"
                 lines.append(
@@ -180,7 +183,9 @@ final class ComparedQueues {
             let kind = if case .failed(let failure) = row.outcome { "1 \(failure.kind)" } else { "0 " }
             lines.append("done \(index + 1): \(row.epoch) by \(row.worker), \(kind)")
         }
-        for (id, worker) in model.workers { lines.append("worker \(id): \(worker.state)\(worker.makesRoom ? ", makes room" : "")") }
+        for (id, worker) in model.workers {
+            lines.append("worker \(id): \(worker.state)" + (worker.makesRoom ? ", makes room" : ""))
+        }
         for orphan in model.orphans { lines.append("orphan \(orphan.item): \(orphan.uploadID)") }
         return lines.sorted()
     }

@@ -17,9 +17,17 @@ struct SchemaUpgradeTests {
         try await database.drop()
     }
 
+    /// Adds items and makes them ready, without the functions of the present version.
+    private func ready(_ count: Int, _ database: TestDatabase) async throws {
+        try await database.add((0..<count).map { NewItem(url: "https://a.example/\($0)") })
+        try await database.sql("INSERT INTO ready (item_id, host_id, prio) SELECT item_id, host_id, prio FROM item")
+        try await database.sql("UPDATE batch SET fed_to = last_id, fed_items = items")
+        try await database.sql("UPDATE host SET has_ready = true")
+    }
+
     @Test func itemsLeasesAndSettingsStay() async throws {
         try await withQueueOfVersionOne { database, installer in
-            try await database.ready(10)
+            try await ready(10, database)
             try await database.sql("UPDATE setting SET destination = '/data', max_attempts = 7")
             let queue = database.queue()
             defer { queue.close() }
@@ -48,7 +56,7 @@ struct SchemaUpgradeTests {
 
     @Test func rolesKeepTheirRights() async throws {
         try await withQueueOfVersionOne { database, installer in
-            try await database.ready(2)
+            try await ready(2, database)
             let (worker, loader) = ("worker_\(database.name)", "loader_\(database.name)")
             for (right, role) in [(SchemaInstaller.Right.worker, worker), (.loader, loader)] {
                 try await database.sql("CREATE ROLE \(role) LOGIN")

@@ -51,7 +51,8 @@ import Testing
                     #expect(try await queue.report(worker, [Report(key, .completed(file))]) == [key])
                 }
             }
-            let failed = try await database.sql("SELECT item_id, failure_kind, failure_message FROM done WHERE outcome = 1")
+            let text = "SELECT item_id, failure_kind, failure_message FROM done WHERE outcome = 1"
+            let failed = try await database.sql(text)
             #expect(try failed.map { try $0.int(0, as: Int.self) } == [7])
             #expect(try failed.first?.text(1) == "worker_lost")
             #expect(try failed.first?.text(2).hasPrefix("4 workers ended without a report") == true)
@@ -121,7 +122,8 @@ import Testing
             #expect(try await queue.report(one, keys.map { Report($0, .returned) }).count == 10)
             let suspect = try await queue.claim(one, limit: 5).leases
             #expect(suspect.map(\.key.item) == [1])
-            #expect(try await queue.report(one, suspect.map { Report($0.key, .failed(Failure("gone", "Gone."))) }).count == 1)
+            let failure = Failure("gone", "It is gone.")
+            #expect(try await queue.report(one, suspect.map { Report($0.key, .failed(failure)) }).count == 1)
             #expect(try await queue.claim(one, limit: 5).leases.count == 5, "it claims as usual again")
             #expect(try await database.count("worker WHERE makes_room") == 0)
         }

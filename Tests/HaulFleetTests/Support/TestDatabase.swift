@@ -82,6 +82,7 @@ final class TestDatabase: Sendable {
                 (SELECT count(*) FROM ready) + (SELECT count(*) FROM later) + (SELECT count(*) FROM lease)
                 + (SELECT count(*) FROM done)
                 + (SELECT count(*) FROM item i JOIN batch b ON i.item_id > b.fed_to AND i.item_id <= b.last_id)
+                + (SELECT coalesce(sum(items), 0) FROM passed)
             """
         let row = try await sql(text).first
         return (try row?.int(0) ?? -1, try row?.int(1) ?? -2)

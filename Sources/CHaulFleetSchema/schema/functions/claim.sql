@@ -309,8 +309,9 @@ DECLARE
     v_soon boolean;
     v_drained boolean;
 BEGIN
-    v_soon := EXISTS (SELECT 1 FROM batch WHERE fed_to < last_id);
-    v_drained := NOT v_soon AND NOT EXISTS (SELECT 1 FROM ready) AND NOT EXISTS (SELECT 1 FROM later)
+    v_soon := EXISTS (SELECT 1 FROM batch WHERE fed_to < last_id)
+        OR EXISTS (SELECT 1 FROM host WHERE has_passed AND NOT has_ready);
+    v_drained := NOT v_soon AND NOT EXISTS (SELECT 1 FROM host WHERE has_passed) AND NOT EXISTS (SELECT 1 FROM ready) AND NOT EXISTS (SELECT 1 FROM later)
         AND NOT EXISTS (SELECT 1 FROM lease);
     IF NOT v_drained AND NOT p_paused THEN
         SELECT least(
