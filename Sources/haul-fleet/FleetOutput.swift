@@ -1,4 +1,5 @@
 import Foundation
+import HaulFleet
 
 /// Writes lines for people to standard error and lines for programs to standard output.
 enum FleetOutput {
@@ -16,6 +17,15 @@ enum FleetOutput {
         error("The output cannot be written: \(String(cString: strerror(code))).")
         _exit(FleetExitStatus.disk.rawValue)
     }
+    /// Replaces a file by one with this text. Readers see the old file or the new one, never a part.
+    ///
+    /// - Throws: ``FleetError`` with code `disk`.
+    static func replace(_ path: String, with text: String) throws(FleetError) {
+        do { try Data((text + "\n").utf8).write(to: URL(fileURLWithPath: path), options: .atomic) } catch {
+            throw FleetError(.disk, "\(path) cannot be written: \(FileReason.text(error)).")
+        }
+    }
+
     static func note(_ text: String) { write(text + "\n", to: STDERR_FILENO) }
     static func error(_ text: String) { write("haul-fleet: \(text)\n", to: STDERR_FILENO) }
 
