@@ -11,7 +11,7 @@ import Testing
 struct StoreSpaceFaultTests {
     private static let content = TestContent(seed: 4, count: 50_000_000)
 
-    /// Runs a test whose state folder is a disk of 3 MiB. The server sends a file slowly, and the rest of it at once.
+    /// Runs a test whose state folder is a disk of 3 MiB. The server answers the first request slowly, and others at once.
     private func run(
         configure: (inout Downloader.Configuration) -> Void = { _ in },
         _ test: (_ rig: DownloaderRig, _ fill: () throws -> String) async throws -> Void
@@ -19,6 +19,7 @@ struct StoreSpaceFaultTests {
         let disk = try TemporaryFolder()
         try SystemCommand.run("mount", "-t", "tmpfs", "-o", "size=3m", "tmpfs", disk.path)
         defer { try? SystemCommand.run("umount", "-l", disk.path) }
+        let isFirst = Mutex(true)
         try await DownloaderRig.run(
             configure: {
                 $0.storage.stateFolder = disk("state")
@@ -28,7 +29,11 @@ struct StoreSpaceFaultTests {
             },
             serving: { request in
                 var reply = Self.content.resource().reply(to: request)
-                guard request.range == nil else { return reply }
+                guard
+                    isFirst.withLock({ first in
+                        defer { first = false }; return first
+                    })
+                else { return reply }
                 reply.steps = [
                     reply.steps[0], .slow(0..<Self.content.count, of: Self.content, bytesPerSecond: 1 << 20),
                 ]
