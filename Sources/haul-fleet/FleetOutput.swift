@@ -17,6 +17,7 @@ enum FleetOutput {
         error("The output cannot be written: \(String(cString: strerror(code))).")
         _exit(FleetExitStatus.disk.rawValue)
     }
+
     /// Replaces a file by one with this text. Readers see the old file or the new one, never a part.
     ///
     /// - Throws: ``FleetError`` with code `disk`.

@@ -311,8 +311,8 @@ DECLARE
 BEGIN
     v_soon := EXISTS (SELECT 1 FROM batch WHERE fed_to < last_id)
         OR EXISTS (SELECT 1 FROM host WHERE has_passed AND NOT has_ready);
-    v_drained := NOT v_soon AND NOT EXISTS (SELECT 1 FROM host WHERE has_passed) AND NOT EXISTS (SELECT 1 FROM ready) AND NOT EXISTS (SELECT 1 FROM later)
-        AND NOT EXISTS (SELECT 1 FROM lease);
+    v_drained := NOT v_soon AND NOT EXISTS (SELECT 1 FROM host WHERE has_passed) AND NOT EXISTS (SELECT 1 FROM ready)
+        AND NOT EXISTS (SELECT 1 FROM later) AND NOT EXISTS (SELECT 1 FROM lease);
     IF NOT v_drained AND NOT p_paused THEN
         SELECT least(
             (SELECT min(due_at) FROM later WHERE NOT alone),
