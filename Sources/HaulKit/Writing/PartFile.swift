@@ -129,7 +129,13 @@ final class PartFile: Sendable {
         isWanted: @escaping @Sendable () -> Bool = { true },
         done: @escaping @Sendable (WriteFailure?) -> Void
     ) {
-        writes.async { done(isWanted() ? self.write(batch, at: offset) : nil) }
+        writes.async {
+            guard isWanted() else { return done(nil) }
+            self.state.withLock { $0.busy.begin(at: self.now()) }
+            let failure = self.write(batch, at: offset)
+            self.state.withLock { $0.busy.end(at: self.now()) }
+            done(failure)
+        }
     }
 
     /// Writes a batch immediately if the file is in memory.
@@ -142,11 +148,7 @@ final class PartFile: Sendable {
 
     private func write(_ batch: [ByteBuffer], at offset: Int64) -> WriteFailure? {
         let length = batch.reduce(0) { $0 + Int64($1.readableBytes) }
-        let (here, comparesRepeats) = state.withLock { state in
-            state.busy.begin(at: now())
-            return (state.persisted.written, state.comparesRepeats)
-        }
-        defer { state.withLock { $0.busy.end(at: now()) } }
+        let (here, comparesRepeats) = state.withLock { ($0.persisted.written, $0.comparesRepeats) }
         let fresh =
             here.intersects(offset..<offset + length) ? batch.parts(besides: here, at: offset) : [(offset, batch)]
         do throws(DiskError) {
