@@ -98,16 +98,24 @@ final class DownloadStore: Sendable {
     ///
     /// Commits that arrive during a transaction share the next transaction and its sync, so that many commits at once
     /// need only one sync. Each call returns when its own row is written, and with `durably` when the disk has the row.
-    func commit(_ record: DownloadRecord, _ persisted: PersistedRanges?, durably: Bool = false)
-        async throws(DownloadError)
-    {
+    ///
+    /// Gathers the record before the caller's actor runs other work, so that ranges which the actor notes later are
+    /// written later.
+    func commit(
+        _ record: DownloadRecord,
+        _ persisted: PersistedRanges?,
+        durably: Bool = false,
+        isolation: isolated (any Actor)? = #isolation
+    ) async throws(DownloadError) {
         try await commit([(record, persisted)], durably: durably)
     }
 
     /// Writes several records in one transaction: all of them or none.
-    func commit(_ changes: [(record: DownloadRecord, persisted: PersistedRanges?)], durably: Bool = false)
-        async throws(DownloadError)
-    {
+    func commit(
+        _ changes: [(record: DownloadRecord, persisted: PersistedRanges?)],
+        durably: Bool = false,
+        isolation: isolated (any Actor)? = #isolation
+    ) async throws(DownloadError) {
         let failure = await withCheckedContinuation { continuation in
             gather { gathered in
                 for (record, persisted) in changes {

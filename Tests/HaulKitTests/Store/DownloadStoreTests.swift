@@ -217,6 +217,19 @@ struct DownloadStoreTests {
         #expect(saved.record.status == .paused && saved.progress?.written == "0-8")
     }
 
+    @Test func writesTheRangesLastThatAnActorNotesAfterItsCommit() async throws {
+        let store = try store()
+        let record = record()
+        let actor = Committer(store, record)
+        for round in 1...500 as ClosedRange<Int64> {
+            async let commit: Void = actor.commit(2 * round)
+            while await !actor.noteAfterCommit(2 * round + 1) { await Task.yield() }
+            try await commit
+            await store.flush()
+            #expect(try await store.find(id: record.id)?.progress?.received == 2 * round + 1)
+        }
+    }
+
     @Test func trustsOnlyWhatWasSyncedAfterAnotherBoot() async throws {
         let record = record()
         try await store(boot: "boot 1").commit(record, .init(written: 900, synced: 300))
@@ -314,5 +327,27 @@ struct DownloadStoreTests {
         defer { chmod(folder("state"), 0o700) }
         let error = #expect(throws: DownloadError.self) { try store() }
         #expect(error?.code == .permissionDenied && error?.message.contains(folder("state")) == true)
+    }
+}
+
+/// Actor that commits a record and notes newer ranges before the commit has returned.
+private actor Committer {
+    private let store: DownloadStore
+    private let record: DownloadRecord
+    private var isCommitting = false
+
+    init(_ store: DownloadStore, _ record: DownloadRecord) { (self.store, self.record) = (store, record) }
+
+    func commit(_ written: Int64) async throws {
+        isCommitting = true
+        try await store.commit(record, .init(written: written, synced: 0))
+    }
+
+    /// - Returns: `false` if the commit has not begun.
+    func noteAfterCommit(_ written: Int64) -> Bool {
+        guard isCommitting else { return false }
+        store.note(.init(written: written, synced: 0), of: record.id)
+        isCommitting = false
+        return true
     }
 }
