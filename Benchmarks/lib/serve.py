@@ -187,6 +187,10 @@ class Handler(BaseHTTPRequestHandler):
                     raise ConnectionError
             if self.server.plan.get("links") == "cut" and time.time_ns() >= self.expires:
                 raise ConnectionError
+            # The client may have closed the connection during the wait. The bytes would then reach nobody, and the log
+            # must not have them.
+            if self.server.log is not None and self.is_closed():
+                raise ConnectionError
             self.connection.sendall(content[here:here + count])
             if self.server.log is not None:
                 self.server.log.append((time.monotonic(), here, here + count))

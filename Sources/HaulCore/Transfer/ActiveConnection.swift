@@ -20,7 +20,7 @@ package struct ActiveConnection: Sendable, Equatable {
     /// answer.
     package var firstByte: Instant?
     var lastByte: Instant
-    private var meter = RateMeter(window: .seconds(2))
+    private var meter = RateMeter(window: Self.meterWindow)
 
     package init(source: Int, _ origin: Origin, question: RangeRequest?, reach: Int64, at now: Instant) {
         self.reach = reach
@@ -67,18 +67,29 @@ package struct ActiveConnection: Sendable, Equatable {
         return bytesPerSecond(at: now)
     }
 
-    /// Returns the least share of the usual speed at which the connection is worth keeping.
+    /// Returns the least share of the usual speed at which the connection is worth keeping; `nil` if it is too early to
+    /// tell.
     ///
     /// A connection over a long path needs several round trips to reach its speed. The time to its answer estimates one
     /// round trip. The share is `nil` until four round trips, and at least 60 ms, have passed since the answer. In the
     /// first 150 ms the share is smaller, because only a very slow connection can be recognized that early.
-    func leastShare(at now: Instant) -> Double? {
+    ///
+    /// Servers send in pieces, so that a connection without a byte may only be waiting for its next piece. The share is
+    /// `nil` until the usual speed would have brought several pieces. At low speeds that takes longer than the window of
+    /// the meter; the share then stays small.
+    func leastShare(ofUsual usual: Double, at now: Instant) -> Double? {
         guard let answered else { return nil }
         let time = now - answered
         guard time >= max(Self.earliestTrial, (answered - opened) * 4) else { return nil }
+        guard min(time, Self.meterWindow).seconds * usual >= Self.severalPieces else {
+            return time >= Self.trialAtLowSpeed ? 0.05 : nil
+        }
         return time >= Self.trial ? 0.3 : 0.15
     }
 
     static let earliestTrial = Duration.milliseconds(60)
     private static let trial = Duration.milliseconds(150)
+    private static let trialAtLowSpeed = Duration.seconds(5)
+    private static let meterWindow = Duration.seconds(2)
+    private static let severalPieces = Double(256 << 10)
 }

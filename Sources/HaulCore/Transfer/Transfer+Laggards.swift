@@ -32,7 +32,8 @@ extension Transfer {
             let isSilent = connection.isFlowing && now - connection.lastByte > Self.longestSilence
             var isSlow = false
             if replacements < Self.mostReplacements, let speed = speeds[id],
-                let share = connection.leastShare(at: now), speed < share * usual(connection)
+                let share = connection.leastShare(ofUsual: usual(connection), at: now),
+                speed < share * usual(connection)
             {
                 // Replacing a connection that is done in half a second is not worth it.
                 isSlow = Double(segment.remaining) > speed * 0.5

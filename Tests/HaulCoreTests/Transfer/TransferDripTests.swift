@@ -2,7 +2,7 @@ import Testing
 
 @testable import HaulCore
 
-/// Connections that bring almost no bytes, after another connection has shown how fast the server is.
+/// Connections that bring few bytes or none for some time: whether they are replaced.
 struct TransferDripTests {
     private static let total: Int64 = 8_000_000
     private static let url = link("https://home.example/f")
@@ -13,11 +13,15 @@ struct TransferDripTests {
     private var flowing: Set<DownloadMachine.ConnectionID> = []
     private var opened = 1
     private var now = Instant.start
+    private let connections: Int
 
-    init() {
+    init() { self.init(connections: 4) }
+
+    private init(connections: Int) {
+        self.connections = connections
         var terms = Transfer.Terms(resource: Resource(total: Self.total))
         terms.resource.validator.entityTag = EntityTag("\"a\"")
-        terms.limits = .init(connections: 4, start: 4)
+        terms.limits = .init(connections: connections, start: connections)
         let first = DownloadMachine.ConnectionID(number: transfer.issueID().number)
         flowing = [first]
         transfer.begin(
@@ -28,7 +32,7 @@ struct TransferDripTests {
             host: KnownHost(),
             at: now
         )
-        transfer.slots.replace([Origin(Self.url): 8])
+        transfer.slots.replace([Origin(Self.url): 2 * connections])
     }
 
     private mutating func perform(_ actions: [DownloadMachine.Action]) {
@@ -59,11 +63,11 @@ struct TransferDripTests {
     private mutating func run(for limit: Duration, _ speed: (Int) -> Double) -> Bool {
         var carried: [DownloadMachine.ConnectionID: Double] = [:]
         while now - .start < limit {
-            now = now + .milliseconds(100)
-            transfer.slots.replace([Origin(Self.url): 8])
+            now = now + .milliseconds(50)
+            transfer.slots.replace([Origin(Self.url): 2 * connections])
             for id in flowing.sorted(by: { $0.number < $1.number }) {
                 guard let segment = transfer.plan?.segments[id] else { continue }
-                let bytes = carried[id, default: 0] + speed(id.number) / 10
+                let bytes = carried[id, default: 0] + speed(id.number) / 20
                 carried[id] = bytes - bytes.rounded(.down)
                 let end = min(segment.end, segment.position + Int64(bytes))
                 if end > segment.position { persisted.written.insert(contentsOf: segment.position..<end) }
@@ -88,5 +92,19 @@ struct TransferDripTests {
     @Test mutating func replacesOnlySoManyWhereTheServerHasBecomeSlow() {
         #expect(!run(for: .seconds(600)) { $0 == 1 ? 5_000_000 : 1 })
         #expect(transfer.replacements <= Transfer.mostReplacements)
+    }
+
+    /// A server that shares 3 MB/s between its connections and sends pieces of 30 kB in no particular order.
+    @Test(arguments: 1...20 as ClosedRange<UInt64>)
+    func keepsConnectionsThatWaitForTheirNextPiece(_ seed: UInt64) {
+        var trial = TransferDripTests(connections: 16)
+        var chance = SplitMix64(seed: seed)
+        #expect(
+            trial.run(for: .seconds(20)) { _ in
+                let pieces = (0..<5).count { _ in Int.random(in: 0..<16, using: &chance) == 0 }
+                return Double(pieces * 30_000 * 20)
+            }
+        )
+        #expect(trial.replacements <= 1)
     }
 }
