@@ -24,12 +24,13 @@ AXE := .build/axe
 PYTEST = HAUL_PAGE_AXE=$(AXE) SE_OFFLINE=true /usr/bin/python3 -B -m pytest -q -p no:cacheprovider
 PAGE_TESTS = $(PYTEST) Tests/Page
 
-.PHONY: help get serve fleet fleet-database fleet-requirements test test-fast test-page test-extension docs install install-fleet uninstall deb image format lint check bench acceptance build requirements test-requirements page-requirements bench-requirements acceptance-requirements deb-requirements image-requirements clean
+.PHONY: help get serve fleet fleet-database fleet-demo fleet-requirements test test-fast test-page test-extension docs install install-fleet uninstall deb image format lint check bench acceptance build requirements test-requirements page-requirements bench-requirements acceptance-requirements deb-requirements image-requirements clean
 
 help:
 	@echo "make get URL=…   install what is missing, build, download (ARGS=… for more arguments)"
 	@echo "make serve       install what is missing, build, run the daemon and its page (ARGS=… for arguments)"
 	@echo "make fleet       install what is missing, build haul-fleet"
+	@echo "make fleet-demo  a fleet on this machine: a database, a folder, two workers (LIST=… for a file of URLs)"
 	@echo "make fleet-database   start a PostgreSQL for trying haul-fleet, and print its URL"
 	@echo "make test        install what is missing, run every test (FILTER=… for those whose name matches a regular expression)"
 	@echo "make test-page   run the tests of the page, in Chromium"
@@ -37,8 +38,8 @@ help:
 	@echo "make test-fast   run the tests of the values (HaulCore), in seconds"
 	@echo "make install     the command, its manual page and completions into PREFIX ($(PREFIX))"
 	@echo "make install-fleet   haul-fleet, its manual page and completions, in the same way"
-	@echo "make deb         a Debian package in .build"
-	@echo "make image       a container image in .build, for docker load and podman load"
+	@echo "make deb         Debian packages of haul and haul-fleet in .build"
+	@echo "make image       container images of haul and haul-fleet in .build, for docker load and podman load"
 	@echo "make bench       measure against curl, aria2c and wget"
 	@echo "make acceptance  run the built programs through kills, damage, aria2's clients and hostile requests (ARGS='kills aria2/shapes' or ARGS=--full)"
 	@echo "make docs        render the documentation of the library"
@@ -62,6 +63,10 @@ fleet: fleet-requirements
 fleet-database: fleet-requirements
 	@Scripts/require postgresql
 	@Scripts/fleet-database
+
+fleet-demo: fleet
+	@Scripts/require postgresql python3
+	@Scripts/fleet-demo $(LIST)
 
 test: test-requirements $(if $(FILTER),,page-requirements)
 	@# Built first, and the page before the rest, so that the last line is the test runner's own summary.
@@ -114,12 +119,14 @@ uninstall:
 		$(PREFIX)/share/fish/vendor_completions.d/$$name.fish; done
 
 # With the binary, the manual page, completions and units for systemd.
-deb: build deb-requirements
+deb: build fleet deb-requirements
 	@Packaging/build-deb $(BINARY) .build
+	@Packaging/build-deb $(FLEET_BINARY) .build
 
-# Of the binary, the C library and certificate authorities: docs/container.md.
-image: build image-requirements
+# Of the binary, the libraries that it loads and certificate authorities: docs/container.md.
+image: build fleet image-requirements
 	@Packaging/build-image $(BINARY) .build
+	@Packaging/build-image $(FLEET_BINARY) .build
 
 format:
 	swift format --in-place --recursive --configuration .swift-format $(SOURCES)

@@ -311,7 +311,8 @@ let package = Package(
             swiftSettings: settings
         ),
         // Debian's libpq-dev, which only the fleet needs: no product of this package reaches it.
-        .systemLibrary(name: "CLibPQ", pkgConfig: "libpq", providers: [.apt(["libpq-dev"])]),
+        // Without `pkgConfig`, which would name the system's folder of libraries first: the release links static ones.
+        .systemLibrary(name: "CLibPQ"),
         // The SQL of a queue, as a table of bytes inside the binary.
         .target(name: "CHaulFleetSchema", exclude: ["schema"]),
         .target(
