@@ -9,6 +9,7 @@ struct HaulFleetCommand: AsyncParsableCommand {
         commandName: "haul-fleet",
         abstract: "Many machines download from one queue on PostgreSQL.",
         discussion: """
+            Begin with init and add, and run work on each machine; status --watch shows how far it is.
             The database is --database, or HAUL_FLEET_DATABASE, or what libpq's variables say (PGHOST, PGSERVICE, …).
             Exit status: 0 done · 1 other failure · 2 the server of a set said no · 3 the database, the destination or the server of \
             a set cannot be reached · 4 disk · 5 the list of a set is not proved · 64 usage · 130 interrupted.

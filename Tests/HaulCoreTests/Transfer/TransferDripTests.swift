@@ -105,6 +105,7 @@ struct TransferDripTests {
                 return Double(pieces * 30_000 * 20)
             }
         )
-        #expect(trial.replacements <= 1)
+        // At the end, when one or two connections are left, they are compared with the best speed of the server.
+        #expect(trial.transfer.replacements < 4)
     }
 }
