@@ -1,5 +1,6 @@
 import ArgumentParser
 import HaulFleet
+import HaulKit
 
 struct PauseCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
@@ -40,6 +41,33 @@ struct ResumeCommand: AsyncParsableCommand {
     func run() async throws {
         try await queue.administer { try await $0.resume() }
         FleetOutput.line("Resumed.")
+    }
+}
+
+struct DeleteCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "delete",
+        abstract: "Delete a queue with its items and results; the files stay."
+    )
+
+    @OptionGroup var queue: FleetOptions
+
+    @Flag(help: "Delete it. Without this, it is only said what would be deleted.")
+    var yes = false
+
+    func run() async throws {
+        try await queue.administer { administration in
+            let totals = try await administration.status(hosts: 0).totals
+            let rest = [totals.unfed, totals.ready, totals.later, totals.leased].reduce(0) { $0.addingClamped($1) }
+            let text =
+                "\(totals.items) items: \(totals.completed) completed, \(totals.failed) failed, \(rest) not done"
+            guard yes else {
+                FleetOutput.line("The queue has \(text). Run it again with --yes to delete the queue; the files stay.")
+                throw ExitCode.failure
+            }
+            try await administration.delete()
+            FleetOutput.line("Deleted: \(text). The files stay.")
+        }
     }
 }
 

@@ -19,6 +19,7 @@ struct HaulFleetCommand: AsyncParsableCommand {
             InitCommand.self, AddCommand.self, WorkCommand.self, StatusCommand.self, ListCommand.self,
             RetryCommand.self,
             PauseCommand.self, ResumeCommand.self, DrainCommand.self, HostCommand.self, ExportCommand.self,
+            DeleteCommand.self,
         ]
     )
 

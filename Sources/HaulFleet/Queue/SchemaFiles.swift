@@ -18,6 +18,11 @@ enum SchemaFiles {
     /// The migrations from each version of the schema to the next, in order. A released migration must never change.
     static let migrations = folder("migrations")
 
+    /// Names of all tables that a queue has or had, without partitions.
+    static let tables = Set(
+        ["version"] + migrations.flatMap { $0.matches(of: /CREATE TABLE ([a-z_]+)/).map { String($0.output.1) } }
+    )
+
     /// Returns the texts that create all functions. The last one gives the functions their settings.
     static func functions() throws(FleetError) -> [String] {
         folder("functions") + [try text("function-settings.sql")]

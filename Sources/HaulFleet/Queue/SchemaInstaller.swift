@@ -65,8 +65,7 @@ package struct SchemaInstaller: Sendable {
         let queue = queue
         let limits = TransactionLimits(statementTimeout: .seconds(600), lockTimeout: .seconds(60))
         let changed = try await connection.transaction(limits) { session throws(FleetError) in
-            let lock = "SELECT pg_advisory_xact_lock(hashtextextended('haul-fleet ' || $1, 1))"
-            _ = try session.execute(lock, [.text(queue.text)])
+            try Self.lock(queue, session)
             let exists = try session.execute("SELECT 1 FROM pg_namespace WHERE nspname = $1", [.text(queue.text)])
             if exists.count == 0 { _ = try session.execute("CREATE SCHEMA \(queue.quoted)") }
             _ = try session.execute("SELECT set_config('search_path', $1, true)", [.text(queue.quoted)])
@@ -90,6 +89,13 @@ package struct SchemaInstaller: Sendable {
         }
         _ = try await connection.run("SELECT \(queue.quoted).make_partitions(1)", [], limits)
         return changed
+    }
+
+    /// Waits until no other transaction makes, upgrades or deletes the queue, and keeps others waiting until the end of
+    /// this transaction.
+    static func lock(_ queue: QueueName, _ session: DatabaseSession) throws(FleetError) {
+        let lock = "SELECT pg_advisory_xact_lock(hashtextextended('haul-fleet ' || $1, 1))"
+        _ = try session.execute(lock, [.text(queue.text)])
     }
 
     /// Returns the roles with rights on functions, and their rights. The caller grants these rights again, because

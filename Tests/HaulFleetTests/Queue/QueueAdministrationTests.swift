@@ -267,4 +267,43 @@ struct QueueAdministrationTests {
         await expectError(.invalidInput) { _ = try QueueName("a\"; DROP") }
         try await database.drop()
     }
+
+    @Test func aQueueIsDeletedOnlyWhileNoWorkerIsAtWork() async throws {
+        try await TestDatabase.with { database async throws in
+            try await database.ready(3)
+            let queue = database.queue()
+            let administration = QueueAdministration(database.connection, .standard)
+            let worker = try await queue.register(label: "one", predecessor: nil).worker
+            let error = await #expect(throws: FleetError.self) { try await administration.delete() }
+            #expect(error?.message.contains("at work (1)") == true)
+            #expect(try await administration.status().totals.items == 3)
+            // A worker that died long ago is at work no more, whether it was declared dead or not.
+            _ = try await database.connection.run(
+                "UPDATE haul.worker SET beat_at = beat_at - interval '1 hour' WHERE worker_id = $1",
+                [.int(worker)]
+            )
+            try await administration.delete()
+            let gone = await #expect(throws: FleetError.self) { try await administration.delete() }
+            #expect(gone?.message.contains("There is no queue haul") == true)
+            // The name is free for another queue.
+            #expect(try await SchemaInstaller(database.connection, .standard).install())
+            #expect(try await administration.status().totals.items == 0)
+        }
+    }
+
+    @Test func aSchemaWithOtherTablesOrWithoutAQueueIsNotDeleted() async throws {
+        try await TestDatabase.with { database async throws in
+            try await database.ready(1)
+            _ = try await database.connection.run("CREATE TABLE haul.invoices (number integer)")
+            let administration = QueueAdministration(database.connection, .standard)
+            let error = await #expect(throws: FleetError.self) { try await administration.delete() }
+            #expect(error?.message.contains("\"invoices\"") == true)
+            #expect(try await administration.status().totals.items == 1)
+            _ = try await database.connection.run("CREATE SCHEMA app")
+            _ = try await database.connection.run("CREATE TABLE app.item (number integer)")
+            let app = QueueAdministration(database.connection, try QueueName("app"))
+            await #expect(throws: FleetError.self) { try await app.delete() }
+            #expect(try await database.connection.run("SELECT number FROM app.item").count == 0)
+        }
+    }
 }
