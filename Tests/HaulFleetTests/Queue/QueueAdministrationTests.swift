@@ -279,7 +279,7 @@ struct QueueAdministrationTests {
             #expect(try await administration.status().totals.items == 3)
             // A worker that died long ago is at work no more, whether it was declared dead or not.
             _ = try await database.connection.run(
-                "UPDATE haul.worker SET beat_at = beat_at - interval '1 hour' WHERE worker_id = $1",
+                "UPDATE haul.worker SET beat_at = '-infinity' WHERE worker_id = $1",
                 [.int(worker)]
             )
             try await administration.delete()
