@@ -104,19 +104,7 @@ struct WorkCommand: AsyncParsableCommand {
         await display?.value
         if !quiet { FleetOutput.note(ProgressDisplay.line(worker.progress)) }
         try result.get()
-        if untilDrained, !allowFailed, !Signals.haveCome { try await Self.checkFailures(of: fleet) }
-    }
-
-    /// - Throws: an exit status, if items of the queue have failed, whichever worker had them.
-    private static func checkFailures(of fleet: Fleet) async throws {
-        let failed = try await fleet.withConnection { connection in
-            try await QueueAdministration(connection, fleet.queue).status(hosts: 0).totals.failed
-        }
-        guard failed > 0 else { return }
-        FleetOutput.error(
-            "\(failed) \(failed == 1 ? "item has" : "items have") failed: haul-fleet list --state failed names them."
-        )
-        throw FleetExitStatus.otherFailure.code
+        if untilDrained, !allowFailed, !Signals.haveCome { try await WaitCommand.checkFailures(of: fleet) }
     }
 
     private func options() throws -> WorkerOptions {

@@ -33,6 +33,17 @@ extension QueueAdministration {
         )
     }
 
+    /// Whether each added item is completed or has failed.
+    package func isDrained() async throws(FleetError) -> Bool {
+        let rest = ["ready", "later", "lease"].map { "SELECT 1 FROM \(table($0))" }
+        let unfed = [
+            "SELECT 1 FROM \(table("batch")) WHERE fed_to < last_id", "SELECT 1 FROM \(table("host")) WHERE has_passed",
+        ]
+        // One statement, so that an item that moves from one table to another is seen in one of them.
+        let text = "SELECT NOT EXISTS (\((unfed + rest).joined(separator: ") AND NOT EXISTS (")))"
+        return try await connection.run(text).first?.bool(0) ?? false
+    }
+
     private var totalsStatement: SQLStatement {
         let most = Self.mostCounted
         func counted(_ name: String) -> String {

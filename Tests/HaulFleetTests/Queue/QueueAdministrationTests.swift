@@ -268,6 +268,32 @@ struct QueueAdministrationTests {
         try await database.drop()
     }
 
+    @Test func aQueueIsDrainedWhenEachItemHasEnded() async throws {
+        try await TestDatabase.with { database async throws in
+            let administration = QueueAdministration(database.connection, .standard)
+            #expect(try await administration.isDrained())
+            try await database.add([NewItem(url: "https://a.example/1"), NewItem(url: "https://a.example/2")])
+            #expect(try await !administration.isDrained())
+            let queue = database.queue()
+            let worker = try await queue.register(label: "one", predecessor: nil).worker
+            _ = try await queue.maintain()
+            #expect(try await !administration.isDrained())
+            let leases = try await queue.claim(worker, limit: 2).leases
+            #expect(try await !administration.isDrained())
+            let failure = Failure("http_503", "Not now.")
+            _ = try await queue.report(
+                worker,
+                [Report(leases[0].key, .completed(Self.file)), Report(leases[1].key, .retry(failure, delay: .zero))]
+            )
+            #expect(try await !administration.isDrained())
+            _ = try await database.connection.run("UPDATE haul.later SET due_at = now() - interval '1 s'")
+            _ = try await queue.maintain()
+            let again = try await queue.claim(worker, limit: 2).leases
+            _ = try await queue.report(worker, again.map { Report($0.key, .failed(failure)) })
+            #expect(try await administration.isDrained())
+        }
+    }
+
     @Test func aQueueIsDeletedOnlyWhileNoWorkerIsAtWork() async throws {
         try await TestDatabase.with { database async throws in
             try await database.ready(3)
