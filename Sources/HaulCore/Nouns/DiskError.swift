@@ -28,9 +28,9 @@ package struct DiskError: Error, Sendable, Hashable, Codable {
         case .full where call == "open" || call == "mkdir":
             "The disk that holds \(path) has no room for another file. Free some space or delete some files, then resume."
         case .full:
-            "The disk that holds \(path) is full. Free some space, then resume: the received bytes are kept."
+            "The disk that holds \(path) is full. Free some space, then resume: the bytes that are on the disk are kept."
         case .quotaExceeded:
-            "The disk quota for \(path) is used up. Free some of it, then resume: the received bytes are kept."
+            "The disk quota for \(path) is used up. Free some of it, then resume: the bytes that are on the disk are kept."
         case .readOnly:
             "\(path) is on a read-only file system. Choose another folder."
         case .inputOutput:

@@ -2,7 +2,7 @@ enum SpaceError {
     static func missing(_ path: String) -> DownloadError {
         DownloadError(
             .diskFull,
-            "The disk that holds \(path) has too little free space for the file. Free some space, then resume: the received bytes are kept."
+            "The disk that holds \(path) has too little free space for the file. Free some space, then resume: the bytes that are on the disk are kept."
         )
     }
 
@@ -17,14 +17,14 @@ enum SpaceError {
     static func reserved(_ path: String, _ reserve: Int64) -> DownloadError {
         DownloadError(
             .diskFull,
-            "The disk that holds \(path) has no room except the \(reserve) bytes to be kept free. Free some space, then resume: the received bytes are kept."
+            "The disk that holds \(path) has no room except the \(reserve) bytes to be kept free. Free some space, then resume: the bytes that are on the disk are kept."
         )
     }
 
     static func overQuota(_ quota: Int64) -> DownloadError {
         DownloadError(
             .diskFull,
-            "The downloads may take no more than \(quota) bytes of the disk. Remove some, then resume: the received bytes are kept."
+            "The downloads may take no more than \(quota) bytes of the disk. Remove some, then resume: the bytes that are on the disk are kept."
         )
     }
 

@@ -47,6 +47,6 @@ struct DownloadErrorTests {
     @Test(arguments: [("pwritev", true), ("open", false), ("mkdir", false)])
     func saysThatBytesAreKeptOnlyIfThereAreSome(_ call: String, _ areKept: Bool) {
         let sentence = DiskError(.full, call: call, path: "/d/a").sentence
-        #expect(sentence.contains("/d/a") && sentence.contains("received bytes are kept") == areKept)
+        #expect(sentence.contains("/d/a") && sentence.contains("are on the disk are kept") == areKept)
     }
 }
