@@ -61,6 +61,9 @@ static const unsigned char asset_17[] = {
 static const unsigned char asset_18[] = {
 #embed "schema/migrations/005-passed-items.sql"
 };
+static const unsigned char asset_19[] = {
+#embed "schema/migrations/006-paused-hosts.sql"
+};
 
 static const haul_schema_asset assets[] = {
     {"function-settings.sql", asset_0, sizeof(asset_0)},
@@ -82,6 +85,7 @@ static const haul_schema_asset assets[] = {
     {"migrations/003-start-times.sql", asset_16, sizeof(asset_16)},
     {"migrations/004-suspects.sql", asset_17, sizeof(asset_17)},
     {"migrations/005-passed-items.sql", asset_18, sizeof(asset_18)},
+    {"migrations/006-paused-hosts.sql", asset_19, sizeof(asset_19)},
 };
 
 const haul_schema_asset *haul_schema_assets(void) { return assets; }

@@ -74,7 +74,7 @@ struct DeleteCommand: AsyncParsableCommand {
 struct HostCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "host",
-        abstract: "Limit the requests and connections of all workers to a host, or show the limits."
+        abstract: "Limit the requests and connections of all workers to a host, pause it, or show the limits."
     )
 
     @OptionGroup var queue: FleetOptions
@@ -88,18 +88,32 @@ struct HostCommand: AsyncParsableCommand {
     @Option(help: "Largest number of connections; 0 for no limit.")
     var connections: Int32?
 
+    @Flag(help: "Give out nothing of the host; what transfers is finished.")
+    var pause = false
+
+    @Flag(help: "End a pause.")
+    var resume = false
+
     func validate() throws {
+        if pause, resume { throw ValidationError("--pause and --resume exclude each other.") }
         guard (gap ?? 0) >= 0, (connections ?? 0) >= 0 else { throw ValidationError("Limits are at least 0.") }
     }
 
     func run() async throws {
-        guard gap != nil || connections != nil else {
+        guard gap != nil || connections != nil || pause || resume else {
             return try await queue.administer { FleetOutput.line(StatusText.line(try await $0.host(name))) }
         }
         try await queue.administer { queue in
-            try await queue.setLimits(host: name, gap: gap.map { .milliseconds($0) }, maxConnections: connections)
+            if gap != nil || connections != nil {
+                try await queue.setLimits(host: name, gap: gap.map { .milliseconds($0) }, maxConnections: connections)
+            }
+            if pause || resume { try await queue.setPaused(pause, host: name) }
         }
-        FleetOutput.line("Claims keep to it from now on; what workers hold already is finished as it is.")
+        FleetOutput.line(
+            resume
+                ? "Workers take items of it within a minute."
+                : "Claims keep to it from now on; what workers transfer already is finished as it is."
+        )
     }
 }
 

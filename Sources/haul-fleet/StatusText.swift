@@ -62,6 +62,7 @@ struct StatusText {
         var parts = ["\(host.ready) waiting", "\(host.leased) with workers"]
         if let limit = host.maxConnections { parts.append("\(host.connections) of \(limit) connections") }
         if host.gapMilliseconds > 0 { parts.append("\(host.gapMilliseconds) ms between requests") }
+        if host.isPaused { parts.append("paused") }
         if host.blockedSeconds > 0 {
             parts.append("asked to be left alone for \(Self.whole(host.blockedSeconds)) s")
         }

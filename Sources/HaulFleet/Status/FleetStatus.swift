@@ -69,6 +69,8 @@ package struct FleetStatus: Sendable, Hashable, Codable {
         package var blockedSeconds: Double
         /// Number of times that the host told a worker to wait.
         package var strikes: Int64
+        /// Whether no item of the host is given out until somebody resumes it.
+        package var isPaused: Bool
     }
 
     package struct FailureCount: Sendable, Hashable, Codable {

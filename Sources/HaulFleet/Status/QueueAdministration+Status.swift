@@ -116,7 +116,7 @@ extension QueueAdministration {
             """
             SELECT h.host_id, h.name, h.gap_ms, h.max_connections, coalesce(r.n, 0), coalesce(l.n, 0),
                 coalesce(l.connections, 0),
-                extract(epoch FROM greatest(h.blocked_until, t.now) - t.now)::float8, h.strikes
+                extract(epoch FROM greatest(h.blocked_until, t.now) - t.now)::float8, h.strikes, h.is_paused
             FROM (SELECT host_id, count(*) AS n FROM \(table("ready")) GROUP BY host_id) r
                 FULL JOIN (SELECT host_id, count(*) AS n, sum(coalesce(connections, 1)) AS connections
                     FROM \(table("lease")) GROUP BY host_id) l USING (host_id)
@@ -202,7 +202,8 @@ extension FleetStatus.Host {
             leased: try row.int(5),
             connections: try row.int(6),
             blockedSeconds: try row.double(7),
-            strikes: try row.int(8)
+            strikes: try row.int(8),
+            isPaused: try row.bool(9)
         )
     }
 }

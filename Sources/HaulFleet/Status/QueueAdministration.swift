@@ -94,6 +94,16 @@ package struct QueueAdministration: Sendable {
         _ = try await connection.run(text, [.text(name), .int(milliseconds), .int(maxConnections)])
     }
 
+    /// Pauses or resumes a host of the queue. Workers give back the items of a paused host that are not transferring,
+    /// within a beat, and ask for items of a resumed one within a minute.
+    ///
+    /// - Throws: ``FleetError/Code/invalidInput`` if the queue does not know the host.
+    package func setPaused(_ isPaused: Bool, host: String) async throws(FleetError) {
+        let id = try await self.host(host).id
+        let text = "UPDATE \(table("host")) SET is_paused = $1 WHERE host_id = $2"
+        _ = try await connection.run(text, [.bool(isPaused), .int(id)])
+    }
+
     /// Returns the name of a host as the queue stores it.
     static func hostName(_ host: String) throws(FleetError) -> String {
         guard let name = HostName(typed: host)?.text else {

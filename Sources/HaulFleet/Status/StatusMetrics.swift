@@ -89,6 +89,7 @@ package struct StatusMetrics {
                 (["host": $0.name], $0.blockedSeconds)
             }
         )
+        add("host_paused", "Whether a host is paused.", status.hosts.map { (["host": $0.name], $0.isPaused ? 1 : 0) })
     }
 
     private mutating func addFailures() {

@@ -59,6 +59,62 @@ struct QueueHostTests {
         }
     }
 
+    /// With and without a limit, because claims of the two find their items in different ways.
+    @Test(arguments: [nil, 4] as [Int32?])
+    func nothingOfAPausedHostIsGivenOut(_ connections: Int32?) async throws {
+        try await TestDatabase.with { database async throws in
+            let administration = QueueAdministration(database.connection, .standard)
+            if let connections {
+                try await administration.setLimits(host: "a.example", gap: nil, maxConnections: connections)
+            }
+            try await database.ready(3)
+            let queue = database.queue()
+            let worker = try await queue.register(label: "one", predecessor: nil).worker
+            let held = try await queue.claim(worker, limit: 1).leases
+            #expect(held.count == 1)
+            try await administration.setPaused(true, host: "A.example")
+            #expect(try await administration.host("a.example").isPaused)
+            let paused = try await queue.claim(worker, limit: 3)
+            // Without a time, because nobody knows when the host is resumed. The worker would otherwise ask all the time.
+            #expect(paused.leases.isEmpty && !paused.isDrained && paused.nextDue == nil)
+            let id = try #require(held.first?.hostID)
+            // Workers ask again within a minute.
+            let blocked = try #require(try await queue.beat(worker).blockedHosts[id])
+            #expect(blocked > .seconds(50) && blocked <= .seconds(60))
+            #expect(try #require(try await queue.hostLimits("a.example")).blocked > .seconds(50))
+            #expect(try #require(try await queue.reserve(hostID: id, requests: 1)).startsAfter > .seconds(50))
+            try await administration.setPaused(false, host: "a.example")
+            #expect(try await queue.beat(worker).blockedHosts.isEmpty)
+            #expect(try await queue.claim(worker, limit: 3).leases.count == 2)
+            await expectError(.invalidInput) { try await administration.setPaused(true, host: "b.example") }
+        }
+    }
+
+    @Test func aSuspectOfAPausedHostKeepsNoWorkerFromItsItems() async throws {
+        try await TestDatabase.with { database async throws in
+            let administration = QueueAdministration(database.connection, .standard)
+            try await database.ready(1)
+            try await database.ready(4, host: "b.example")
+            let queue = database.queue()
+            let worker = try await queue.register(label: "one", predecessor: nil).worker
+            _ = try await database.sql(
+                """
+                WITH gone AS (DELETE FROM ready WHERE host_id = (SELECT host_id FROM host WHERE name = 'a.example') \
+                RETURNING *)
+                INSERT INTO later (item_id, host_id, prio, attempt, losses, epoch, alone, due_at, failure_kind)
+                SELECT item_id, host_id, prio, attempt, losses, epoch, true, now() - interval '1 hour', 'worker_lost'
+                FROM gone
+                """
+            )
+            try await administration.setPaused(true, host: "a.example")
+            #expect(try await queue.claim(worker, limit: 1).leases.map(\.url) == ["https://b.example/f0"])
+            // The worker has leases, and the suspect has been due for an hour.
+            #expect(try await queue.claim(worker, limit: 1).leases.count == 1)
+            try await administration.setPaused(false, host: "a.example")
+            #expect(try await queue.claim(worker, limit: 1).leases.isEmpty, "the worker makes room")
+        }
+    }
+
     /// Covers failure 12 of docs/fleet.md. The limit counts rows of leases, so a crash leaves no counter to correct.
     @Test func theLimitOfAHostRecoversFromACrash() async throws {
         try await TestDatabase.with { database async throws in

@@ -94,7 +94,7 @@ DECLARE
 BEGIN
     FOR v_item IN SELECT l.item_id, h.host_id, h.gap_ms > 0 OR h.max_connections IS NOT NULL AS is_limited
         FROM later l JOIN host h ON h.host_id = l.host_id
-        WHERE l.alone AND l.due_at <= p_now AND h.blocked_until <= p_now
+        WHERE l.alone AND l.due_at <= p_now AND NOT h.is_paused AND h.blocked_until <= p_now
             AND (h.next_at <= p_now OR h.gap_ms = 0 AND h.max_connections IS NULL)
         ORDER BY l.due_at, l.item_id LIMIT 16
     LOOP
@@ -103,7 +103,8 @@ BEGIN
         IF v_item.is_limited THEN
             SELECT h.max_connections, CASE WHEN h.gap_ms > 0 THEN greatest(h.next_at, p_now) END INTO v_room, v_start
                 FROM host h
-                WHERE h.host_id = v_item.host_id AND h.next_at <= p_now AND h.blocked_until <= p_now
+                WHERE h.host_id = v_item.host_id AND NOT h.is_paused AND h.next_at <= p_now
+                    AND h.blocked_until <= p_now
                 FOR NO KEY UPDATE SKIP LOCKED;
             CONTINUE WHEN NOT FOUND;
             IF v_room IS NOT NULL THEN
@@ -147,7 +148,8 @@ BEGIN
     SELECT count(*) > 0, coalesce(bool_or(alone), false) INTO v_has_leases, v_has_suspect
         FROM lease WHERE worker_id = p_worker;
     IF v_has_suspect THEN RETURN false; END IF;
-    SELECT due_at INTO v_due FROM later WHERE alone AND due_at <= p_now ORDER BY due_at LIMIT 1;
+    SELECT l.due_at INTO v_due FROM later l JOIN host h ON h.host_id = l.host_id
+        WHERE l.alone AND l.due_at <= p_now AND NOT h.is_paused ORDER BY l.due_at LIMIT 1;
     SELECT makes_room INTO v_makes_room FROM worker WHERE worker_id = p_worker;
     IF NOT v_has_leases THEN
         IF v_due IS NOT NULL AND take_suspect(p_worker, p_claim, p_now) THEN RETURN true; END IF;
@@ -208,14 +210,14 @@ BEGIN
     IF NOT v_got_suspect THEN RETURN QUERY SELECT * FROM empty_claim(v_now, false); RETURN; END IF;
 
     FOR v_id IN SELECT host_id FROM host
-        WHERE has_ready AND (gap_ms > 0 OR max_connections IS NOT NULL)
+        WHERE has_ready AND NOT is_paused AND (gap_ms > 0 OR max_connections IS NOT NULL)
             AND next_at <= v_now AND blocked_until <= v_now
         ORDER BY next_at, host_id LIMIT 256
     LOOP
         EXIT WHEN v_left <= 0;
         v_seen := v_seen + 1;
         SELECT * INTO v_host FROM host
-            WHERE host_id = v_id AND has_ready AND (gap_ms > 0 OR max_connections IS NOT NULL)
+            WHERE host_id = v_id AND has_ready AND NOT is_paused AND (gap_ms > 0 OR max_connections IS NOT NULL)
                 AND next_at <= v_now AND blocked_until <= v_now
             FOR NO KEY UPDATE SKIP LOCKED;
         CONTINUE WHEN NOT FOUND;
@@ -258,10 +260,10 @@ BEGIN
         -- from each host.
         v_pivot := floor(random() * (SELECT coalesce(max(host_id), 0) + 1 FROM host));
         SELECT array_agg(f.host_id) INTO v_hosts FROM (
-            (SELECT host_id FROM host WHERE has_ready AND gap_ms = 0 AND max_connections IS NULL
+            (SELECT host_id FROM host WHERE has_ready AND NOT is_paused AND gap_ms = 0 AND max_connections IS NULL
                 AND blocked_until <= v_now AND host_id >= v_pivot ORDER BY host_id LIMIT 16)
             UNION ALL
-            (SELECT host_id FROM host WHERE has_ready AND gap_ms = 0 AND max_connections IS NULL
+            (SELECT host_id FROM host WHERE has_ready AND NOT is_paused AND gap_ms = 0 AND max_connections IS NULL
                 AND blocked_until <= v_now AND host_id < v_pivot ORDER BY host_id LIMIT 16)
             LIMIT 16) f;
         WHILE v_left > 0 AND v_hosts IS NOT NULL LOOP
@@ -318,11 +320,12 @@ BEGIN
             (SELECT min(due_at) FROM later WHERE NOT alone),
             (SELECT min(s.due_at) FROM (
                 SELECT greatest(l.due_at, h.blocked_until, h.next_at) AS due_at
-                FROM later l JOIN host h ON h.host_id = l.host_id WHERE l.alone ORDER BY l.due_at LIMIT 16) s),
+                FROM later l JOIN host h ON h.host_id = l.host_id WHERE l.alone AND NOT h.is_paused
+                ORDER BY l.due_at LIMIT 16) s),
             (SELECT min(next_at) FROM host
-                WHERE has_ready AND (gap_ms > 0 OR max_connections IS NOT NULL) AND next_at > p_now),
+                WHERE has_ready AND NOT is_paused AND (gap_ms > 0 OR max_connections IS NOT NULL) AND next_at > p_now),
             (SELECT min(blocked_until) FROM host
-                WHERE has_ready AND gap_ms = 0 AND max_connections IS NULL AND blocked_until > p_now)
+                WHERE has_ready AND NOT is_paused AND gap_ms = 0 AND max_connections IS NULL AND blocked_until > p_now)
         ) INTO v_due;
         -- Items of lists count as due now; the next call of `feed` makes them ready.
         IF v_soon THEN v_due := least(v_due, p_now); END IF;

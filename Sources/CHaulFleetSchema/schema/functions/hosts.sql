@@ -10,6 +10,15 @@ BEGIN
 END
 $$;
 
+-- Returns until when a host gets no request. A worker that asks about a paused host asks again a minute later.
+CREATE FUNCTION closed_until(p_host host, p_now timestamptz) RETURNS timestamptz
+LANGUAGE plpgsql SECURITY DEFINER AS $$
+#variable_conflict use_column
+BEGIN
+    RETURN greatest(p_host.blocked_until, CASE WHEN p_host.is_paused THEN p_now + interval '1 minute' END);
+END
+$$;
+
 -- Reserves start times for further requests to a host with a minimum gap. Returns the delay until the first start time,
 -- and the gap.
 CREATE FUNCTION reserve(p_host integer, p_requests integer) RETURNS TABLE (starts_after_ms bigint, gap_ms bigint)
@@ -24,7 +33,7 @@ BEGIN
     SELECT * INTO v_host FROM host WHERE host_id = p_host FOR NO KEY UPDATE;
     IF NOT FOUND THEN RETURN; END IF;
     v_now := clock_timestamp();
-    v_start := greatest(v_now, v_host.blocked_until);
+    v_start := greatest(v_now, closed_until(v_host, v_now));
     IF v_host.gap_ms > 0 THEN
         v_start := greatest(v_start, v_host.next_at);
         UPDATE host SET next_at = v_start + v_requests * v_host.gap_ms * interval '1 ms' WHERE host_id = p_host;
@@ -41,7 +50,7 @@ LANGUAGE plpgsql SECURITY DEFINER AS $$
 DECLARE v_now timestamptz := clock_timestamp();
 BEGIN
     RETURN QUERY SELECT h.host_id, h.gap_ms::bigint, h.max_connections IS NOT NULL,
-        least(ceil(extract(epoch FROM greatest(h.blocked_until, v_now) - v_now) * 1000), 1e12)::bigint
+        least(ceil(extract(epoch FROM greatest(closed_until(h, v_now), v_now) - v_now) * 1000), 1e12)::bigint
         FROM host h WHERE h.name = p_name;
 END
 $$;

@@ -66,9 +66,9 @@ BEGIN
         NULL::integer, NULL::bigint FROM setting s;
     v_now := clock_timestamp();
     RETURN QUERY SELECT NULL::integer, NULL::boolean, NULL::boolean, NULL::bigint, h.host_id,
-        least(ceil(extract(epoch FROM h.blocked_until - v_now) * 1000), 1e12)::bigint
+        least(ceil(extract(epoch FROM closed_until(h, v_now) - v_now) * 1000), 1e12)::bigint
         FROM host h
-        WHERE h.blocked_until > v_now
+        WHERE (h.is_paused OR h.blocked_until > v_now)
             AND h.host_id IN (SELECT l.host_id FROM lease l WHERE l.worker_id = p_worker);
 END
 $$;
