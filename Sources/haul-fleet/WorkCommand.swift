@@ -52,6 +52,9 @@ struct WorkCommand: AsyncParsableCommand {
     @Option(help: "A PEM file with certificates to trust besides the system's.")
     var cacert: String?
 
+    @Option(help: "A file of lines ORIGIN FIELD: VALUE, sent with requests to that origin.")
+    var originFields: String?
+
     @Option(help: "User-Agent field of requests.")
     var userAgent: String?
 
@@ -107,6 +110,18 @@ struct WorkCommand: AsyncParsableCommand {
         if untilDrained, !allowFailed, !Signals.haveCome { try await WaitCommand.checkFailures(of: fleet) }
     }
 
+    /// Returns the fields of the environment and of the file; the file counts if both name an origin.
+    private func fieldsOfOrigins() throws -> OriginFields? {
+        let hub = try OriginFields.hub(ProcessInfo.processInfo.environment)
+        guard let originFields else { return hub }
+        let text: String
+        do { text = try String(contentsOfFile: originFields, encoding: .utf8) } catch {
+            throw FleetError(.invalidInput, "\(originFields) cannot be read: \(FileReason.text(error)).")
+        }
+        let file = try OriginFields.lines(text, of: originFields)
+        return hub.map { $0.merging(file) } ?? file
+    }
+
     private func options() throws -> WorkerOptions {
         var configuration = Downloader.Configuration()
         configuration.connections.maxPerHost = max(configuration.connections.maxPerHost, jobs)
@@ -133,7 +148,7 @@ struct WorkCommand: AsyncParsableCommand {
             endsWhenDrained: untilDrained,
             configuration: configuration
         )
-        options.hub = try OriginFields.hub(ProcessInfo.processInfo.environment)
+        options.originFields = try fieldsOfOrigins()
         return options
     }
 

@@ -37,7 +37,7 @@ actor ItemDownloads {
     nonisolated let inbox: AsyncStream<Command>.Continuation
     var items: [Int64: Item] = [:]
     var leftovers: Leftovers
-    private let hub: OriginFields?
+    private let originFields: OriginFields?
     private var unhashed = HashQueue()
     private var warnings = DiskWarnings()
     /// Task that carries out the commands, one after another.
@@ -60,7 +60,7 @@ actor ItemDownloads {
         let (commands, inbox) = AsyncStream<Command>.makeStream()
         self.inbox = inbox
         (self.stagingFolder, self.queue, self.logger, self.events) = (stagingFolder, queue, logger, events)
-        hub = options.hub
+        originFields = options.originFields
         leftovers = Leftovers(mostKept: options.keptPartialFiles)
         partials = sharesStaging ? SharedPartials(stagingFolder: stagingFolder) : nil
         pacer = HostPacer(
@@ -168,7 +168,7 @@ actor ItemDownloads {
         request.key = Self.key(lease.key.item)
         if let checksum = lease.checksum { request.checksum = try DownloadRequest.Checksum(checksum) }
         request.size = lease.size
-        if let hub { request.headers = hub.headers(for: url) }
+        if let originFields { request.headers = originFields.headers(for: url) }
         request.maxConnections = lease.connections
         // Only this worker has files in its staging folder, so an existing file is from an earlier lease.
         request.onConflict = .overwrite

@@ -1,11 +1,12 @@
 internal import Foundation
 internal import HaulKit
 
-/// Header fields for the requests to one origin, from the worker's own environment. The queue does not have them, so
-/// the database and its backups hold no token.
+/// Header fields for the requests to some origins, from the worker's own environment and files. The queue does not have
+/// them, so the database and its backups hold no token.
 package struct OriginFields: Sendable {
-    private let origin: Origin
-    private let fields: [HeaderField]
+    private let fields: [Origin: [HeaderField]]
+
+    private init(_ fields: [Origin: [HeaderField]]) { self.fields = fields }
 
     /// Returns the access token of a model hub (`HF_TOKEN`) as a field for the origin of `HF_ENDPOINT`, else of the
     /// hub's standard address. The token file that the hub's own login command writes is not read, because it was made
@@ -23,9 +24,42 @@ package struct OriginFields: Sendable {
         guard let field = HeaderField("Authorization", "Bearer \(token)") else {
             throw FleetError(.invalidInput, "HF_TOKEN has characters that no header field can hold.")
         }
-        return OriginFields(origin: Origin(url), fields: [field])
+        return OriginFields([Origin(url): [field]])
     }
 
-    /// Returns the fields of a request; none for another origin.
-    func headers(for url: URL) -> [HeaderField] { Origin(url) == origin ? fields : [] }
+    /// Reads lines of an origin and a field, such as `https://data.example Authorization: Bearer …`. Empty lines and
+    /// lines that begin with `#` count for nothing.
+    ///
+    /// - Parameter file: the file's name, for messages. Messages have no value of a field.
+    /// - Throws: ``FleetError/Code/invalidInput`` for any other line.
+    package static func lines(_ text: String, of file: String) throws(FleetError) -> OriginFields {
+        var fields: [Origin: [HeaderField]] = [:]
+        for (number, line) in text.split(separator: "\n", omittingEmptySubsequences: false).enumerated() {
+            let line = line.trimmingCharacters(in: .whitespaces)
+            if line.isEmpty || line.hasPrefix("#") { continue }
+            let parts = line.split(separator: " ", maxSplits: 1)
+            guard let url = HTTPURL(String(parts[0]))?.url, url.path.isEmpty || url.path == "/", url.query == nil,
+                url.user == nil, parts.count == 2, let colon = parts[1].firstIndex(of: ":"),
+                let field = HeaderField(
+                    parts[1][..<colon].trimmingCharacters(in: .whitespaces),
+                    parts[1][parts[1].index(after: colon)...].trimmingCharacters(in: .whitespaces)
+                )
+            else {
+                throw FleetError(
+                    .invalidInput,
+                    "Line \(number + 1) of \(file) is not an origin and a field, such as https://data.example.org Authorization: Bearer …"
+                )
+            }
+            fields[Origin(url), default: []].append(field)
+        }
+        return OriginFields(fields)
+    }
+
+    /// Returns the fields of both. For an origin that both have, those of `other` count.
+    package func merging(_ other: OriginFields) -> OriginFields {
+        OriginFields(fields.merging(other.fields) { $1 })
+    }
+
+    /// Returns the fields of a request; none for an origin without fields.
+    func headers(for url: URL) -> [HeaderField] { fields[Origin(url)] ?? [] }
 }

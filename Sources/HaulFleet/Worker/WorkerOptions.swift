@@ -16,8 +16,8 @@ package struct WorkerOptions: Sendable {
     /// Number of partial files to keep for items that went back to the queue, in case the worker gets these items
     /// again.
     package var keptPartialFiles = 256
-    /// The access token of a model hub; `nil` for none.
-    package var hub: OriginFields?
+    /// Header fields for the requests to some origins; `nil` for none.
+    package var originFields: OriginFields?
 
     package init(
         label: String,

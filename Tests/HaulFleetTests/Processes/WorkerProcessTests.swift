@@ -321,4 +321,29 @@ struct WorkerProcessTests {
         }
         await server.stop()
     }
+
+    @Test("the fields of an origin reach that origin alone, and the queue has nothing of them")
+    func fieldsOfAnOrigin() async throws {
+        let resource = FileResource(content: content, etag: "\"1\"")
+        let storage = try await TestServer.start { resource.reply(to: $0) }
+        let server = try await TestServer.start { request in
+            guard request["Authorization"] == "Bearer secret" else { return .empty(401, "Unauthorized") }
+            guard request.target == "/elsewhere" else { return resource.reply(to: request) }
+            return .empty(302, "Found", headers: [("Location", storage.url("/file"))])
+        }
+        try await FleetRig.run { rig in
+            try await rig.add([line(server, "here"), line(server, "elsewhere")])
+            let fields = rig.folder("fields")
+            try "\(server.url("")) Authorization: Bearer secret\n".write(toFile: fields, atomically: true, encoding: .utf8)
+            let worker = try rig.startWorker("one", "--until-drained", "--origin-fields", fields)
+            #expect(await rig.ending(of: worker) == .exited(0))
+            #expect(try rig.holds(content, "here") && rig.holds(content, "elsewhere"))
+            #expect(storage.requests.allSatisfy { $0["Authorization"] == nil } && !storage.requests.isEmpty)
+            for table in ["item", "done", "lease", "worker"] {
+                #expect(try await rig.number("SELECT count(*) FROM \(table) WHERE \(table)::text LIKE '%secret%'") == 0)
+            }
+        }
+        await server.stop()
+        await storage.stop()
+    }
 }

@@ -10,6 +10,8 @@ struct OriginFieldsTests {
         return fields?.headers(for: try #require(URL(string: url))) ?? []
     }
 
+    private func url(_ text: String) throws -> URL { try #require(URL(string: text)) }
+
     @Test(arguments: [
         "https://huggingface.co/org/model/resolve/01/a", "https://HuggingFace.co:443/a", "HTTPS://huggingface.co/",
     ])
@@ -46,5 +48,43 @@ struct OriginFieldsTests {
     @Test func theTokenIsNotPrinted() throws {
         let fields = try #require(try OriginFields.hub(["HF_TOKEN": "hf_secret"]))
         #expect(!"\(fields)".contains("hf_secret"))
+    }
+
+    // MARK: Lines of a file
+
+    private static let text = """
+        # Fields of two origins.
+        https://data.example Authorization: Bearer a b
+
+          https://data.example/ Cookie:session=1
+        http://127.0.0.1:81 X-Key: k
+        """
+
+    @Test func eachOriginGetsItsFieldsOfTheFile() throws {
+        let fields = try OriginFields.lines(Self.text, of: "f")
+        let data = try fields.headers(for: url("https://Data.example:443/a?b"))
+        #expect(data.map { "\($0.name)=\($0.value)" } == ["Authorization=Bearer a b", "Cookie=session=1"])
+        #expect(try fields.headers(for: url("http://127.0.0.1:81/x")).map(\.name) == ["X-Key"])
+        #expect(try fields.headers(for: url("http://data.example/a")).isEmpty)
+    }
+
+    @Test(arguments: [
+        "https://data.example", "data.example A: b", "https://data.example/folder A: b", "https://u@data.example A: b",
+        "ftp://data.example A: b", "https://data.example no field", "https://data.example A b: c",
+        "https://data.example A: b\u{1}secret",
+    ])
+    func namesTheLineThatIsNoField(_ line: String) throws {
+        let error = try #require(
+            #expect(throws: FleetError.self) { try OriginFields.lines("\n# x\n\(line)", of: "/etc/fields") }
+        )
+        #expect(error.message.contains("Line 3 of /etc/fields") && !error.message.contains("secret"))
+    }
+
+    @Test func theFileCountsIfTheEnvironmentHasTheOriginToo() throws {
+        let hub = try #require(try OriginFields.hub(["HF_TOKEN": "hf_x"]))
+        let file = try OriginFields.lines("https://huggingface.co Authorization: Bearer y\nhttp://a A: b", of: "f")
+        let both = hub.merging(file)
+        #expect(try both.headers(for: url("https://huggingface.co/a")).map(\.value) == ["Bearer y"])
+        #expect(try both.headers(for: url("http://a/")).map(\.value) == ["b"])
     }
 }
