@@ -58,7 +58,9 @@ struct DeleteCommand: AsyncParsableCommand {
     func run() async throws {
         try await queue.administer { administration in
             let totals = try await administration.status(hosts: 0).totals
-            let rest = [totals.unfed, totals.ready, totals.later, totals.leased].reduce(Int64(0)) { $0.addingClamped($1) }
+            let rest = [totals.unfed, totals.ready, totals.later, totals.leased].reduce(Int64(0)) {
+                $0.addingClamped($1)
+            }
             let text =
                 "\(totals.items) items: \(totals.completed) completed, \(totals.failed) failed, \(rest) not done"
             guard yes else {

@@ -28,7 +28,10 @@ struct ManualTests {
         }
     }
 
-    @Test(arguments: ["init", "add", "work", "wait", "status", "list", "retry", "pause", "resume", "drain", "host", "export", "delete"])
+    @Test(arguments: [
+        "init", "add", "work", "wait", "status", "list", "retry", "pause", "resume", "drain", "host", "export",
+        "delete",
+    ])
     func hasEveryOption(_ command: String) async throws {
         let text = try manual()
         let section = try #require(

@@ -334,7 +334,11 @@ struct WorkerProcessTests {
         try await FleetRig.run { rig in
             try await rig.add([line(server, "here"), line(server, "elsewhere")])
             let fields = rig.folder("fields")
-            try "\(server.url("")) Authorization: Bearer secret\n".write(toFile: fields, atomically: true, encoding: .utf8)
+            try "\(server.url("")) Authorization: Bearer secret\n".write(
+                toFile: fields,
+                atomically: true,
+                encoding: .utf8
+            )
             let worker = try rig.startWorker("one", "--until-drained", "--origin-fields", fields)
             #expect(await rig.ending(of: worker) == .exited(0))
             #expect(try rig.holds(content, "here") && rig.holds(content, "elsewhere"))
