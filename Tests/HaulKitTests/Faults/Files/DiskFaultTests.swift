@@ -169,7 +169,8 @@ struct DiskFaultTests {
             try FileManager.default.removeItem(atPath: filler)
             _ = try await download.result()
             #expect(try content.matches(fileAt: path))
-            #expect(await log.all.pauses.begun == 1)
+            // More than one if the file system frees some pages by itself while the filler is still there.
+            #expect(await log.all.pauses.begun >= 1)
         }
     }
 }
