@@ -30,6 +30,22 @@ def enter_namespaces():
     os.execvp("unshare", ["unshare", "--mount", "--net", *shell, sys.executable, *sys.argv])
 
 
+def prepare(image, folder, hosts="", resolver=""):
+    """Makes what an engine makes: volumes that the user owns, files of the network, and places for mounts."""
+    owner = [int(each) for each in image.settings["User"].split(":")]
+    for name in image.settings["Volumes"]:
+        place = os.path.join(folder, "volumes", name.strip("/"))
+        os.makedirs(place)
+        os.chown(place, *owner)
+    os.makedirs(os.path.join(folder, "volumes", "etc"))
+    for name, text in (("hosts", f"127.0.0.1 localhost {hosts}\n"), ("resolv.conf", resolver)):
+        with open(os.path.join(folder, "volumes", "etc", name), "w") as file:
+            file.write(text)
+        open(image.path(f"/etc/{name}"), "w").close()
+    for name in ("proc", "dev"):
+        os.makedirs(image.path(name), exist_ok=True)
+
+
 class Container:
     """A running container. Its volumes are folders below `folder`, which outlive it."""
 

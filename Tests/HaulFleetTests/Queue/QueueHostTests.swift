@@ -75,7 +75,7 @@ struct QueueHostTests {
             try await administration.setPaused(true, host: "A.example")
             #expect(try await administration.host("a.example").isPaused)
             let paused = try await queue.claim(worker, limit: 3)
-            // Without a time, because nobody knows when the host is resumed. The worker would otherwise ask all the time.
+            // The answer has no time, so that the worker asks at its usual intervals.
             #expect(paused.leases.isEmpty && !paused.isDrained && paused.nextDue == nil)
             let id = try #require(held.first?.hostID)
             // Workers ask again within a minute.
