@@ -65,6 +65,34 @@ def test_keeps_what_was_typed_when_the_session_ends(page, api):
     assert page.find("dialog .primary").text == "Add 2"
 
 
+def test_stays_signed_in_when_the_refusal_of_the_session_before_comes_late(page, api, source):
+    page.allowed += [r"401"]
+    page.open()
+    # Holds the answer to the list, and lets that to the totals through.
+    page.js("""
+        const send = window.fetch;
+        const released = new Promise((resolve) => (window.release = resolve));
+        window.fetch = async (...request) => {
+            const answer = await send(...request);
+            if (String(request[0]).includes("/downloads?") && answer.status === 401) {
+                window.held = true;
+                await released;
+            }
+            return answer;
+        };""")
+    page.js("return fetch('api/v1/session', {method: 'DELETE', headers: {'Content-Type': 'application/json'}}).then(() => null)")
+    page.js("document.dispatchEvent(new Event('visibilitychange'))")
+    until(lambda: page.all("#token") and page.js("return window.held"), "form")
+    page.find("#token").send_keys(page.token + Keys.ENTER)
+    until(lambda: not page.all("#token") and page.find("#app").is_displayed(), "page")
+    page.js("window.release()")
+    # The list is asked for again. What a second sign-in would show is there by then.
+    page.js("return fetch('api/v1/session').then(() => null)")
+    api.add(small(source, "late.txt"))
+    until(lambda: page.find("#rows .row:not(.blank)"), "row")
+    assert not page.all("#token")
+
+
 def test_connects_a_browser_extension_and_revokes_its_key(page, api):
     page.open()
     page.find("#open-settings").click()

@@ -13,11 +13,18 @@ export class APIError extends Error {
 
 let onUnauthorized = () => {};
 let onUnreachable = () => {};
+/// Number of sessions that have begun in this page.
+let session = 0;
 
 /// Called when the session ended, and when a request did not reach the daemon.
 export function watchRequests(unauthorized, unreachable) {
     onUnauthorized = unauthorized;
     onUnreachable = unreachable;
+}
+
+/// Says that the user has signed in. What the daemon still refuses of the session before is sent again.
+export function beginSession() {
+    session += 1;
 }
 
 export const url = (path) => new URL(path, base).href;
@@ -27,7 +34,9 @@ export function randomKey() {
     return [...crypto.getRandomValues(new Uint8Array(16))].map((byte) => byte.toString(16).padStart(2, "0")).join("");
 }
 
-async function send(method, path, body, { signal, keepalive, headers, quiet } = {}) {
+async function send(method, path, body, options = {}) {
+    const { signal, keepalive, headers, quiet } = options;
+    const sentIn = session;
     let response;
     try {
         response = await fetch(url(path), {
@@ -53,7 +62,10 @@ async function send(method, path, body, { signal, keepalive, headers, quiet } = 
         // A proxy may answer without a problem document.
     }
     problem.retryAfter = Number(response.headers.get("Retry-After")) || undefined;
-    if (response.status === 401 && !quiet) onUnauthorized();
+    if (response.status === 401 && !quiet) {
+        if (sentIn !== session) return send(method, path, body, options);
+        onUnauthorized();
+    }
     throw new APIError(problem, response.status);
 }
 

@@ -1,5 +1,5 @@
 // The page: signs in, then joins the list, the event stream and the parts around them.
-import { api, watchRequests } from "./api.js";
+import { api, beginSession, watchRequests } from "./api.js";
 import { openAdd } from "./add.js";
 import { changeHistory, watchHistory } from "./back.js";
 import { lost, startBanner } from "./banner.js";
@@ -229,6 +229,7 @@ function authenticate(message) {
     const showDialogs = suspendDialogs();
     signingIn = signIn(message).then(async () => {
         signingIn = null;
+        beginSession();
         const running = run();
         showDialogs();
         await running;
