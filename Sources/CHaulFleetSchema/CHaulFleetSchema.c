@@ -35,34 +35,40 @@ static const unsigned char asset_9[] = {
 #embed "schema/functions/report.sql"
 };
 static const unsigned char asset_10[] = {
-#embed "schema/functions/workers.sql"
+#embed "schema/functions/shards.sql"
 };
 static const unsigned char asset_11[] = {
-#embed "schema/grants/loader.sql"
+#embed "schema/functions/workers.sql"
 };
 static const unsigned char asset_12[] = {
-#embed "schema/grants/reader.sql"
+#embed "schema/grants/loader.sql"
 };
 static const unsigned char asset_13[] = {
-#embed "schema/grants/worker.sql"
+#embed "schema/grants/reader.sql"
 };
 static const unsigned char asset_14[] = {
-#embed "schema/migrations/001-tables.sql"
+#embed "schema/grants/worker.sql"
 };
 static const unsigned char asset_15[] = {
-#embed "schema/migrations/002-destination-mark.sql"
+#embed "schema/migrations/001-tables.sql"
 };
 static const unsigned char asset_16[] = {
-#embed "schema/migrations/003-start-times.sql"
+#embed "schema/migrations/002-destination-mark.sql"
 };
 static const unsigned char asset_17[] = {
-#embed "schema/migrations/004-suspects.sql"
+#embed "schema/migrations/003-start-times.sql"
 };
 static const unsigned char asset_18[] = {
-#embed "schema/migrations/005-passed-items.sql"
+#embed "schema/migrations/004-suspects.sql"
 };
 static const unsigned char asset_19[] = {
+#embed "schema/migrations/005-passed-items.sql"
+};
+static const unsigned char asset_20[] = {
 #embed "schema/migrations/006-paused-hosts.sql"
+};
+static const unsigned char asset_21[] = {
+#embed "schema/migrations/007-shards.sql"
 };
 
 static const haul_schema_asset assets[] = {
@@ -76,16 +82,18 @@ static const haul_schema_asset assets[] = {
     {"functions/lost-workers.sql", asset_7, sizeof(asset_7)},
     {"functions/maintenance.sql", asset_8, sizeof(asset_8)},
     {"functions/report.sql", asset_9, sizeof(asset_9)},
-    {"functions/workers.sql", asset_10, sizeof(asset_10)},
-    {"grants/loader.sql", asset_11, sizeof(asset_11)},
-    {"grants/reader.sql", asset_12, sizeof(asset_12)},
-    {"grants/worker.sql", asset_13, sizeof(asset_13)},
-    {"migrations/001-tables.sql", asset_14, sizeof(asset_14)},
-    {"migrations/002-destination-mark.sql", asset_15, sizeof(asset_15)},
-    {"migrations/003-start-times.sql", asset_16, sizeof(asset_16)},
-    {"migrations/004-suspects.sql", asset_17, sizeof(asset_17)},
-    {"migrations/005-passed-items.sql", asset_18, sizeof(asset_18)},
-    {"migrations/006-paused-hosts.sql", asset_19, sizeof(asset_19)},
+    {"functions/shards.sql", asset_10, sizeof(asset_10)},
+    {"functions/workers.sql", asset_11, sizeof(asset_11)},
+    {"grants/loader.sql", asset_12, sizeof(asset_12)},
+    {"grants/reader.sql", asset_13, sizeof(asset_13)},
+    {"grants/worker.sql", asset_14, sizeof(asset_14)},
+    {"migrations/001-tables.sql", asset_15, sizeof(asset_15)},
+    {"migrations/002-destination-mark.sql", asset_16, sizeof(asset_16)},
+    {"migrations/003-start-times.sql", asset_17, sizeof(asset_17)},
+    {"migrations/004-suspects.sql", asset_18, sizeof(asset_18)},
+    {"migrations/005-passed-items.sql", asset_19, sizeof(asset_19)},
+    {"migrations/006-paused-hosts.sql", asset_20, sizeof(asset_20)},
+    {"migrations/007-shards.sql", asset_21, sizeof(asset_21)},
 };
 
 const haul_schema_asset *haul_schema_assets(void) { return assets; }

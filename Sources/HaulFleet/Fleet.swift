@@ -31,6 +31,7 @@ package struct Fleet: Sendable {
             } else {
                 text = try await postgres.destinationWhenReachable(onWait: onWait)
             }
+            let shards = try await postgres.shards()
             let worker = try await FleetWorker(
                 options,
                 folder: folder,
@@ -41,8 +42,10 @@ package struct Fleet: Sendable {
                     s3,
                     folder,
                     postgres,
+                    shards,
                     options.configuration
-                )
+                ),
+                shards: shards
             )
             return (worker, { postgres.close() })
         } catch {
@@ -56,8 +59,21 @@ package struct Fleet: Sendable {
         _ s3: S3Overrides,
         _ folder: WorkFolder,
         _ queue: PostgresQueue,
+        _ shards: ShardSettings?,
         _ configuration: Downloader.Configuration
     ) async throws(FleetError) -> any DestinationWriting {
+        let store = try await makeStore(text, s3, folder, queue, configuration)
+        guard let shards else { return store }
+        return ShardDestination(store, shards, ledger: queue, logger: configuration.telemetry.logger)
+    }
+
+    private func makeStore(
+        _ text: String,
+        _ s3: S3Overrides,
+        _ folder: WorkFolder,
+        _ queue: PostgresQueue,
+        _ configuration: Downloader.Configuration
+    ) async throws(FleetError) -> any ShardStore {
         guard text.hasPrefix("s3://") else {
             try await queue.checkMark(of: text)
             return try FolderDestination(root: text, worker: "worker-\(folder.id)")

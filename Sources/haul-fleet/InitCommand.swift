@@ -41,6 +41,17 @@ struct InitCommand: AsyncParsableCommand {
     )
     var hostConnections: Int32?
 
+    @Option(
+        help: """
+            Write files into shards of this format: tar, warc, or none for a file of its own each. Holds for workers that \
+            start later.
+            """
+    )
+    var shards: ShardChoice?
+
+    @Option(help: "Size that ends a shard, such as 256M or 1G. Default: 256M.")
+    var shardSize: ByteCount?
+
     @Option(help: "Let this role of the database work.")
     var workerRole: [String] = []
 
@@ -60,6 +71,9 @@ struct InitCommand: AsyncParsableCommand {
         if let maxAttempts, maxAttempts < 1 { throw ValidationError("--max-attempts is at least 1.") }
         if let maxLostWorkers, maxLostWorkers < 1 { throw ValidationError("--max-lost-workers is at least 1.") }
         if let hostGap, hostGap < 0 { throw ValidationError("--host-gap is at least 0.") }
+        if let shardSize, !ShardSettings.bytesRange.contains(shardSize.bytes) {
+            throw ValidationError("--shard-size is a size from 1k to 1024G.")
+        }
         if let hostConnections, hostConnections < 0 { throw ValidationError("--host-connections is at least 0.") }
     }
 
@@ -86,6 +100,8 @@ struct InitCommand: AsyncParsableCommand {
             if let maxLostWorkers { settings.maxLostWorkers = maxLostWorkers }
             if let hostGap { settings.defaultGapMilliseconds = hostGap }
             if let hostConnections { settings.defaultMaxConnections = hostConnections == 0 ? nil : hostConnections }
+            if let shards { settings.shardFormat = shards.format }
+            if let shardSize { settings.shardBytes = shardSize.bytes }
             try await administration.update(settings)
             for role in workerRole { try await schema.grant(.worker, to: role) }
             for role in loaderRole { try await schema.grant(.loader, to: role) }
@@ -96,6 +112,19 @@ struct InitCommand: AsyncParsableCommand {
             if let earlier, earlier != settings.destination {
                 FleetOutput.line("Workers that run now keep the destination \(earlier) until they are started again.")
             }
+        }
+    }
+}
+
+/// The format of shards, or none.
+enum ShardChoice: String, CaseIterable, ExpressibleByArgument {
+    case tar, warc, none
+
+    var format: ShardSettings.Format? {
+        switch self {
+        case .tar: .tar
+        case .warc: .warc
+        case .none: nil
         }
     }
 }

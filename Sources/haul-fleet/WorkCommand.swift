@@ -44,7 +44,7 @@ struct WorkCommand: AsyncParsableCommand {
     var workFolder: String?
 
     @Option(help: "Speed limit of the worker in bytes a second; k, M and G count by 1024.")
-    var limitRate: ByteRate?
+    var limitRate: ByteCount?
 
     @Option(help: "Do not connect to these addresses: an address, a block, or `private`.")
     var denyAddress: [String] = []

@@ -100,6 +100,11 @@ struct DatabaseRow: Sendable {
         }
     }
 
+    func bytes(_ column: Int) throws(FleetError) -> [UInt8] {
+        guard let bytes = try optionalBytes(column) else { throw unexpected(column) }
+        return bytes
+    }
+
     /// Reads a `bytea` of the form `\xHEX`.
     func optionalBytes(_ column: Int) throws(FleetError) -> [UInt8]? {
         guard let text = rows.value(number, column) else { return nil }

@@ -28,6 +28,11 @@ struct SQLParameter: Sendable, Hashable {
 
     static func texts(_ values: [String?]) -> SQLParameter { array(values) { $0.map { quoted($0.withoutNUL.utf8) } } }
 
+    /// Makes a `bytea`.
+    static func bytes(_ value: [UInt8]) -> SQLParameter {
+        SQLParameter(bytes: Array("\\x\(value.hexadecimalText)".utf8))
+    }
+
     /// Makes an array of `bytea`.
     static func byteArrays(_ values: [[UInt8]?]) -> SQLParameter {
         array(values) { $0.map { quoted("\\x\($0.hexadecimalText)".utf8) } }

@@ -9,6 +9,8 @@ protocol DestinationWriting: Sendable {
     /// Folder on this machine in which the worker completes files. If the destination is a folder, both are on one file
     /// system.
     var stagingFolder: String { get }
+    /// Whether the destination is a folder, in which workers find the partial files of each other.
+    var isFolder: Bool { get }
     /// Checks when a worker starts that the destination is usable: rights, and the abilities of the file system or the
     /// store.
     func check() async throws(FleetError)
@@ -26,10 +28,19 @@ protocol DestinationWriting: Sendable {
     func publish(_ files: [PreparedFile]) async -> [LeaseKey: PublicationOutcome]
     /// Aborts uploads that no worker continues. Returns the uploads that no longer exist.
     func abort(_ uploads: [OrphanUpload]) async -> [OrphanUpload]
+    /// Called after each registration of the worker.
+    ///
+    /// - Parameter mayPublish: whether the worker's leases hold now. May be called from any thread.
+    func registered(as worker: WorkerID, mayPublish: @escaping @Sendable () -> Bool)
+    /// Removes what dead workers have left at the destination. Called regularly.
+    func maintain() async
 }
 
 extension DestinationWriting {
+    var isFolder: Bool { false }
     func preparedAtOnce(_ file: StagedFile) -> Result<PreparedFile, FleetError>? { nil }
+    func registered(as worker: WorkerID, mayPublish: @escaping @Sendable () -> Bool) {}
+    func maintain() async {}
 }
 
 struct StagedFile: Sendable, Hashable {
@@ -43,6 +54,10 @@ struct StagedFile: Sendable, Hashable {
     var sha256: [UInt8]
     /// Multipart upload that an earlier lease of the item began; `nil` if there is none.
     var uploadID: String?
+    /// The URL of the item. Together with ``metadata``, it goes into a shard beside the file.
+    var url = ""
+    /// Data from the list; `nil` if the list has none.
+    var metadata: String?
 }
 
 struct PreparedFile: Sendable, Hashable {

@@ -15,6 +15,7 @@ struct FolderDestination: DestinationWriting {
     private let state: State
 
     var description: String { root }
+    var isFolder: Bool { true }
 
     /// Keeps the method that the first successful probe found.
     private actor State {

@@ -56,6 +56,8 @@ struct Claim: Sendable, Hashable {
     var isDrained = false
     /// Whether the queue is paused or draining, and therefore gives nothing out.
     var isPaused = false
+    /// Whether no item waits in the queue: all are leased or have ended.
+    var isExhausted = false
     /// Delay until an item may become due; `nil` if no item waits for a time.
     var nextDue: Duration?
 }

@@ -82,6 +82,7 @@ package final class PostgresQueue: LeaseQueue {
         return Claim(
             isDrained: try first.bool(13),
             isPaused: try first.bool(14),
+            isExhausted: try first.bool(16),
             nextDue: try first.optionalInt(15, as: Int64.self).map { .milliseconds($0) }
         )
     }
@@ -175,7 +176,7 @@ package final class PostgresQueue: LeaseQueue {
 
     // MARK: Answers
 
-    private static let noAnswer = FleetError(.statementFailed, "The database answered without a row.")
+    static let noAnswer = FleetError(.statementFailed, "The database answered without a row.")
 
     private static func keys(_ rows: DatabaseRows) throws(FleetError) -> Set<LeaseKey> {
         var keys: Set<LeaseKey> = []

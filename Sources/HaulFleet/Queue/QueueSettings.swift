@@ -13,6 +13,9 @@ package struct QueueSettings: Sendable, Hashable, Codable {
     /// Minimum time between requests to a host that is new to the queue.
     package var defaultGapMilliseconds: Int32 = 0
     package var defaultMaxConnections: Int32?
+    /// The format of the shards that the files go into; `nil` if each file has a name of its own.
+    package var shardFormat: ShardSettings.Format?
+    package var shardBytes = ShardSettings.defaultBytes
 
     package init() {}
 }

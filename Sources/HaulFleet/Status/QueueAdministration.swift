@@ -21,7 +21,7 @@ package struct QueueAdministration: Sendable {
     var settingsStatement: String {
         """
         SELECT destination, lease_s, max_attempts, max_losses, is_paused, is_draining, default_gap_ms,
-            default_max_connections FROM \(table("setting"))
+            default_max_connections, shard_format, shard_bytes FROM \(table("setting"))
         """
     }
 
@@ -34,15 +34,17 @@ package struct QueueAdministration: Sendable {
         let isValid =
             leaseSeconds.contains(settings.leaseSeconds) && settings.maxAttempts > 0 && settings.maxLostWorkers > 0
             && settings.defaultGapMilliseconds >= 0 && settings.defaultMaxConnections ?? 1 > 0
+            && ShardSettings.bytesRange.contains(settings.shardBytes)
         guard isValid else {
             throw FleetError(
                 .invalidInput,
-                "The lease time is \(leaseSeconds.lowerBound) to \(leaseSeconds.upperBound) s, attempts, lost workers and connections are at least 1, a gap is not negative."
+                "The lease time is \(leaseSeconds.lowerBound) to \(leaseSeconds.upperBound) s, attempts, lost workers and connections are at least 1, a gap is not negative, a shard has 1 KiB to 1 TiB."
             )
         }
         let text = """
             UPDATE \(table("setting")) SET destination = $1, lease_s = $2, max_attempts = $3, max_losses = $4,
                 is_paused = $5, is_draining = $6, default_gap_ms = $7, default_max_connections = $8,
+                shard_format = $9, shard_bytes = $10,
                 destination_mark = CASE WHEN destination IS NOT DISTINCT FROM $1 THEN destination_mark END
             """
         _ = try await connection.run(
@@ -51,6 +53,7 @@ package struct QueueAdministration: Sendable {
                 .text(settings.destination), .int(settings.leaseSeconds), .int(settings.maxAttempts),
                 .int(settings.maxLostWorkers), .bool(settings.isPaused), .bool(settings.isDraining),
                 .int(settings.defaultGapMilliseconds), .int(settings.defaultMaxConnections),
+                .text(settings.shardFormat?.rawValue), .int(settings.shardBytes),
             ]
         )
     }
@@ -158,5 +161,7 @@ extension QueueSettings {
         (leaseSeconds, maxAttempts, maxLostWorkers) = (try row.int(1), try row.int(2), try row.int(3))
         (isPaused, isDraining) = (try row.bool(4), try row.bool(5))
         (defaultGapMilliseconds, defaultMaxConnections) = (try row.int(6), try row.optionalInt(7))
+        shardFormat = try PostgresQueue.format(row.optionalText(8))
+        shardBytes = try row.int(9)
     }
 }

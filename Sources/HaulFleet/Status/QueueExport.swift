@@ -69,7 +69,8 @@ package struct QueueExport: AsyncSequence, Sendable {
     private static let columns: [(name: String, value: String)] = [
         ("item", "d.item_id"), ("key", "coalesce(i.key, i.url)"), ("url", "i.url"), ("path", "i.path"),
         ("outcome", "CASE d.outcome WHEN 0 THEN 'completed' ELSE 'failed' END"), ("bytes", "d.bytes"),
-        ("sha256", "encode(d.sha256, 'hex')"), ("tag", "d.tag"), ("failure_kind", "d.failure_kind"),
+        ("sha256", "encode(d.sha256, 'hex')"), ("tag", "d.tag"),
+        ("shard", "s.name"), ("offset", "d.shard_offset"), ("failure_kind", "d.failure_kind"),
         ("failure_message", "d.failure_message"), ("attempts", "d.attempt"), ("worker", "d.worker_id"),
         ("finished_at", "to_char(d.at AT TIME ZONE 'UTC', 'YYYY-MM-DD\"T\"HH24:MI:SS.US\"Z\"')"),
         ("metadata", "i.metadata"),
@@ -80,6 +81,7 @@ package struct QueueExport: AsyncSequence, Sendable {
         let (schema, columns) = (queue.quoted, Self.columns)
         let source = """
             FROM \(schema).done d JOIN \(schema).item i ON i.item_id = d.item_id
+                LEFT JOIN \(schema).shard s ON s.number = d.shard
             WHERE d.item_id > \(after) AND d.item_id <= \(last) ORDER BY d.item_id
             """
         switch format {

@@ -5,6 +5,8 @@ struct ClaimHistory: Sendable, Equatable {
     /// Whether an item has ended since the last claim.
     private(set) var hasEndedItem = false
     private(set) var isPaused = false
+    /// Whether the queue had no item left at the last claim, except those that workers hold.
+    private(set) var isExhausted = false
     /// Number of claims in a row that returned nothing.
     private(set) var emptyInRow = 0
     /// Number of items in a row that could not be tried.
@@ -32,7 +34,9 @@ struct ClaimHistory: Sendable, Equatable {
     mutating func foundNothing() { emptyInRow = min(emptyInRow + 1, 16) }
 
     /// Notes that the last claim returned items, or that maintenance has made items ready.
-    mutating func foundItems() { emptyInRow = 0 }
+    mutating func foundItems() { (emptyInRow, isExhausted) = (0, false) }
+
+    mutating func queueExhausted(_ isExhausted: Bool) { self.isExhausted = isExhausted }
 
     mutating func itemEnded() { hasEndedItem = true }
     mutating func queuePaused(_ isPaused: Bool) { self.isPaused = isPaused }

@@ -16,11 +16,13 @@ package actor FleetWorker {
     private var machine: WorkerMachine
     private(set) var clock = WorkerClock()
     private var stage = Stage.working
-    /// Whether uploads that no worker continues are being aborted.
+    /// Whether uploads that no worker continues are being aborted, and what else dead workers left is being removed.
     private var isAborting = false
     private let mailbox: AsyncStream<WorkerEvent>
     nonisolated let events: AsyncStream<WorkerEvent>.Continuation
     private let counts = Mutex(WorkerProgress())
+    /// End of the leases by the worker's clock; zero while they are in doubt.
+    private let leasesEnd = Mutex(Duration.zero)
 
     private enum Stage {
         case working
@@ -34,7 +36,8 @@ package actor FleetWorker {
         folder: WorkFolder,
         queue: any LeaseQueue,
         queueName: String,
-        destination: any DestinationWriting
+        destination: any DestinationWriting,
+        shards: ShardSettings? = nil
     ) async throws(FleetError) {
         (mailbox, events) = AsyncStream.makeStream()
         (self.queue, self.destination) = (queue, destination)
@@ -46,7 +49,7 @@ package actor FleetWorker {
             options,
             stateFolder: folder.path + "/downloads",
             stagingFolder: destination.stagingFolder,
-            sharesStaging: destination is FolderDestination,
+            sharesStaging: destination.isFolder,
             queue: queue,
             logger: logger,
             events: events
@@ -58,7 +61,8 @@ package actor FleetWorker {
                 claimBatch: min(1000, max(1, options.capacity / 2)),
                 label: identity.label,
                 predecessor: identity.predecessor,
-                endsWhenDrained: options.endsWhenDrained
+                endsWhenDrained: options.endsWhenDrained,
+                shardBytes: shards?.bytes
             ),
             seed: .random(in: .min ... .max)
         )
@@ -104,13 +108,17 @@ package actor FleetWorker {
             note(event)
             perform(machine.handle(event, at: clock.now))
             counts.withLock { $0.held = machine.heldCount }
+            leasesEnd.withLock { $0 = machine.lease.isInDoubt ? .zero : machine.lease.deadline }
             if isEnded { break }
         }
         clock.cancelTimer()
         await items.shutDown()
         if case .ended(let failure?) = stage { throw failure }
         // Aborts the uploads of items that ended last, because perhaps no other worker is running that could do so.
-        if machine.stop.kind == .drain { await abortOrphanUploads() }
+        if machine.stop.kind == .drain {
+            await abortOrphanUploads()
+            await destination.maintain()
+        }
     }
 
     private var isEnded: Bool {
@@ -231,6 +239,10 @@ package actor FleetWorker {
             // Goes on without the record: the next process with this folder then waits until the leases have expired.
             logger.warning("\(error)")
         }
+        destination.registered(as: registration.worker) { [weak self, clock] in
+            guard let self else { return false }
+            return clock.now < leasesEnd.withLock { $0 }
+        }
         items.keepOnly(registration.leases, isSameQueue: isSameQueue)
         items.forgetFinished()
     }
@@ -257,6 +269,7 @@ package actor FleetWorker {
         isAborting = true
         Task {
             await abortOrphanUploads()
+            await destination.maintain()
             isAborting = false
         }
     }

@@ -12,6 +12,11 @@ struct HeldItems: Sendable, Equatable {
     private var awaitingPreparation: [LeaseKey] = []
     /// Prepared files that wait for the gate call, which confirms their leases before publication. In order of arrival.
     private var awaitingGate: [LeaseKey] = []
+    /// Published to a shard together, as soon as they fill one. In order of arrival.
+    private var packed = PackedFiles()
+    /// Items of shards: those that wait for one, and those whose shard is being published. They take no place from other
+    /// items.
+    private var inShards: Set<LeaseKey> = []
     /// Items that the destination is preparing or publishing.
     private var inDestination: Set<LeaseKey> = []
     /// Items of `inDestination` that the worker has given up.
@@ -19,6 +24,8 @@ struct HeldItems: Sendable, Equatable {
 
     var count: Int { items.count }
     var isEmpty: Bool { items.isEmpty }
+    /// Number of held items that are not in a shard.
+    var activeCount: Int { items.count - inShards.count }
     subscript(key: LeaseKey) -> HeldItem? { items[key] }
 
     var sortedKeys: [LeaseKey] { items.keys.sorted() }
@@ -45,6 +52,7 @@ struct HeldItems: Sendable, Equatable {
 
     mutating func remove(_ key: LeaseKey) -> HeldItem? {
         guard let item = items.removeValue(forKey: key) else { return nil }
+        inShards.remove(key)
         leaveLine(key, item.stage)
         return item
     }
@@ -53,6 +61,7 @@ struct HeldItems: Sendable, Equatable {
     mutating func removeReported(_ key: LeaseKey) -> Bool {
         guard items[key]?.stage == .reporting else { return false }
         items[key] = nil
+        inShards.remove(key)
         return true
     }
 
@@ -62,6 +71,7 @@ struct HeldItems: Sendable, Equatable {
     mutating func removeAll() -> [HeldItem] {
         let removed = items.values.sorted { $0.lease.key < $1.lease.key }
         (items, awaitingPreparation, awaitingGate) = ([:], [], [])
+        (packed, inShards) = (PackedFiles(), [])
         return removed
     }
 
@@ -69,6 +79,7 @@ struct HeldItems: Sendable, Equatable {
         switch stage {
         case .staged: awaitingPreparation.removeAll { $0 == key }
         case .prepared: awaitingGate.removeAll { $0 == key }
+        case .packed(let file): packed.remove(key, bytes: file.file.bytes)
         default: break
         }
     }
@@ -124,6 +135,35 @@ struct HeldItems: Sendable, Equatable {
         return file
     }
 
+    // MARK: Shards
+
+    var packedBytes: Int64 { packed.bytes }
+    /// Time since which the first of the packed files waits; `nil` if none waits.
+    var packedSince: Duration? { packed.since }
+    /// Whether all held items wait for their shard.
+    var isAllPacked: Bool { packed.count == items.count }
+
+    /// Lets a prepared file wait for its shard.
+    mutating func pack(_ key: LeaseKey, at now: Duration) {
+        guard case .prepared(let file) = items[key]?.stage else { return }
+        items[key]?.stage = .packed(file)
+        packed.append(key, bytes: file.file.bytes, at: now)
+        inShards.insert(key)
+    }
+
+    /// Takes files out of the line, until they have `bytes` bytes together, and begins their publication.
+    mutating func takePacked(_ bytes: Int64) -> [PreparedFile] {
+        var (files, taken) = ([PreparedFile](), Int64(0))
+        while taken < bytes, let key = packed.first, case .packed(let file) = items[key]?.stage {
+            packed.removeFirst(bytes: file.file.bytes)
+            items[key]?.stage = .publishing(file.file)
+            inDestination.insert(key)
+            files.append(file)
+            taken += file.file.bytes
+        }
+        return files
+    }
+
     // MARK: Work of the destination
 
     func isInDestination(_ key: LeaseKey) -> Bool { inDestination.contains(key) }
@@ -154,6 +194,8 @@ struct HeldItem: Sendable, Equatable {
         case preparing(StagedFile)
         /// Waits for the gate or its answer.
         case prepared(PreparedFile)
+        /// Waits for the other files of its shard. The gate has let it pass.
+        case packed(PreparedFile)
         case publishing(StagedFile)
         case reporting
     }
@@ -173,4 +215,42 @@ extension HeldItem.Stage {
 
     var isPrepared: Bool { if case .prepared = self { true } else { false } }
     var isPublishing: Bool { if case .publishing = self { true } else { false } }
+}
+
+/// Line of the files that wait for their shard.
+private struct PackedFiles: Sendable, Equatable {
+    private var keys: [LeaseKey] = []
+    /// Number of keys at the head of ``keys`` that were taken.
+    private var taken = 0
+    private(set) var bytes: Int64 = 0
+    /// Time at which the first one of the line came, or at which the line became shorter.
+    private(set) var since: Duration?
+    private var latest = Duration.zero
+
+    var count: Int { keys.count - taken }
+    var first: LeaseKey? { taken < keys.count ? keys[taken] : nil }
+
+    mutating func append(_ key: LeaseKey, bytes: Int64, at now: Duration) {
+        keys.append(key)
+        self.bytes += bytes
+        (latest, since) = (now, since ?? now)
+    }
+
+    mutating func removeFirst(bytes: Int64) {
+        taken += 1
+        ended(bytes)
+        if taken == keys.count { (keys, taken) = ([], 0) }
+    }
+
+    mutating func remove(_ key: LeaseKey, bytes: Int64) {
+        keys.removeSubrange(..<taken)
+        taken = 0
+        keys.removeAll { $0 == key }
+        ended(bytes)
+    }
+
+    private mutating func ended(_ bytes: Int64) {
+        self.bytes -= bytes
+        since = count == 0 ? nil : latest
+    }
 }

@@ -300,7 +300,9 @@ actor ItemDownloads {
             path: lease.path,
             bytes: file.bytes,
             sha256: digest,
-            uploadID: lease.uploadID
+            uploadID: lease.uploadID,
+            url: lease.url,
+            metadata: lease.metadata
         )
         end(lease.key, .staged(staged))
     }

@@ -1,7 +1,7 @@
 internal import HaulKit
 
 extension WorkerMachine {
-    private var room: Int { holdLimit - items.count }
+    private var room: Int { mayPackMore ? holdLimit - items.activeCount : 0 }
 
     /// Time of the next claim; `nil` if the worker waits for another event.
     var nextClaim: Duration? {
@@ -36,6 +36,7 @@ extension WorkerMachine {
             let delay = claims.wasFull ? .zero : delayUntilDue(.milliseconds(200), answer.nextDue)
             return calls.wait(.claim, until: now + delay)
         }
+        claims.queueExhausted(answer.isExhausted)
         if answer.isDrained, settings.endsWhenDrained, items.isEmpty { stop.requestDrain() }
         claims.foundNothing()
         let backoff = Backoff(base: .milliseconds(200), cap: settings.idleClaimLimit)

@@ -64,6 +64,7 @@ extension WorkerMachine {
             if !stop.isRequested { add(.maintain) }
             if let time = nextClaim { times.append(time) }
             if let time = nextGate { times.append(time) }
+            if let time = nextShard { times.append(time) }
             if let time = nextReport { times.append(time) }
             if let time = nextPreparation { times.append(time) }
         case .leaving: add(.leave)
@@ -85,6 +86,7 @@ extension WorkerMachine {
             sendMaintenance()
             prepareWaiting()
             sendGate()
+            sendShards()
             sendReports()
             leaveIfFinished()
         }

@@ -12,7 +12,8 @@ extension WorkerMachine {
     /// Returns an item to the queue unless it has passed the gate.
     mutating func giveBack(_ key: LeaseKey) {
         switch items[key]?.stage {
-        case nil, .publishing, .reporting: return
+        // A packed file goes into the last shard.
+        case nil, .packed, .publishing, .reporting: return
         case .downloading, .preparing: request(.suspend(key))
         case .waiting, .staged, .prepared: break
         }

@@ -68,7 +68,7 @@ extension WorkerMachine {
     mutating func leaseLost(_ key: LeaseKey) {
         switch items[key]?.stage {
         case nil, .publishing, .reporting: return
-        case .waiting, .downloading, .staged, .preparing, .prepared: release(key)
+        case .waiting, .downloading, .staged, .preparing, .prepared, .packed: release(key)
         }
         claims.itemEnded()
     }

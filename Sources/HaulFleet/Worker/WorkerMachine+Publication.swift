@@ -18,7 +18,11 @@ extension WorkerMachine {
         var files: [PreparedFile] = []
         for key in keys where items[key]?.stage.isPrepared == true {
             if held.contains(key) {
-                if let file = items.beginPublication(key) { files.append(file) }
+                if settings.shardBytes != nil {
+                    items.pack(key, at: now)
+                } else if let file = items.beginPublication(key) {
+                    files.append(file)
+                }
             } else {
                 release(key)
                 claims.itemEnded()
@@ -35,6 +39,7 @@ extension WorkerMachine {
     }
 
     mutating func published(_ outcomes: [LeaseKey: PublicationOutcome]) {
+        shardsInWork = max(0, shardsInWork - 1)
         for (key, outcome) in outcomes.sorted(by: { $0.key < $1.key }) {
             let wasExpected = endDestinationWork(key)
             guard wasExpected, case .publishing(let file) = items[key]?.stage else { continue }

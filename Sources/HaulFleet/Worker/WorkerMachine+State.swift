@@ -15,6 +15,10 @@ extension WorkerMachine {
         var predecessor: WorkerID?
         /// Whether the worker ends when no item is left in the queue or with other workers.
         var endsWhenDrained = false
+        /// Size in bytes of the shards that the files go into; `nil` if each file has a name of its own.
+        var shardBytes: Int64?
+        /// Time after its first file in which a shard ends that does not reach ``shardBytes``.
+        var shardAge = Duration.seconds(600)
         /// Maximum time between two claims that return nothing.
         var idleClaimLimit = Duration.seconds(5)
         /// Minimum time between two gates or two reports, unless ``publishBatch`` items or a quarter of the hold limit

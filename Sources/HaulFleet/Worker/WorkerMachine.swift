@@ -31,6 +31,8 @@ struct WorkerMachine: Sendable, Equatable {
     var destination = DestinationHealth()
     var maintenance = MaintenanceHistory()
     var hostBlocks = HostBlocks()
+    /// Number of shards that the destination is writing or publishing.
+    var shardsInWork = 0
 
     init(settings: Settings, seed: UInt64) {
         self.settings = settings

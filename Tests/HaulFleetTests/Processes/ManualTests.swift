@@ -30,7 +30,7 @@ struct ManualTests {
 
     @Test(arguments: [
         "init", "add", "work", "wait", "status", "list", "retry", "pause", "resume", "drain", "host", "export",
-        "delete",
+        "delete", "shards",
     ])
     func hasEveryOption(_ command: String) async throws {
         let text = try manual()

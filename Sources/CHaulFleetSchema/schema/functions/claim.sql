@@ -31,7 +31,7 @@ BEGIN
     RETURN QUERY SELECT l.item_id, l.epoch, i.url, i.path, i.checksum, i.size, i.metadata, l.host_id,
         l.attempt::integer, l.connections, h.gap_ms::bigint,
         ceil(extract(epoch FROM l.starts_at - v_now) * 1000)::bigint,
-        l.upload_id, false, false, NULL::bigint
+        l.upload_id, false, false, NULL::bigint, false
     FROM lease l
         JOIN item i ON i.item_id = l.item_id
         JOIN host h ON h.host_id = l.host_id
@@ -132,21 +132,23 @@ BEGIN
 END
 $$;
 
--- Decides about a claim of a worker while there are suspects. A suspect is the only lease of its worker. If one has
--- been due for a minute and every worker has always had leases, one worker claims nothing until its leases have ended.
+-- Decides about a claim of a worker while there are suspects. A suspect is the only lease of its worker, except for items
+-- that wait for their shard. If one has been due for a minute and every worker has always had leases, one worker claims
+-- nothing until its leases have ended.
 --
 -- Returns null if the worker may claim as usual, otherwise whether it got a suspect.
 CREATE FUNCTION claim_suspect(p_worker bigint, p_claim integer, p_now timestamptz) RETURNS boolean
 LANGUAGE plpgsql SECURITY DEFINER AS $$
 #variable_conflict use_column
 DECLARE
+    v_shards boolean := has_shards();
     v_due timestamptz;
     v_has_leases boolean;
     v_has_suspect boolean;
     v_makes_room boolean;
 BEGIN
     SELECT count(*) > 0, coalesce(bool_or(alone), false) INTO v_has_leases, v_has_suspect
-        FROM lease WHERE worker_id = p_worker;
+        FROM lease WHERE worker_id = p_worker AND NOT (v_shards AND phase = 2);
     IF v_has_suspect THEN RETURN false; END IF;
     SELECT l.due_at INTO v_due FROM later l JOIN host h ON h.host_id = l.host_id
         WHERE l.alone AND l.due_at <= p_now AND NOT h.is_paused ORDER BY l.due_at LIMIT 1;
@@ -309,12 +311,14 @@ LANGUAGE plpgsql SECURITY DEFINER AS $$
 DECLARE
     v_due timestamptz;
     v_soon boolean;
+    v_exhausted boolean;
     v_drained boolean;
 BEGIN
     v_soon := EXISTS (SELECT 1 FROM batch WHERE fed_to < last_id)
         OR EXISTS (SELECT 1 FROM host WHERE has_passed AND NOT has_ready);
-    v_drained := NOT v_soon AND NOT EXISTS (SELECT 1 FROM host WHERE has_passed) AND NOT EXISTS (SELECT 1 FROM ready)
-        AND NOT EXISTS (SELECT 1 FROM later) AND NOT EXISTS (SELECT 1 FROM lease);
+    v_exhausted := NOT v_soon AND NOT EXISTS (SELECT 1 FROM host WHERE has_passed)
+        AND NOT EXISTS (SELECT 1 FROM ready) AND NOT EXISTS (SELECT 1 FROM later);
+    v_drained := v_exhausted AND NOT EXISTS (SELECT 1 FROM lease);
     IF NOT v_drained AND NOT p_paused THEN
         SELECT least(
             (SELECT min(due_at) FROM later WHERE NOT alone),
@@ -334,6 +338,7 @@ BEGIN
         NULL::text, NULL::integer, NULL::integer, NULL::integer, NULL::bigint, NULL::bigint, NULL::text,
         v_drained, p_paused,
         CASE WHEN v_due IS NOT NULL
-            THEN least(ceil(greatest(extract(epoch FROM v_due - p_now) * 1000, 100)), 1e12)::bigint END;
+            THEN least(ceil(greatest(extract(epoch FROM v_due - p_now) * 1000, 100)), 1e12)::bigint END,
+        v_exhausted;
 END
 $$;

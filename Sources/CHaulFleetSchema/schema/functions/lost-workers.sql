@@ -73,21 +73,26 @@ BEGIN
 END
 $$;
 
--- Postpones the leases of lost workers and counts the loss; their attempts do not count. Items that were lost
--- `setting.max_losses - 1` times become suspects. With `p_suspects`, postpones only these.
+-- Postpones the leases of lost workers and counts the loss, unless the item waits for its shard; their attempts do not
+-- count. Items that were lost `setting.max_losses - 1` times become suspects. With `p_suspects`, postpones only these.
 CREATE FUNCTION postpone_lost(p_workers bigint[], p_suspects boolean) RETURNS integer
 LANGUAGE plpgsql SECURITY DEFINER AS $$
 #variable_conflict use_column
-DECLARE v_count integer;
+DECLARE
+    v_shards boolean := has_shards();
+    v_count integer;
 BEGIN
     WITH gone AS MATERIALIZED (
         DELETE FROM lease l USING setting s
-        WHERE l.worker_id = ANY (p_workers) AND (NOT p_suspects OR l.losses + 2 >= s.max_losses)
-        RETURNING l.*, l.losses + 2 >= s.max_losses AS is_suspect
+        WHERE l.worker_id = ANY (p_workers)
+            AND (NOT p_suspects OR l.losses + 2 >= s.max_losses AND NOT (v_shards AND l.phase = 2))
+        RETURNING l.*, v_shards AND l.phase = 2 AS is_packed,
+            l.losses + 2 >= s.max_losses AND NOT (v_shards AND l.phase = 2) AS is_suspect
     ), put AS (
         INSERT INTO later (item_id, host_id, prio, attempt, losses, epoch, upload_id, alone, due_at, failure_kind,
             failure_message)
-        SELECT item_id, host_id, prio, greatest(attempt - 1, 0), losses + 1, epoch, upload_id, is_suspect,
+        SELECT item_id, host_id, prio, greatest(attempt - 1, 0), losses + (NOT is_packed)::integer, epoch, upload_id,
+            is_suspect,
             clock_timestamp() + least(900, power(2, losses)) * (0.5 + random() / 2) * interval '1 s',
             'worker_lost', 'The worker ended without a report.'
         FROM gone

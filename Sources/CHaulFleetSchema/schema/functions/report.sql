@@ -120,15 +120,19 @@ BEGIN
 END
 $$;
 
--- Marks leases as about to be published. Returns the leases that the worker still holds.
+-- Marks leases as about to be published, or as waiting for their shard. Returns the leases that the worker still holds.
+-- The files are complete, so while they wait for their shard, their hosts have the connections back and none of them is
+-- a suspect any more.
 CREATE FUNCTION gate(p_worker bigint, p_items bigint[], p_epochs integer[])
 RETURNS TABLE (item_id bigint, epoch integer)
 LANGUAGE plpgsql SECURITY DEFINER AS $$
 #variable_conflict use_column
+DECLARE v_shards boolean := has_shards();
 BEGIN
     PERFORM 1 FROM worker WHERE worker_id = p_worker AND state = 'live' FOR KEY SHARE;
     IF NOT FOUND THEN RETURN; END IF;
-    RETURN QUERY UPDATE lease l SET phase = 2
+    RETURN QUERY UPDATE lease l SET phase = 2,
+            connections = CASE WHEN v_shards THEN 0 ELSE connections END, alone = alone AND NOT v_shards
         FROM unnest(p_items, p_epochs) AS g (item_id, epoch)
         WHERE l.item_id = g.item_id AND l.epoch = g.epoch AND l.worker_id = p_worker
         RETURNING l.item_id, l.epoch;

@@ -1,24 +1,30 @@
 -- A worker calls the functions that take and report items, and reads no table.
 GRANT USAGE ON SCHEMA :"queue" TO :"role";
 GRANT EXECUTE ON FUNCTION
+    :"queue".abandon_shard,
     :"queue".beat,
     :"queue".block,
     :"queue".claim,
+    :"queue".complete_shard,
     :"queue".destination,
     :"queue".destination_mark,
     :"queue".feed,
     :"queue".finished,
     :"queue".forget_orphans,
+    :"queue".forget_shards,
     :"queue".gate,
     :"queue".held,
     :"queue".host_limits,
     :"queue".leave,
+    :"queue".open_shard,
     :"queue".promote,
     :"queue".reap,
     :"queue".record_upload,
     :"queue".register,
     :"queue".report,
     :"queue".reserve,
+    :"queue".shards,
+    :"queue".take_abandoned_shards,
     :"queue".take_orphans,
     :"queue".tidy
 TO :"role";

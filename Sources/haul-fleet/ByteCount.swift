@@ -1,7 +1,7 @@
 import ArgumentParser
 
-/// A rate in bytes per second: `500k`, `2M`, `1G`, or a plain number. Each unit is 1,024 times the previous one.
-struct ByteRate: ExpressibleByArgument {
+/// A number of bytes: `500k`, `2M`, `1G`, or a plain number. Each unit is 1,024 times the previous one.
+struct ByteCount: ExpressibleByArgument {
     let bytes: Int64
 
     init?(argument: String) {

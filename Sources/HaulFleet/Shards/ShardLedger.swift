@@ -1,0 +1,118 @@
+internal import HaulKit
+
+/// The queue's record of shards. ``PostgresQueue`` implements it.
+///
+/// A shard is opened before it gets its name, and completed with the results of all its items in one transaction
+/// afterwards. A shard that stays open without a living worker is abandoned: another worker removes what it has at the
+/// destination, and its items run again.
+protocol ShardLedger: Sendable {
+    /// Returns number and name of a new shard. Throws ``FleetError/Code/workerUnknown`` if the worker does not count as
+    /// alive.
+    func openShard(_ worker: WorkerID, _ shard: ShardFile.Summary) async throws(FleetError) -> (
+        number: Int64, name: String
+    )
+    /// Writes the results of the items. Returns `false` if the worker has lost one of them; the shard is abandoned then.
+    /// The call may be repeated.
+    func completeShard(_ worker: WorkerID, _ number: Int64, _ items: [ShardItem]) async throws(FleetError) -> Bool
+    /// Gives a shard up. Returns `false` if it is complete.
+    func abandonShard(_ worker: WorkerID, _ number: Int64) async throws(FleetError) -> Bool
+    /// Takes abandoned shards, of any worker. The caller has a minute to remove them.
+    func abandonedShards(limit: Int) async throws(FleetError) -> [AbandonedShard]
+    /// Forgets abandoned shards of which the destination has nothing any more.
+    func forgetShards(_ numbers: [Int64]) async throws(FleetError)
+}
+
+/// The file of an item inside a shard.
+struct ShardItem: Sendable, Hashable {
+    var key: LeaseKey
+    var bytes: Int64
+    /// SHA-256 of the file, 32 bytes.
+    var sha256: [UInt8]
+    /// Place of the file's first byte in the shard.
+    var offset: Int64
+}
+
+struct AbandonedShard: Sendable, Hashable {
+    var number: Int64
+    /// Path of the shard below the destination.
+    var path: String
+    /// Path of the file without a name, below the folder `.haul-fleet` of a destination that is a folder.
+    var staged: String
+    var bytes: Int64
+    /// SHA-256 of the shard, 32 bytes.
+    var sha256: [UInt8]
+}
+
+extension PostgresQueue: ShardLedger {
+    /// Returns the settings of the shards; `nil` if each file has a name of its own.
+    func shards() async throws(FleetError) -> ShardSettings? {
+        guard let row = try await work.run(function("shards()")).first else { return nil }
+        return try Self.format(row.optionalText(0)).map { format throws(FleetError) in
+            ShardSettings(format, bytes: try row.int(1))
+        }
+    }
+
+    static func format(_ text: String?) throws(FleetError) -> ShardSettings.Format? {
+        guard let text else { return nil }
+        guard let format = ShardSettings.Format(rawValue: text) else {
+            throw FleetError(.databaseRefused, "The queue has shards of the unknown format \(text).")
+        }
+        return format
+    }
+
+    func openShard(
+        _ worker: WorkerID,
+        _ shard: ShardFile.Summary
+    ) async throws(FleetError) -> (number: Int64, name: String) {
+        let rows = try await work.run(
+            function("open_shard($1, $2, $3, $4, $5)"),
+            [
+                .int(worker), .text(shard.format.rawValue), .text(shard.staged), .int(shard.bytes),
+                .bytes(shard.sha256),
+            ]
+        )
+        let row = try Self.onlyRow(rows)
+        return (try row.int(0), try row.text(1))
+    }
+
+    func completeShard(_ worker: WorkerID, _ number: Int64, _ items: [ShardItem]) async throws(FleetError) -> Bool {
+        let rows = try await work.run(
+            function("complete_shard($1, $2, $3, $4, $5, $6, $7)"),
+            [
+                .int(worker), .int(number), .ints(items.map(\.key.item)), .ints(items.map(\.key.epoch)),
+                .ints(items.map(\.bytes)), .byteArrays(items.map(\.sha256)), .ints(items.map(\.offset)),
+            ]
+        )
+        return try Self.onlyRow(rows).bool(0)
+    }
+
+    func abandonShard(_ worker: WorkerID, _ number: Int64) async throws(FleetError) -> Bool {
+        try Self.onlyRow(try await work.run(function("abandon_shard($1, $2)"), [.int(worker), .int(number)])).bool(0)
+    }
+
+    func abandonedShards(limit: Int) async throws(FleetError) -> [AbandonedShard] {
+        var shards: [AbandonedShard] = []
+        for row in try await work.run(function("take_abandoned_shards($1)"), [.int(limit)]) {
+            shards.append(
+                AbandonedShard(
+                    number: try row.int(0),
+                    path: try row.text(1),
+                    staged: try row.text(2),
+                    bytes: try row.int(3),
+                    sha256: try row.bytes(4)
+                )
+            )
+        }
+        return shards
+    }
+
+    func forgetShards(_ numbers: [Int64]) async throws(FleetError) {
+        guard !numbers.isEmpty else { return }
+        _ = try await work.run(function("forget_shards($1)"), [.ints(numbers)])
+    }
+
+    private static func onlyRow(_ rows: DatabaseRows) throws(FleetError) -> DatabaseRow {
+        guard let row = rows.first else { throw noAnswer }
+        return row
+    }
+}
