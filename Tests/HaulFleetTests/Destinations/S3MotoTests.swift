@@ -155,6 +155,25 @@ import Testing
         }
     }
 
+    @Test(arguments: [100, 2500])
+    func `An abandoned shard is removed, and an object of other content stays`(_ bytes: Int) async throws {
+        try await TemporaryFolder.with { folder in
+            let destination = try await destination(folder)
+            let file = try file(1, "shard-000001.tar", bytes: bytes, in: folder)
+            #expect(try await destination.store(file)?.isPublished == true)
+            var shard = AbandonedShard(number: 1, path: file.path, staged: "", bytes: file.bytes, sha256: [1])
+            try await destination.remove(shard)
+            #expect(try await destination.client.status(of: file.path) != nil)
+            // Of a worker that died during the upload.
+            let upload = try await destination.client.createUpload(file.path, metadata: [], checksums: false)
+            shard.sha256 = file.sha256
+            try await destination.remove(shard)
+            #expect(try await destination.client.status(of: file.path) == nil)
+            #expect(try await destination.client.uploads(of: file.path).isEmpty, "\(upload)")
+            try await destination.remove(shard)
+        }
+    }
+
     @Test func `Uploads are aborted until the store does not know them`() async throws {
         try await TemporaryFolder.with { folder in
             let destination = try await destination(folder)
