@@ -18,6 +18,9 @@ extension History {
         settings.idleClaimLimit = .seconds(20)
         settings.retryDelayLimit = .seconds(30)
         settings.retryAfterLimit = .seconds(40)
+        // A file has about 1,000 bytes. The age ends shards that the items of the history do not fill.
+        if chance(0.3) { settings.shardBytes = pick(1...5) * 1000 }
+        settings.shardAge = .seconds(pick(1...60))
         let machine = WorkerMachine(settings: settings, seed: random.next())
         process.machine = machine
         trace("p\(process.number) starts at \(process.rate) %, predecessor \(settings.predecessor ?? 0)")
