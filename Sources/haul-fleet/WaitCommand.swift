@@ -35,7 +35,7 @@ struct WaitCommand: AsyncParsableCommand {
     /// - Throws: an exit status, if items of the queue have failed, whichever worker had them.
     static func checkFailures(of fleet: Fleet) async throws {
         let failed = try await fleet.withConnection { connection in
-            try await QueueAdministration(connection, fleet.queue).status(hosts: 0).totals.failed
+            try await QueueAdministration(connection, fleet.queue).failedItems()
         }
         guard failed > 0 else { return }
         FleetOutput.error(

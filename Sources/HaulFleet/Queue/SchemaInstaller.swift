@@ -98,18 +98,24 @@ package struct SchemaInstaller: Sendable {
         _ = try session.execute(lock, [.text(queue.text)])
     }
 
-    /// Returns the roles with rights on functions, and their rights. The caller grants these rights again, because
-    /// dropping the functions removes them.
+    /// Returns the roles with rights in the queue, and their rights. The caller grants these rights again, because
+    /// dropping the functions removes them and new tables have none.
     private static func callers(_ session: DatabaseSession, _ queue: QueueName) throws(FleetError) -> [(Right, String)]
     {
         let text = """
-            SELECT DISTINCT p.proname = 'claim', r.rolname FROM pg_proc p
+            SELECT DISTINCT CASE p.proname WHEN 'claim' THEN 'worker' ELSE 'loader' END, r.rolname FROM pg_proc p
                 JOIN pg_namespace n ON n.oid = p.pronamespace, aclexplode(p.proacl) a
                 JOIN pg_roles r ON r.oid = a.grantee
             WHERE n.nspname = $1 AND p.proname IN ('claim', 'load') AND a.grantee <> p.proowner
+            UNION
+            SELECT 'reader', r.rolname FROM pg_class c
+                JOIN pg_namespace n ON n.oid = c.relnamespace, aclexplode(c.relacl) a
+                JOIN pg_roles r ON r.oid = a.grantee
+            WHERE n.nspname = $1 AND c.relname = 'progress' AND a.privilege_type = 'SELECT' AND a.grantee <> c.relowner
             """
         return try session.execute(text, [.text(queue.text)]).map { row throws(FleetError) in
-            (try row.bool(0) ? .worker : .loader, try row.text(1))
+            guard let right = Right(rawValue: try row.text(0)) else { throw PostgresQueue.noAnswer }
+            return (right, try row.text(1))
         }
     }
 

@@ -33,6 +33,13 @@ extension QueueAdministration {
         )
     }
 
+    /// Returns the number of failed items. A worker's role may ask for it, too.
+    package func failedItems() async throws(FleetError) -> Int64 {
+        let rows = try await connection.run("SELECT \(queue.quoted).failed_items()")
+        guard let row = rows.first else { throw PostgresQueue.noAnswer }
+        return try row.int(0)
+    }
+
     /// Whether each added item is completed or has failed.
     package func isDrained() async throws(FleetError) -> Bool {
         let rest = ["ready", "later", "lease"].map { "SELECT 1 FROM \(table($0))" }

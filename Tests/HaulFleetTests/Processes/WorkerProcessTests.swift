@@ -71,6 +71,28 @@ struct WorkerProcessTests {
         await server.stop()
     }
 
+    @Test(arguments: ["none", "tar"])
+    func aRoleThatMayOnlyWorkEndsAQueue(_ shards: String) async throws {
+        let resource = FileResource(content: content, etag: "\"1\"")
+        let server = try await TestServer.start { resource.reply(to: $0) }
+        try await FleetRig.run { rig in
+            let role = "work_\(rig.database.name)"
+            try await rig.database.sql("CREATE ROLE \(role) LOGIN")
+            try await rig.command("init", "--shards", shards, "--worker-role", role)
+            try await rig.add([line(server, "file.bin")])
+            rig.setVariable(
+                "HAUL_FLEET_DATABASE",
+                "host=127.0.0.1 port=\(rig.server.port) user=\(role) dbname=\(rig.database.name)"
+            )
+            let worker = try rig.startWorker("one", "--until-drained")
+            #expect(await rig.ending(of: worker) == .exited(0))
+            #expect(try rig.names() == [shards == "tar" ? "shard-000001.tar" : "file.bin"])
+            try await rig.database.sql("DROP OWNED BY \(role)")
+            try await rig.database.sql("DROP ROLE \(role)")
+        }
+        await server.stop()
+    }
+
     private func partBytes(_ rig: FleetRig) throws -> Int64 {
         let staging = rig.destination + "/.haul-fleet"
         guard let all = FileManager.default.enumerator(atPath: staging) else { return 0 }

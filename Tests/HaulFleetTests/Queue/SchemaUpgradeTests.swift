@@ -58,7 +58,8 @@ struct SchemaUpgradeTests {
         try await withQueueOfVersionOne { database, installer in
             try await ready(2, database)
             let (worker, loader) = ("worker_\(database.name)", "loader_\(database.name)")
-            for (right, role) in [(SchemaInstaller.Right.worker, worker), (.loader, loader)] {
+            let reader = "reader_\(database.name)"
+            for (right, role) in [(SchemaInstaller.Right.worker, worker), (.loader, loader), (.reader, reader)] {
                 try await database.sql("CREATE ROLE \(role) LOGIN")
                 try await installer.grant(right, to: role)
             }
@@ -78,7 +79,13 @@ struct SchemaUpgradeTests {
                 _ = try await connection.run("SELECT * FROM haul.register(1, 'x', NULL)")
             }
             connection.close()
-            for role in [worker, loader] {
+            let reading = DatabaseConnection(try database.server.settings(database: database.name, user: reader))
+            let administration = QueueAdministration(reading, .standard)
+            #expect(try await administration.shards().isEmpty, "also tables that the upgrade made")
+            #expect(try await administration.failedItems() == 0)
+            for try await page in QueueExport(reading, .standard, format: .csv) { #expect(!page.bytes.isEmpty) }
+            reading.close()
+            for role in [worker, loader, reader] {
                 try await database.sql("DROP OWNED BY \(role)")
                 try await database.sql("DROP ROLE \(role)")
             }

@@ -36,3 +36,10 @@ BEGIN
     RETURN cardinality(v_items);
 END
 $$;
+
+-- Returns the number of failed items. A worker calls it, which may read no table.
+CREATE FUNCTION failed_items() RETURNS bigint
+LANGUAGE plpgsql SECURITY DEFINER AS $$
+#variable_conflict use_column
+BEGIN RETURN (SELECT coalesce(sum(failed), 0) FROM progress); END
+$$;

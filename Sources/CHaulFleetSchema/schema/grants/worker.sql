@@ -8,6 +8,7 @@ GRANT EXECUTE ON FUNCTION
     :"queue".complete_shard,
     :"queue".destination,
     :"queue".destination_mark,
+    :"queue".failed_items,
     :"queue".feed,
     :"queue".finished,
     :"queue".forget_orphans,
