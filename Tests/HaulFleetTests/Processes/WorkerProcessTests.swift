@@ -93,6 +93,44 @@ struct WorkerProcessTests {
         await server.stop()
     }
 
+    @Test("1: files that waited for their shard when the worker was killed are in one shard each")
+    func aKilledWorkerWithFilesForAShard() async throws {
+        let resource = FileResource(content: TestContent(seed: 6, count: 1000), etag: "\"1\"")
+        let isKilled = Mutex(false)
+        let server = try await TestServer.start { request in
+            // Holds the first worker until it is killed.
+            let stalls = request.path == "/slow.bin" && !isKilled.withLock { $0 }
+            return stalls ? TestReply([.stall]) : resource.reply(to: request)
+        }
+        try await FleetRig.run(leaseSeconds: 10) { rig in
+            try await rig.command("init", "--shards", "tar", "--shard-size", "20k")
+            try await rig.add((1...40).map { line(server, "f\($0).bin") } + [line(server, "slow.bin")])
+            let first = try rig.startWorker("first")
+            try await waitUntil("all but one are complete") {
+                try await rig.number(
+                    "SELECT (SELECT count(*) FROM done) + (SELECT count(*) FROM lease WHERE phase = 2)"
+                ) == 40
+            }
+            rig.kill(first)
+            isKilled.withLock { $0 = true }
+            let second = try rig.startWorker("second", "--until-drained")
+            #expect(await rig.ending(of: second) == .exited(0))
+            #expect(try await rig.number("SELECT count(*) FROM done WHERE outcome = 0 AND shard IS NOT NULL") == 41)
+            #expect(try await rig.number("SELECT sum(items) FROM shard WHERE state = 1") == 41)
+            #expect(try await rig.number("SELECT count(*) FROM shard WHERE state <> 1") == 0)
+            #expect(try await rig.number("SELECT count(*) FROM shard") == rig.names().count)
+            // Nothing but the shards has a name, and each has its digest.
+            let shards = try await QueueAdministration(rig.database.connection, .standard).shards()
+            #expect(try rig.names().sorted() == shards.map(\.name))
+            for shard in shards {
+                let bytes = try Data(contentsOf: URL(fileURLWithPath: "\(rig.destination)/\(shard.name)"))
+                let digest = SHA256.hash(data: bytes).map { String(format: "%02x", $0) }.joined()
+                #expect(digest == shard.sha256)
+            }
+        }
+        await server.stop()
+    }
+
     private func partBytes(_ rig: FleetRig) throws -> Int64 {
         let staging = rig.destination + "/.haul-fleet"
         guard let all = FileManager.default.enumerator(atPath: staging) else { return 0 }
