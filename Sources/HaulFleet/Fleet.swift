@@ -115,18 +115,8 @@ extension PostgresQueue {
     ///
     /// - Parameter onWait: called once, with the first failure.
     func destinationWhenReachable(onWait: (FleetError) -> Void) async throws(FleetError) -> String {
-        let backoff = Backoff(base: .milliseconds(500), cap: .seconds(10), jitter: .part(2))
-        var failures = 0
-        while true {
-            do throws(FleetError) { return try await destination() } catch {
-                guard error.code == .databaseUnreachable else { throw error }
-                failures += 1
-                if failures == 1 { onWait(error) }
-                let delay = backoff.delay(failures: failures, fraction: .random(in: 0...1))
-                do { try await Task.sleep(for: delay) } catch {
-                    throw FleetError(.cancelled, "The wait was cancelled.")
-                }
-            }
+        try await whenReachable(firstDelay: .milliseconds(500), onWait: onWait) { () throws(FleetError) in
+            try await destination()
         }
     }
 

@@ -120,11 +120,5 @@ struct InitCommand: AsyncParsableCommand {
 enum ShardChoice: String, CaseIterable, ExpressibleByArgument {
     case tar, warc, none
 
-    var format: ShardSettings.Format? {
-        switch self {
-        case .tar: .tar
-        case .warc: .warc
-        case .none: nil
-        }
-    }
+    var format: ShardSettings.Format? { ShardSettings.Format(rawValue: rawValue) }
 }

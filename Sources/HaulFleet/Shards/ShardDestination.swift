@@ -140,17 +140,8 @@ struct ShardDestination: DestinationWriting {
     /// Writes the results. Waits for a database that does not answer, because only the database knows whether an earlier
     /// attempt was successful.
     private func complete(_ worker: WorkerID, _ number: Int64, _ items: [ShardItem]) async throws(FleetError) -> Bool {
-        let backoff = Backoff(base: .milliseconds(200), cap: .seconds(10), jitter: .part(2))
-        var failures = 0
-        while true {
-            do throws(FleetError) { return try await ledger.completeShard(worker, number, items) } catch {
-                guard error.code == .databaseUnreachable else { throw error }
-                failures += 1
-                let delay = backoff.delay(failures: failures, fraction: .random(in: 0...1))
-                do { try await Task.sleep(for: delay) } catch {
-                    throw FleetError(.cancelled, "The wait was cancelled.").blamingNoFile()
-                }
-            }
+        try await whenReachable(firstDelay: .milliseconds(200)) { () throws(FleetError) in
+            try await ledger.completeShard(worker, number, items)
         }
     }
 
@@ -158,7 +149,7 @@ struct ShardDestination: DestinationWriting {
     private func giveUp(_ worker: WorkerID, _ number: Int64, _ summary: ShardFile.Summary, _ name: String) async {
         do throws(FleetError) {
             guard try await ledger.abandonShard(worker, number) else { return }
-            try await base.remove(
+            try await remove(
                 AbandonedShard(
                     number: number,
                     path: name,
@@ -167,11 +158,15 @@ struct ShardDestination: DestinationWriting {
                     sha256: summary.sha256
                 )
             )
-            try await ledger.forgetShards([number])
         } catch {
             // The shard stays open or abandoned in the queue, so `maintain()` of a worker removes it.
             logger.debug("fleet: the shard \(name) is removed later: \(error)")
         }
+    }
+
+    private func remove(_ shard: AbandonedShard) async throws(FleetError) {
+        try await base.remove(shard)
+        try await ledger.forgetShards([shard.number])
     }
 
     // MARK: Shards of dead workers
@@ -180,8 +175,7 @@ struct ShardDestination: DestinationWriting {
         do throws(FleetError) {
             let shards = try await ledger.abandonedShards(limit: 20)
             for shard in shards {
-                try await base.remove(shard)
-                try await ledger.forgetShards([shard.number])
+                try await remove(shard)
                 logger.info("Removed \(shard.path), whose worker ended before the queue knew of it.")
             }
         } catch { logger.warning("Shards that are not complete stay at \(description): \(error)") }

@@ -4,7 +4,7 @@ internal import HaulKit
 
 /// Writes the files of items into one file. Runs on a thread that may block.
 struct ShardFile {
-    /// What the queue stores of a shard before it gets its name.
+    /// Data that the queue stores of a shard before it gets its name.
     struct Summary: Sendable, Hashable {
         var format: ShardSettings.Format
         /// Path of the file, below the folder that has the staging folders of all workers.

@@ -27,7 +27,7 @@ extension StagedFile {
     /// The URL without user name and password, because shards are passed on.
     var shownURL: String { URL(string: url)?.withoutUserInfo().absoluteString ?? "" }
 
-    /// What a shard says about the file, as a JSON object.
+    /// The description of the file in a shard: a JSON object.
     var description: [UInt8] {
         struct Description: Encodable {
             var item: Int64

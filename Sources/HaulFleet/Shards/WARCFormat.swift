@@ -26,7 +26,7 @@ struct WARCFormat: ShardFormat {
                 ("WARC-Target-URI", file.shownURL), ("WARC-Block-Digest", digest), ("WARC-Payload-Digest", digest),
                 ("Content-Type", Self.mediaType(of: file.path)),
             ],
-            id: Self.id(file, "resource"),
+            id: Self.id(file),
             file.bytes
         )
     }
@@ -37,7 +37,7 @@ struct WARCFormat: ShardFormat {
             + head(
                 "metadata",
                 [
-                    ("WARC-Target-URI", file.shownURL), ("WARC-Concurrent-To", Self.id(file, "resource")),
+                    ("WARC-Target-URI", file.shownURL), ("WARC-Concurrent-To", Self.id(file)),
                     ("Content-Type", "application/json"),
                 ],
                 Int64(description.count)
@@ -59,7 +59,7 @@ struct WARCFormat: ShardFormat {
     }
 
     /// A UUID of the content and the item, so that the second record can name the first.
-    private static func id(_ file: StagedFile, _ type: String) -> String {
+    private static func id(_ file: StagedFile) -> String {
         let item = withUnsafeBytes(of: file.key.item.bigEndian) { Array($0) }
         let bytes = Array(file.sha256.prefix(8)) + item
         let hex = Array(bytes.hexadecimal)

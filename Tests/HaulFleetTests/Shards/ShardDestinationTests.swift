@@ -5,7 +5,7 @@ import Testing
 
 @testable import HaulFleet
 
-/// Shards in a folder, with a queue in PostgreSQL: each item is in one complete shard, whoever dies when.
+/// Writes shards in a folder with a queue in PostgreSQL. Each item is in one complete shard, also if workers die.
 @Suite(.timeLimit(.minutes(60))) struct ShardDestinationTests {
     /// A queue with ready items, a destination, and the worker that has leased all items.
     private struct Rig {
