@@ -61,8 +61,9 @@ struct DeleteCommand: AsyncParsableCommand {
             let rest = [totals.unfed, totals.ready, totals.later, totals.leased].reduce(Int64(0)) {
                 $0.addingClamped($1)
             }
+            let cancelled = totals.cancelled > 0 ? "\(totals.cancelled) cancelled, " : ""
             let text =
-                "\(totals.items) items: \(totals.completed) completed, \(totals.failed) failed, \(rest) not done"
+                "\(totals.items) items: \(totals.completed) completed, \(totals.failed) failed, \(cancelled)\(rest) not done"
             guard yes else {
                 FleetOutput.line("The queue has \(text). Run it again with --yes to delete the queue; the files stay.")
                 throw ExitCode.failure
@@ -116,14 +117,5 @@ struct HostCommand: AsyncParsableCommand {
                 ? "Workers take items of it within a minute."
                 : "Claims keep to it from now on; what workers transfer already is finished as it is."
         )
-    }
-}
-
-extension FleetOptions {
-    fileprivate func administer(_ body: (QueueAdministration) async throws -> Void) async throws {
-        let fleet = try fleet()
-        try await fleet.withConnection { connection in
-            try await body(QueueAdministration(connection, fleet.queue))
-        }
     }
 }

@@ -45,3 +45,12 @@ struct S3Options: ParsableArguments {
 }
 
 extension S3Settings.Addressing: ExpressibleByArgument {}
+
+extension FleetOptions {
+    func administer(_ body: (QueueAdministration) async throws -> Void) async throws {
+        let fleet = try fleet()
+        try await fleet.withConnection { connection in
+            try await body(QueueAdministration(connection, fleet.queue))
+        }
+    }
+}

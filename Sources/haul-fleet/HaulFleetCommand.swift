@@ -17,7 +17,7 @@ struct HaulFleetCommand: AsyncParsableCommand {
         version: Downloader.version,
         subcommands: [
             InitCommand.self, AddCommand.self, WorkCommand.self, WaitCommand.self, StatusCommand.self, ListCommand.self,
-            RetryCommand.self, ShardsCommand.self,
+            RetryCommand.self, CancelCommand.self, ShardsCommand.self,
             PauseCommand.self, ResumeCommand.self, DrainCommand.self, HostCommand.self, ExportCommand.self,
             DeleteCommand.self,
         ]

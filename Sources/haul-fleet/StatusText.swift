@@ -28,6 +28,7 @@ struct StatusText {
         let waiting = totals.ready.addingClamped(totals.unfed)
         parts.append("\(totals.isEstimate ? "about " : "")\(waiting) waiting")
         if totals.later > 0 { parts.append("\(totals.later) to be tried again") }
+        if totals.cancelled > 0 { parts.append("\(totals.cancelled) cancelled") }
         let rate =
             String(format: "%.1f files/s, ", status.rate.itemsPerSecond)
             + QuantityText.speed(status.rate.bytesPerSecond)

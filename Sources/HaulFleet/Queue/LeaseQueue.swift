@@ -66,6 +66,8 @@ struct Beat: Sendable, Hashable {
     var leaseTime: Duration
     /// Hosts of the worker's leases that accept no requests now, with the remaining time.
     var blockedHosts: [Int32: Duration] = [:]
+    /// Leases that the worker has lost because somebody cancelled the items. Further beats may name them again.
+    var cancelled: [LeaseKey] = []
     var isPaused = false
     /// Whether the worker must take no new items, finish its leases and end.
     var isDraining = false

@@ -43,7 +43,13 @@ package final class PostgresQueue: LeaseQueue {
         try checkHistory(worker, flushed: try first.int(3))
         var beat = Beat(leaseTime: .seconds(try first.int(0, as: Int64.self)))
         (beat.isPaused, beat.isDraining) = (try first.bool(1), try first.bool(2))
-        for row in rows.dropFirst() { beat.blockedHosts[try row.int(4)] = try row.milliseconds(5) }
+        for row in rows.dropFirst() {
+            if row.isNull(4) {
+                beat.cancelled.append(LeaseKey(item: try row.int(6), epoch: try row.int(7)))
+            } else {
+                beat.blockedHosts[try row.int(4)] = try row.milliseconds(5)
+            }
+        }
         return beat
     }
 

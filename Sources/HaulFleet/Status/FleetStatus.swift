@@ -13,7 +13,7 @@ package struct FleetStatus: Sendable, Hashable, Codable {
     /// The oldest open transaction of the server that keeps vacuum from removing rows; `nil` if there is none.
     package var oldestTransaction: OpenTransaction?
 
-    /// Number of items per state. The numbers from `unfed` to `failed` add up to `items` unless one of them is an
+    /// Number of items per state. The numbers from `unfed` to `cancelled` add up to `items` unless one of them is an
     /// estimate.
     package struct Totals: Sendable, Hashable, Codable {
         /// Number of all items. All totals are exact except `ready` and `later`: see ``isEstimate``.
@@ -26,6 +26,8 @@ package struct FleetStatus: Sendable, Hashable, Codable {
         package var leased: Int64
         package var completed: Int64
         package var failed: Int64
+        /// Items that somebody cancelled. `failed` does not count them.
+        package var cancelled: Int64
         /// Number of failed attempts after which the queue allowed another attempt.
         package var retried: Int64
         /// Total length of the completed files.

@@ -64,12 +64,13 @@ extension QueueAdministration {
             SELECT b.items, b.unfed, CASE WHEN r.n > \(most) THEN greatest(r.n, \(estimated("ready"))) ELSE r.n END,
                 CASE WHEN l.n > \(most) THEN greatest(l.n, \(estimated("later"))) ELSE l.n END,
                 (SELECT count(*) FROM \(table("lease"))), p.completed, p.failed, p.retried, p.bytes,
-                r.n > \(most) OR l.n > \(most), (SELECT count(*) FROM \(table("orphan_upload")))
+                r.n > \(most) OR l.n > \(most), (SELECT count(*) FROM \(table("orphan_upload"))), p.cancelled
             FROM (SELECT coalesce(sum(items), 0)::bigint AS items, coalesce(sum(items - fed_items), 0)::bigint AS unfed
                     FROM \(table("batch"))) b,
                 (SELECT \(counted("ready")) AS n) r, (SELECT \(counted("later")) AS n) l,
                 (SELECT coalesce(sum(completed), 0)::bigint AS completed, coalesce(sum(failed), 0)::bigint AS failed,
-                    coalesce(sum(retried), 0)::bigint AS retried, coalesce(sum(bytes), 0)::bigint AS bytes
+                    coalesce(sum(retried), 0)::bigint AS retried, coalesce(sum(bytes), 0)::bigint AS bytes,
+                    coalesce(sum(cancelled), 0)::bigint AS cancelled
                     FROM \(table("progress"))) p
             """
         )
@@ -177,6 +178,7 @@ extension FleetStatus.Totals {
             leased: try row.int(4),
             completed: try row.int(5),
             failed: try row.int(6),
+            cancelled: try row.int(11),
             retried: try row.int(7),
             bytes: try row.int(8),
             isEstimate: try row.bool(9)

@@ -20,7 +20,7 @@ package struct StatusMetrics {
         let totals = status.totals
         let states = [
             ("unfed", totals.unfed), ("ready", totals.ready), ("later", totals.later), ("leased", totals.leased),
-            ("completed", totals.completed), ("failed", totals.failed),
+            ("completed", totals.completed), ("failed", totals.failed), ("cancelled", totals.cancelled),
         ]
         add("items", "Items of the queue by state.", states.map { (["state": $0.0], Double($0.1)) })
         add("completed_bytes", "Total length of the completed files.", [([:], Double(totals.bytes))])

@@ -43,6 +43,7 @@ extension WorkerMachine {
         let nextBeat = sentAt + lease.nextBeatDelay(&delays)
         calls.wait(.beat, until: max(now, nextBeat))
         for (host, duration) in hostBlocks.update(answer.blockedHosts, at: now) { request(.blockHost(host, duration)) }
+        for key in answer.cancelled { leaseLost(key) }
         if claims.isPaused, !answer.isPaused {
             let delay = delays.random(in: .zero...(.seconds(1)))
             calls.advance(.claim, to: now + delay)
@@ -64,7 +65,7 @@ extension WorkerMachine {
         calls.backOff(.beat, at: now, limit: min(.seconds(30), lease.leaseTime / 8), &delays)
     }
 
-    /// Drops an item that another worker has or may have, according to the queue.
+    /// Drops an item that another worker has or may have, or that was cancelled, according to the queue.
     mutating func leaseLost(_ key: LeaseKey) {
         switch items[key]?.stage {
         case nil, .publishing, .reporting: return

@@ -31,6 +31,7 @@ extension ComparedQueues {
             let hosts = Dictionary(uniqueKeysWithValues: one.blockedHosts.map { ($0.key - 1, $0.value) })
             same(hosts.keys.sorted(), other.blockedHosts.keys.sorted(), "blocked hosts")
             same([one.isPaused, one.isDraining], [other.isPaused, other.isDraining], "paused, draining")
+            same(one.cancelled.sorted(), other.cancelled.sorted(), "cancelled leases")
         case (.failure(let one), .failure(let other)): same(one.code, other.code, "refused beat")
         default: Issue.record("beat: \(answer), expected \(expected), after: \(steps.suffix(12))")
         }
@@ -114,6 +115,16 @@ extension ComparedQueues {
         let answer = try await queue.reserve(hostID: Int32(host + 1), requests: requests)
         same(answer.gap, expected.gap, "gap")
         same(answer.startsAfter > .seconds(1), expected.startsAfter > .seconds(1), "a reserved start")
+    }
+
+    func cancel(_ item: Int?) async throws {
+        let administration = QueueAdministration(database.connection, .standard)
+        let answer = try await administration.cancel(item.map { .item(Int64($0 + 1)) } ?? .all)
+        same(answer.cancelled, Int64(model.cancel(item)), "cancelled items")
+        let publishing = model.lease.enumerated().count { index, row in
+            row?.isPublishing == true && item ?? index == index
+        }
+        same(answer.publishing, Int64(publishing), "items that are being published")
     }
 
     func set(paused: Bool, draining: Bool) async throws {

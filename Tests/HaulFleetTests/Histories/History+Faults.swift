@@ -33,7 +33,7 @@ extension History {
         let lease = queue.rules.leaseTime.nanoseconds
         let item = Int(pick(0...Int64(queue.itemCount - 1)))
         func plan(_ fault: Fault, _ delay: Int64 = 0) { heap.push(.fault(fault), at: time + delay) }
-        switch pick(0...12) {
+        switch pick(0...13) {
         case 0, 1: plan(.kill(process))
         case 2, 3: plan(.freeze(process, delay(upTo: lease * 4)))
         case 4: plan(.stop(process))
@@ -51,6 +51,7 @@ extension History {
         case 10:
             plan(.drain(true))
             plan(.drain(false), delay(upTo: lease))
+        case 12: plan(.cancel(chance(0.2) ? nil : item))
         case 11: for _ in 0..<3 { plan(.sourceChange(item), pick(0...lease)) }
         default: plan(.block(Int(pick(0...Int64(queue.hosts.count - 1))), .nanoseconds(delay(upTo: lease * 2))))
         }
@@ -80,6 +81,10 @@ extension History {
         case .drain(let isDraining): queue.isDraining = isDraining
         case .sourceChange(let item): sources[item].version += 1
         case .block(let host, let duration): queue.block(host, duration, at: databaseNow)
+        case .cancel(let item):
+            guard isDatabaseUp else { return }
+            counts.cancelled += queue.cancel(item)
+            checkQueue()
         }
     }
 

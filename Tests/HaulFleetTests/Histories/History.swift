@@ -63,6 +63,7 @@ final class History {
         var completed = 0
         var failed = 0
         var lostWorkers = 0
+        var cancelled = 0
     }
 
     init(seed: UInt64, isTraced: Bool = false) {

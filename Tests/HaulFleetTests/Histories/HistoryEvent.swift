@@ -66,4 +66,6 @@ enum Fault {
     case drain(Bool)
     case sourceChange(Int)
     case block(Int, Duration)
+    /// Somebody cancels an item, or all if it is `nil`.
+    case cancel(Int?)
 }

@@ -17,6 +17,7 @@ struct HistoryRunner {
         var completed = 0
         var failed = 0
         var lostWorkers = 0
+        var cancelled = 0
         var failures: [Failure] = []
 
         mutating func add(_ history: History) {
@@ -29,6 +30,7 @@ struct HistoryRunner {
             completed += history.counts.completed
             failed += history.counts.failed
             lostWorkers += history.counts.lostWorkers
+            cancelled += history.counts.cancelled
             if !history.violations.isEmpty {
                 failures.append(Failure(seed: history.seed, violations: history.violations))
             }

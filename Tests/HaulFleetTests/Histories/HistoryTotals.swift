@@ -5,7 +5,7 @@
     final class Totals: Sendable {
         private static let names = [
             "histories", "failures", "steps", "items completed", "items failed", "files published", "published late",
-            "conflicts", "reports fenced", "workers lost",
+            "conflicts", "reports fenced", "workers lost", "items cancelled",
         ]
 
         private let state = Mutex<(next: UInt64, counts: [Int])>((0, []))

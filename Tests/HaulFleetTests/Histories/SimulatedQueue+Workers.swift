@@ -65,7 +65,13 @@ extension SimulatedQueue {
             let host = itemHosts[index]
             if hosts[host].blockedUntil > now { blocked[Int32(host)] = .nanoseconds(hosts[host].blockedUntil - now) }
         }
-        return Beat(leaseTime: rules.leaseTime, blockedHosts: blocked, isPaused: isPaused, isDraining: isDraining)
+        return Beat(
+            leaseTime: rules.leaseTime,
+            blockedHosts: blocked,
+            cancelled: cancelledLeases[worker] ?? [],
+            isPaused: isPaused,
+            isDraining: isDraining
+        )
     }
 
     mutating func leave(_ worker: WorkerID, at now: Int64) {

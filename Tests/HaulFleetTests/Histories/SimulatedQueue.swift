@@ -82,6 +82,8 @@ struct SimulatedQueue {
     var done: [DoneRow?]
     var workers: [WorkerID: Worker] = [:]
     var orphans: [OrphanUpload] = []
+    /// Leases that were cancelled, by worker. Beats name them.
+    var cancelledLeases: [WorkerID: [LeaseKey]] = [:]
     var isPaused = false
     var isDraining = false
     /// Grows with each failover.

@@ -29,7 +29,8 @@ struct ManualTests {
     }
 
     @Test(arguments: [
-        "init", "add", "work", "wait", "status", "list", "retry", "pause", "resume", "drain", "host", "export",
+        "init", "add", "work", "wait", "status", "list", "retry", "cancel", "pause", "resume", "drain", "host",
+        "export",
         "delete", "shards",
     ])
     func hasEveryOption(_ command: String) async throws {

@@ -15,6 +15,7 @@ struct StatusMetricsTests {
                 leased: 3,
                 completed: 4,
                 failed: 5,
+                cancelled: 8,
                 retried: 6,
                 bytes: 1 << 40,
                 isEstimate: false
@@ -52,6 +53,7 @@ struct StatusMetricsTests {
         for line in [
             "# TYPE haul_fleet_items gauge", "haul_fleet_items{state=\"ready\"} 9",
             "haul_fleet_items{state=\"failed\"} 5",
+            "haul_fleet_items{state=\"cancelled\"} 8",
             "haul_fleet_completed_bytes 1099511627776", "# TYPE haul_fleet_retries_total counter",
             "haul_fleet_retries_total 6", "haul_fleet_bytes_per_second 1.5", "haul_fleet_backlog_items 10",
             "haul_fleet_backlog_seconds 5", "haul_fleet_workers{state=\"live\"} 1",

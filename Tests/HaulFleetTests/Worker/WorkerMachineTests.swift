@@ -102,6 +102,26 @@ import Testing
         #expect(actions.contains(.call(.claim(limit: 64))))
     }
 
+    @Test func aBeatEndsTheCancelledItems() {
+        var (machine, _) = Self.machine()
+        let leases = [Self.lease(1), Self.lease(2)]
+        _ = machine.handle(.claimed(Claim(leases: leases), sentAt: Self.second(1)), at: Self.second(2))
+        for second in 3..<17 { _ = machine.handle(.timer, at: Self.second(Double(second))) }
+        var beat = Beat(leaseTime: Self.second(60))
+        // A lease that the worker does not know, because the answer of its claim was lost, and an earlier lease of item 2.
+        beat.cancelled = [leases[0].key, LeaseKey(item: 9, epoch: 1), LeaseKey(item: 2, epoch: 0)]
+        let actions = machine.handle(.beatAnswered(beat, sentAt: Self.second(16)), at: Self.second(17))
+        #expect(
+            actions.filter { $0 != .call(.claim(limit: 63)) } == [
+                .suspend(leases[0].key), .discard(leases[0].key, keepsBytes: true),
+            ]
+        )
+        #expect(machine.heldCount == 1)
+        for second in 18..<34 { _ = machine.handle(.timer, at: Self.second(Double(second))) }
+        let again = machine.handle(.beatAnswered(beat, sentAt: Self.second(33)), at: Self.second(34))
+        #expect(!again.contains(.discard(leases[0].key, keepsBytes: true)), "a beat may name it again")
+    }
+
     @Test func anAnswerOfTheGateAfterTheDeadlinePublishesNothing() {
         var (machine, file) = Self.atGate()
         let key = file.file.key

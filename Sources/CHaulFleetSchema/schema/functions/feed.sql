@@ -50,7 +50,7 @@ BEGIN
                 OR clock_timestamp() > v_now + interval '0.5 s';
             v_to := least(v_batch.last_id, v_batch.fed_to + 50000);
             SELECT s.items, s.hosts, s.put_off, s.passed INTO v_step, v_new, v_step_off, v_new_passed
-                FROM feed_part(v_batch.batch_id, v_batch.fed_to, v_to, v_share, v_passed) s;
+                FROM feed_part(v_batch.batch_id, v_batch.fed_to, v_to, v_share, v_passed, false) s;
             v_batch.fed_to := v_to;
             v_fed := v_fed + v_step;
             v_put_off := v_put_off + v_step_off;
@@ -61,13 +61,23 @@ BEGIN
         EXIT WHEN v_batch.fed_to < v_batch.last_id;
     END LOOP;
     UPDATE feed SET checked_at = v_now, counted = v_count + v_fed;
-    -- Locks all hosts in one order before `mark_hosts` does, so that it waits for no other transaction.
-    PERFORM 1 FROM host WHERE host_id = ANY (v_hosts || v_passed) ORDER BY host_id FOR NO KEY UPDATE;
-    UPDATE host SET has_passed = true WHERE host_id = ANY (v_passed) AND NOT has_passed;
-    UPDATE host SET has_passed = false
-        WHERE host_id = ANY (v_hosts) AND has_passed AND NOT EXISTS (SELECT 1 FROM passed p WHERE p.host_id = host.host_id);
-    IF cardinality(v_hosts) > 0 THEN PERFORM mark_hosts(v_hosts); END IF;
+    PERFORM mark_fed(v_hosts, v_passed);
     RETURN v_fed + v_put_off;
+END
+$$;
+
+-- Marks the hosts whose items became ready, and those whose items were passed over. A caller must call this function last
+-- in its transaction.
+CREATE FUNCTION mark_fed(p_hosts integer[], p_passed integer[]) RETURNS void
+LANGUAGE plpgsql SECURITY DEFINER AS $$
+#variable_conflict use_column
+BEGIN
+    -- Locks all hosts in one order before `mark_hosts` does, so that it waits for no other transaction.
+    PERFORM 1 FROM host WHERE host_id = ANY (p_hosts || p_passed) ORDER BY host_id FOR NO KEY UPDATE;
+    UPDATE host SET has_passed = true WHERE host_id = ANY (p_passed) AND NOT has_passed;
+    UPDATE host SET has_passed = false
+        WHERE host_id = ANY (p_hosts) AND has_passed AND NOT EXISTS (SELECT 1 FROM passed p WHERE p.host_id = host.host_id);
+    IF cardinality(p_hosts) > 0 THEN PERFORM mark_hosts(p_hosts); END IF;
 END
 $$;
 
@@ -89,15 +99,18 @@ $$;
 -- Makes the items of a part of a list ready, except for those beyond the share of their host, and those whose host has
 -- earlier items that were passed over.
 --
--- `p_passed` are the hosts with items passed over in the caller's transaction.
-CREATE FUNCTION feed_part(p_batch bigint, p_after bigint, p_to bigint, p_share integer, p_passed integer[])
-RETURNS TABLE (items integer, hosts integer[], put_off integer, passed integer[])
+-- `p_passed` are the hosts with items passed over in the caller's transaction. `p_has_ended` says whether some of the items
+-- have a result already, because they were cancelled.
+CREATE FUNCTION feed_part(
+    p_batch bigint, p_after bigint, p_to bigint, p_share integer, p_passed integer[], p_has_ended boolean
+) RETURNS TABLE (items integer, hosts integer[], put_off integer, passed integer[])
 LANGUAGE plpgsql SECURITY DEFINER AS $$
 #variable_conflict use_column
 BEGIN
     SET LOCAL enable_hashjoin = on;
     RETURN QUERY WITH part AS MATERIALIZED (
         SELECT item_id, host_id, prio FROM item WHERE item_id > p_after AND item_id <= p_to
+            AND (NOT p_has_ended OR NOT EXISTS (SELECT 1 FROM done d WHERE d.item_id = item.item_id))
     ), space AS MATERIALIZED (
         SELECT h.host_id, CASE WHEN h.has_passed OR h.host_id = ANY (p_passed) THEN 0 ELSE p_share - (
             SELECT count(*) FROM (SELECT 1 FROM ready r WHERE r.host_id = h.host_id LIMIT p_share) n) END AS room

@@ -21,7 +21,8 @@ BEGIN
 END
 $$;
 
--- Removes the rows of workers that ended a week ago and sums up old slices of the counters.
+-- Removes the rows of workers that ended a week ago and of leases that were cancelled a day ago. Sums up old slices of the
+-- counters.
 CREATE FUNCTION tidy() RETURNS void
 LANGUAGE plpgsql SECURITY DEFINER AS $$
 #variable_conflict use_column
@@ -32,6 +33,7 @@ BEGIN
         WHERE o.state <> 'live' AND o.beat_at < clock_timestamp() - interval '7 days'
             AND NOT EXISTS (SELECT 1 FROM lease l WHERE l.worker_id = o.worker_id)
         LIMIT 100 FOR UPDATE SKIP LOCKED);
+    DELETE FROM cancelled_lease WHERE at < clock_timestamp() - interval '1 day';
     PERFORM 1 FROM progress WHERE bucket < clock_timestamp() - interval '20 minutes' AND bucket > '-infinity'
         LIMIT 1;
     IF NOT FOUND THEN RETURN; END IF;
@@ -43,13 +45,14 @@ BEGIN
         DELETE FROM progress p USING old o WHERE p.bucket = o.bucket AND p.slot = o.slot RETURNING p.*
     )
     SELECT coalesce(sum(completed), 0)::bigint AS completed, coalesce(sum(failed), 0)::bigint AS failed,
-        coalesce(sum(retried), 0)::bigint AS retried, coalesce(sum(bytes), 0)::bigint AS bytes
+        coalesce(sum(retried), 0)::bigint AS retried, coalesce(sum(bytes), 0)::bigint AS bytes,
+        coalesce(sum(cancelled), 0)::bigint AS cancelled
         INTO v_sums FROM gone;
-    INSERT INTO progress AS p (bucket, slot, completed, failed, retried, bytes)
-    VALUES ('-infinity', 0, v_sums.completed, v_sums.failed, v_sums.retried, v_sums.bytes)
+    INSERT INTO progress AS p (bucket, slot, completed, failed, retried, bytes, cancelled)
+    VALUES ('-infinity', 0, v_sums.completed, v_sums.failed, v_sums.retried, v_sums.bytes, v_sums.cancelled)
     ON CONFLICT (bucket, slot) DO UPDATE SET completed = p.completed + excluded.completed,
         failed = p.failed + excluded.failed, retried = p.retried + excluded.retried,
-        bytes = p.bytes + excluded.bytes;
+        bytes = p.bytes + excluded.bytes, cancelled = p.cancelled + excluded.cancelled;
 END
 $$;
 

@@ -51,28 +51,38 @@ BEGIN
 END
 $$;
 
--- Returns a first row without a host. Each further row is a blocked host of the worker's leases.
+-- Returns a first row with the settings. Each further row is a blocked host of the worker's leases, or a cancelled lease,
+-- which is named until the worker has had two lease times to learn of it.
 CREATE FUNCTION beat(p_worker bigint) RETURNS TABLE (
-    lease_s integer, is_paused boolean, is_draining boolean, flushed bigint, host_id integer, blocked_ms bigint
+    lease_s integer, is_paused boolean, is_draining boolean, flushed bigint, host_id integer, blocked_ms bigint,
+    cancelled_item bigint, cancelled_epoch integer
 )
 LANGUAGE plpgsql SECURITY DEFINER AS $$
 #variable_conflict use_column
-DECLARE v_now timestamptz;
+DECLARE
+    v_now timestamptz;
+    v_lease_s integer;
 BEGIN
     UPDATE worker w SET beat_at = clock_timestamp(), has_beaten = true, lease_s = s.lease_s
         FROM setting s
-        WHERE w.worker_id = p_worker AND w.state = 'live' AND w.timeline = current_timeline();
+        WHERE w.worker_id = p_worker AND w.state = 'live' AND w.timeline = current_timeline()
+        RETURNING w.lease_s INTO v_lease_s;
     IF NOT FOUND THEN
         RAISE EXCEPTION 'worker % is not alive', p_worker USING ERRCODE = 'HF001';
     END IF;
     RETURN QUERY SELECT s.lease_s, s.is_paused, s.is_draining, (pg_current_wal_flush_lsn() - '0/0')::bigint,
-        NULL::integer, NULL::bigint FROM setting s;
+        NULL::integer, NULL::bigint, NULL::bigint, NULL::integer FROM setting s;
     v_now := clock_timestamp();
     RETURN QUERY SELECT NULL::integer, NULL::boolean, NULL::boolean, NULL::bigint, h.host_id,
-        least(ceil(extract(epoch FROM closed_until(h, v_now) - v_now) * 1000), 1e12)::bigint
+        least(ceil(extract(epoch FROM closed_until(h, v_now) - v_now) * 1000), 1e12)::bigint,
+        NULL::bigint, NULL::integer
         FROM host h
         WHERE (h.is_paused OR h.blocked_until > v_now)
             AND h.host_id IN (SELECT l.host_id FROM lease l WHERE l.worker_id = p_worker);
+    RETURN QUERY SELECT NULL::integer, NULL::boolean, NULL::boolean, NULL::bigint, NULL::integer, NULL::bigint,
+        c.item_id, c.epoch
+        FROM cancelled_lease c
+        WHERE c.worker_id = p_worker AND c.at > v_now - 2 * v_lease_s * interval '1 s';
 END
 $$;
 
