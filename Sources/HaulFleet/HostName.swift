@@ -1,7 +1,7 @@
 package import Foundation
 
-/// The host of a URL in lower case, with its port unless that is the default of the scheme. The queue counts requests
-/// and connections under this name. The loader stores the name with each item; workers look up the limits of redirect
+/// The host of a URL in lower case, with its port unless that is the default of the scheme; `s3://BUCKET` for an object of
+/// a store. The queue counts requests and connections under this name. The loader stores the name with each item; workers look up the limits of redirect
 /// targets by it.
 package struct HostName: Sendable, Hashable, CustomStringConvertible {
     package let text: String
@@ -19,10 +19,18 @@ package struct HostName: Sendable, Hashable, CustomStringConvertible {
         self.text = url.port.map { $0 == standard ? text : "\(text):\($0)" } ?? text
     }
 
+    private init(_ object: S3Object) { text = object.hostName }
+
     /// Reads a host typed by a person: a name, a name with a port, or a URL.
     ///
     /// - Returns: `nil` for text that cannot be the host of a URL in a list.
     package init?(typed text: String) {
+        if S3Object.hasScheme(text) {
+            // With any key, because a bucket alone is no object.
+            guard let object = S3Object(text) ?? S3Object(text + "/-") else { return nil }
+            self.init(object)
+            return
+        }
         if text.contains("://") {
             self.init(url: text)
             return
@@ -39,6 +47,11 @@ package struct HostName: Sendable, Hashable, CustomStringConvertible {
 
     /// Returns `nil` for text that is not a URL and for a URL without a host.
     package init?(url: String) {
+        if S3Object.hasScheme(url) {
+            guard let object = S3Object(url) else { return nil }
+            self.init(object)
+            return
+        }
         guard let url = URL(string: url) else { return nil }
         self.init(url)
     }

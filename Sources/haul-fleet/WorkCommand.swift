@@ -55,6 +55,9 @@ struct WorkCommand: AsyncParsableCommand {
     @Option(help: "A file of lines ORIGIN FIELD: VALUE, sent with requests to that origin.")
     var originFields: String?
 
+    @Option(help: "URL of the store of items such as s3://BUCKET/KEY. Default: AWS_ENDPOINT_URL_S3, else Amazon S3.")
+    var sourceEndpoint: String?
+
     @Option(help: "User-Agent field of requests.")
     var userAgent: String?
 
@@ -149,6 +152,7 @@ struct WorkCommand: AsyncParsableCommand {
             configuration: configuration
         )
         options.originFields = try fieldsOfOrigins()
+        options.s3Sources = try S3Sources(ProcessInfo.processInfo.environment, endpoint: sourceEndpoint)
         return options
     }
 

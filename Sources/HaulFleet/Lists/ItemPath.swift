@@ -1,7 +1,7 @@
 import Crypto
 import HaulKit
 
-/// Makes the path of an item without a path in the list: `HOST/PATH/NAME` of its URL.
+/// Makes the path of an item without a path in the list: `HOST/PATH/NAME` of its URL, `BUCKET/KEY` of an object.
 ///
 /// The path stays below the folder for any URL. If the URL has a query, an overlong path, or a part that is unsafe as a
 /// file name, the name contains a hash of path and query, so that different URLs give different paths. Some paths still
@@ -12,22 +12,49 @@ enum ItemPath {
     private static let longestName = 240
 
     static func from(url: String) -> String {
+        if let object = S3Object(url) { return from(object) }
         let parts = URLParts(url)
-        var isAltered = parts.query != nil
-        var segments: [String] = []
-        for raw in parts.path.split(separator: UInt8(ascii: "/"), omittingEmptySubsequences: true) {
-            let (segment, isExact) = safe(raw)
-            isAltered = isAltered || !isExact
-            if let segment { segments.append(segment) }
+        let segments = parts.path.split(separator: UInt8(ascii: "/"), omittingEmptySubsequences: true).map(safe)
+        let isFolder = parts.path.isEmpty || parts.path.last == UInt8(ascii: "/")
+        let query = parts.query.map { [UInt8(ascii: "?")] + Array($0) }
+        return join(
+            host(parts),
+            segments,
+            isFolder: isFolder,
+            isAltered: query != nil,
+            Array(parts.path) + (query ?? [])
+        )
+    }
+
+    /// Returns `BUCKET/KEY`.
+    private static func from(_ object: S3Object) -> String {
+        let segments = object.key.split(separator: "/", omittingEmptySubsequences: true).map { part in
+            let name = FileName.safe(String(part))
+            return (name, isExact: name.map { $0 == part } ?? false)
         }
-        if parts.path.isEmpty || parts.path.last == UInt8(ascii: "/") || segments.isEmpty {
-            segments.append("index.html")
-        }
+        let isFolder = object.key.hasSuffix("/")
+        let folder = FileName.safe(object.bucket) ?? "bucket"
+        return join(folder, segments, isFolder: isFolder, isAltered: false, Array(object.key.utf8))
+    }
+
+    /// - Parameters:
+    ///   - isFolder: whether the text ends with a slash, so that the name is missing.
+    ///   - isAltered: whether the segments do not stand for the whole text.
+    ///   - text: what a name that does not stand for the whole text has the hash of.
+    private static func join(
+        _ folder: String,
+        _ parts: [(name: String?, isExact: Bool)],
+        isFolder: Bool,
+        isAltered: Bool,
+        _ text: [UInt8]
+    ) -> String {
+        let isAltered = isAltered || !parts.allSatisfy(\.isExact)
+        var segments = parts.compactMap(\.name)
+        if isFolder || segments.isEmpty { segments.append("index.html") }
         var name = segments.removeLast()
-        let folder = host(parts)
         let length = segments.reduce(folder.utf8.count + name.utf8.count + 1) { $0 + $1.utf8.count + 1 }
         let isLong = length > longestPath
-        if isAltered || isLong { name = mark(name, parts) }
+        if isAltered || isLong { name = mark(name, text) }
         return ([folder] + (isLong ? [] : segments) + [name]).joined(separator: "/")
     }
 
@@ -72,11 +99,8 @@ enum ItemPath {
     }
 
     /// Inserts 16 hexadecimal digits of the hash before the extension of `name`.
-    private static func mark(_ name: String, _ parts: URLParts) -> String {
-        var hash = SHA256()
-        hash.update(data: Array(parts.path))
-        if let query = parts.query { hash.update(data: [UInt8(ascii: "?")] + Array(query)) }
-        let digits = hash.finalize().prefix(8).map { byte in
+    private static func mark(_ name: String, _ hashed: [UInt8]) -> String {
+        let digits = SHA256.hash(data: hashed).prefix(8).map { byte in
             let text = String(byte, radix: 16)
             return text.count < 2 ? "0" + text : text
         }

@@ -2,7 +2,7 @@
 package struct NewItem: Sendable, Hashable {
     /// Identifies the item in the queue; `nil` to use the URL.
     package var key: String?
-    /// An `http` or `https` URL.
+    /// An `http` or `https` URL, or `s3://BUCKET/KEY`.
     package var url: String
     /// Path below the destination; `nil` to derive the path from the URL.
     package var path: String?

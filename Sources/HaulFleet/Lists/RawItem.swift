@@ -27,13 +27,7 @@ struct RawItem {
         guard url.utf8.count <= Self.longestURL else {
             throw LineError(line, "has a URL of more than \(Self.longestURL) bytes")
         }
-        let parts = URLParts(url)
-        guard parts.hasWebScheme else {
-            throw LineError(line, "has a URL that does not begin with http:// or https://")
-        }
-        guard parts.isPlain || (!url.utf8.contains { $0 <= 0x20 || $0 == 0x7F } && HostName(url: url) != nil) else {
-            throw LineError(line, "has a URL that cannot be read")
-        }
+        try Self.check(url, line)
         if let path, path.utf8.count > Self.longestPath {
             throw LineError(line, "has a path of more than \(Self.longestPath) bytes")
         }
@@ -56,6 +50,20 @@ struct RawItem {
             metadata: allMetadata,
             priority: priority
         )
+    }
+
+    private static func check(_ url: String, _ line: Int) throws(LineError) {
+        if S3Object.hasScheme(url) {
+            guard S3Object(url) != nil else { throw LineError(line, "names no object, such as s3://BUCKET/KEY") }
+            return
+        }
+        let parts = URLParts(url)
+        guard parts.hasWebScheme else {
+            throw LineError(line, "has a URL that does not begin with http://, https:// or s3://")
+        }
+        guard parts.isPlain || (!url.utf8.contains { $0 <= 0x20 || $0 == 0x7F } && HostName(url: url) != nil) else {
+            throw LineError(line, "has a URL that cannot be read")
+        }
     }
 
     private func normalizedChecksum(_ line: Int) throws(LineError) -> String? {

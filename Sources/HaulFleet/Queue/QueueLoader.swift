@@ -211,7 +211,7 @@ private struct HostCache: Sendable {
         // The origin ends at the third slash. URLs without that slash are parsed each time.
         if !origin.isEmpty, url.utf8.starts(with: origin.utf8) { return host }
         guard let scheme = url.firstRange(of: "://"),
-            ["http", "https"].contains(url[..<scheme.lowerBound].lowercased())
+            S3Object.hasScheme(url) || ["http", "https"].contains(url[..<scheme.lowerBound].lowercased())
         else { return nil }
         host = HostName(url: url)?.text
         let rest = url[scheme.upperBound...]

@@ -59,7 +59,7 @@ extension S3Settings {
         }
         let rest = text.dropFirst(5)
         let bucket = rest.prefix { $0 != "/" }
-        guard (3...63).contains(bucket.utf8.count), bucket.utf8.allSatisfy(Self.isOfBucket) else {
+        guard Self.isBucket(bucket) else {
             throw FleetError(.invalidInput, "\(RelativePath.quoted(String(bucket))) is no name of a bucket.")
         }
         var prefix = rest.dropFirst(bucket.count + 1)
@@ -69,6 +69,11 @@ extension S3Settings {
         region = value("AWS_REGION", "AWS_DEFAULT_REGION") ?? region
         endpoint = value("AWS_ENDPOINT_URL_S3", "AWS_ENDPOINT_URL")
         certificateAuthorities = value("AWS_CA_BUNDLE", "SSL_CERT_FILE")
+    }
+
+    /// Whether `text` can be the name of a bucket.
+    static func isBucket(_ text: Substring) -> Bool {
+        (3...63).contains(text.utf8.count) && text.utf8.allSatisfy(isOfBucket)
     }
 
     private static func isOfBucket(_ byte: UInt8) -> Bool {

@@ -6,10 +6,10 @@ extension DownloadError {
     func ending(retryAfter: Duration?) -> DownloadEnding {
         switch code {
         case .diskFull, .readOnly, .permissionDenied, .diskFailed, .tooManyOpenFiles, .storeFailed, .shutDown,
-            .cancelled, .internalFault, .waitCancelled, .inUse:
+            .cancelled, .internalFault, .waitCancelled, .inUse, .sourceFailed:
             .notTried(pausesClaims: true)
         case .nameNotResolved, .connectionFailed, .connectionLost, .timedOut, .tlsFailed, .proxyFailed,
-            .malformedResponse, .contentChanged, .checksumMismatch, .sourceFailed:
+            .malformedResponse, .contentChanged, .checksumMismatch:
             .failed(failure, isRetryable: true, retryAfter: retryAfter)
         case .refusedByServer:
             .failed(failure, isRetryable: Self.isTemporary(status), retryAfter: retryAfter)

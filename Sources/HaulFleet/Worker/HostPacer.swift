@@ -40,6 +40,8 @@ final class HostPacer: RequestAdmission {
 
     let calls: Calls
     let time: Time
+    /// Returns the name of a request's host in the queue; `nil` for a URL without a host.
+    private let name: @Sendable (URL) -> String?
     let state = Mutex(State())
     /// Delay that is added to all start times, because a request needs a moment until it is sent. The gaps between
     /// requests stay the same.
@@ -50,7 +52,11 @@ final class HostPacer: RequestAdmission {
     private static let blockWithoutTime = Duration.seconds(5)
     private static let mostReserved = 16
 
-    init(_ calls: Calls, time: Time = .continuous()) { (self.calls, self.time) = (calls, time) }
+    init(
+        _ calls: Calls,
+        time: Time = .continuous(),
+        name: @escaping @Sendable (URL) -> String? = { HostName($0)?.text }
+    ) { (self.calls, self.time, self.name) = (calls, time, name) }
 
     // MARK: Hosts
 
@@ -113,19 +119,19 @@ final class HostPacer: RequestAdmission {
     // MARK: RequestAdmission
 
     func admit(_ url: URL, decided: @escaping @Sendable (Bool) -> Void) -> (any AdmissionWait)? {
-        guard let name = HostName(url)?.text else { return nil }
+        guard let name = name(url) else { return nil }
         guard let place = state.withLock({ $0.enqueue(name, at: time.now(), decided) }) else { return nil }
         if place.needsLimits { Task { await findLimits(name) } } else { advance(name) }
         return Wait(pacer: self, name: name, number: place.number)
     }
 
     func closesConnection(to url: URL) -> Bool {
-        guard !state.withLock(\.hosts.isEmpty), let name = HostName(url)?.text else { return false }
+        guard !state.withLock(\.hosts.isEmpty), let name = name(url) else { return false }
         return state.withLock { $0.hosts[name]?.isLimited ?? false }
     }
 
     func answered(_ url: URL, status: Int, retryAfter: Duration?) {
-        guard status == 429 || status == 503 && retryAfter != nil, let name = HostName(url)?.text else { return }
+        guard status == 429 || status == 503 && retryAfter != nil, let name = name(url) else { return }
         let duration = min(Self.longestBlock, retryAfter ?? Self.blockWithoutTime)
         guard duration > .zero else { return }
         let (id, isNews) = state.withLock { state in

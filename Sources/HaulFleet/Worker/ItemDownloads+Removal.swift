@@ -8,6 +8,7 @@ extension ItemDownloads {
         guard let item = items[key.item], item.lease.key == key else { return }
         items[key.item] = nil
         pacer.release(item.lease)
+        links?.remove(key: Self.key(key.item))
         if let partials, item.lease.checksum != nil, !keepsBytes {
             let takesOthers = key.epoch > 1
             await BlockingExecutor.system.run {

@@ -38,8 +38,10 @@ actor ItemDownloads {
     var items: [Int64: Item] = [:]
     var leftovers: Leftovers
     private let originFields: OriginFields?
+    /// Links of items of the form `s3://BUCKET/KEY`; `nil` if the worker takes no such items.
+    let links: ItemLinks?
     private var unhashed = HashQueue()
-    private var warnings = DiskWarnings()
+    private var warnings = MachineWarnings()
     /// Task that carries out the commands, one after another.
     private var lane: Task<Void, Never>?
     /// Tasks that check the running downloads until ``shutDown()`` cancels them.
@@ -61,6 +63,9 @@ actor ItemDownloads {
         self.inbox = inbox
         (self.stagingFolder, self.queue, self.logger, self.events) = (stagingFolder, queue, logger, events)
         originFields = options.originFields
+        let sources = options.s3Sources
+        let links = sources.map(ItemLinks.init)
+        self.links = links
         leftovers = Leftovers(mostKept: options.keptPartialFiles)
         partials = sharesStaging ? SharedPartials(stagingFolder: stagingFolder) : nil
         pacer = HostPacer(
@@ -77,7 +82,8 @@ actor ItemDownloads {
                 onBlocked: { id, duration in
                     if duration > Self.longestWait { inbox.yield(.returnWaiting(hostID: id)) }
                 }
-            )
+            ),
+            name: { sources?.hostName(of: $0) ?? HostName($0)?.text }
         )
         var configuration = options.configuration
         configuration.storage.name = "fleet"
@@ -94,6 +100,7 @@ actor ItemDownloads {
         configuration.network.waitsForNetwork = false
         configuration.retry.attempts = min(configuration.retry.attempts, 4)
         configuration.retry.retryAfterCap = .seconds(10)
+        if let links { configuration.sources.provider = { try await links.link(for: $0) } }
         do throws(DownloadError) { downloader = try await Downloader(configuration) } catch {
             throw FleetError(.disk, error.description)
         }
@@ -161,14 +168,20 @@ actor ItemDownloads {
     static func item(_ key: String) -> Int64? { Int64(key.dropFirst(keyPrefix.count)) }
 
     private func request(_ lease: LeasedItem) throws(DownloadError) -> DownloadRequest {
-        guard let url = URL(string: lease.url) else {
+        let key = Self.key(lease.key.item)
+        let place = DownloadRequest.Destination.file(path: "\(stagingFolder)/\(lease.key.item)")
+        var request: DownloadRequest
+        if S3Object.hasScheme(lease.url) {
+            request = DownloadRequest(key: key, to: place)
+        } else if let url = URL(string: lease.url) {
+            request = DownloadRequest(url, to: place)
+            request.key = key
+            if let originFields { request.headers = originFields.headers(for: url) }
+        } else {
             throw DownloadError(code: .invalidURL, message: "The item's URL is no URL.")
         }
-        var request = DownloadRequest(url, to: .file(path: "\(stagingFolder)/\(lease.key.item)"))
-        request.key = Self.key(lease.key.item)
         if let checksum = lease.checksum { request.checksum = try DownloadRequest.Checksum(checksum) }
         request.size = lease.size
-        if let originFields { request.headers = originFields.headers(for: url) }
         request.maxConnections = lease.connections
         // Only this worker has files in its staging folder, so an existing file is from an earlier lease.
         request.onConflict = .overwrite
@@ -192,6 +205,7 @@ actor ItemDownloads {
         }
         var (wanted, requests): ([LeasedItem], [DownloadRequest]) = ([], [])
         for lease in leases {
+            guard await hasLink(lease) else { continue }
             do throws(DownloadError) {
                 var request = try request(lease)
                 if await takesPartial(of: lease) { request.adopts = .aria2ControlFile }
@@ -210,6 +224,26 @@ actor ItemDownloads {
                 pacer.release(lease)
                 end(lease.key, error.ending(retryAfter: nil))
             }
+        }
+    }
+
+    /// Prepares the link of an item of the form `s3://BUCKET/KEY`. Ends the item if there can be none.
+    ///
+    /// - Returns: `false` if the item has ended; `true` for every other item.
+    private func hasLink(_ lease: LeasedItem) async -> Bool {
+        guard S3Object.hasScheme(lease.url) else { return true }
+        guard let links, let object = S3Object(lease.url) else {
+            let failure = Failure("invalidURL", "\(lease.url) is no object that this worker can ask for.")
+            end(lease.key, .failed(failure, isRetryable: false, retryAfter: nil))
+            return false
+        }
+        do throws(FleetError) {
+            try await links.add(object, key: Self.key(lease.key.item))
+            return true
+        } catch {
+            noteTrouble(DownloadError(code: .sourceFailed, message: error.message))
+            end(lease.key, .notTried(pausesClaims: true))
+            return false
         }
     }
 
@@ -247,7 +281,7 @@ actor ItemDownloads {
         }
     }
 
-    /// Logs a failure of this machine's disk as a warning; other errors are not logged.
+    /// Logs trouble of this machine as a warning; other errors are not logged.
     private func noteTrouble(_ error: DownloadError) {
         guard warnings.isDue(error.code) else { return }
         logger.warning("\(error.message) Items go back until this is mended.")

@@ -18,6 +18,8 @@ package struct WorkerOptions: Sendable {
     package var keptPartialFiles = 256
     /// Header fields for the requests to some origins; `nil` for none.
     package var originFields: OriginFields?
+    /// Makes the links for items of the form `s3://BUCKET/KEY`; `nil` if the worker takes no such items.
+    package var s3Sources: S3Sources?
 
     package init(
         label: String,

@@ -87,7 +87,7 @@ import Testing
         ("url\n\"http://h/a", .csv, "list, line 2 opens a quote that is not closed within 1048576 bytes."),
         ("url\n\"a\"b", .csv, "list, line 2 has text behind a closing quote (column 1)."),
         ("url\na\"b", .csv, "list, line 2 has a quote inside a field that is not quoted (column 1)."),
-        ("ftp://h/a", .text, "list, line 1 has a URL that does not begin with http:// or https://."),
+        ("ftp://h/a", .text, "list, line 1 has a URL that does not begin with http://, https:// or s3://."),
         ("http://", .text, "list, line 1 has a URL that cannot be read."),
         ("http://h/a b", .text, "list, line 1 has a URL that cannot be read."),
         ("http://h/a\u{0}", .text, "list, line 1 has a NUL character."),
@@ -130,7 +130,7 @@ import Testing
         let items = try Self.items(Array(list.utf8), .csv, piece: 10, invalid: invalid)
         #expect(items == [NewItem(url: "http://h/a"), NewItem(url: "http://h/c")])
         #expect(invalid.count == 26 && invalid.first.count == InvalidLines.shown)
-        #expect(invalid.first.first == "list, line 2 has a URL that does not begin with http:// or https://.")
+        #expect(invalid.first.first == "list, line 2 has a URL that does not begin with http://, https:// or s3://.")
     }
 
     @Test func aLineThatIsTooLongIsNotKept() throws {
