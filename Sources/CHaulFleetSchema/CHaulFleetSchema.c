@@ -76,6 +76,9 @@ static const unsigned char asset_22[] = {
 static const unsigned char asset_23[] = {
 #embed "schema/migrations/008-cancellations.sql"
 };
+static const unsigned char asset_24[] = {
+#embed "schema/migrations/009-mirrors.sql"
+};
 
 static const haul_schema_asset assets[] = {
     {"function-settings.sql", asset_0, sizeof(asset_0)},
@@ -102,6 +105,7 @@ static const haul_schema_asset assets[] = {
     {"migrations/006-paused-hosts.sql", asset_21, sizeof(asset_21)},
     {"migrations/007-shards.sql", asset_22, sizeof(asset_22)},
     {"migrations/008-cancellations.sql", asset_23, sizeof(asset_23)},
+    {"migrations/009-mirrors.sql", asset_24, sizeof(asset_24)},
 };
 
 const haul_schema_asset *haul_schema_assets(void) { return assets; }

@@ -20,7 +20,7 @@ package struct LeaseKey: Sendable, Hashable, Codable, Comparable {
 /// An item of the queue that a worker holds.
 package struct LeasedItem: Sendable, Hashable, Codable {
     package var key: LeaseKey
-    /// The `http` or `https` URL of the file.
+    /// The `http` or `https` URL of the file, or `s3://BUCKET/KEY`.
     package var url: String
     /// Relative path of the file below the destination. In S3, the part of the key after the prefix.
     package var path: String
@@ -44,6 +44,8 @@ package struct LeasedItem: Sendable, Hashable, Codable {
     package var startsAfter: Duration?
     /// Multipart upload that an earlier lease of the item began; `nil` if there is none.
     package var uploadID: String?
+    /// Other URLs of the file, the best first.
+    package var mirrors: [String]
 
     package init(
         key: LeaseKey,
@@ -57,11 +59,12 @@ package struct LeasedItem: Sendable, Hashable, Codable {
         connections: Int? = nil,
         gap: Duration = .zero,
         startsAfter: Duration? = nil,
-        uploadID: String? = nil
+        uploadID: String? = nil,
+        mirrors: [String] = []
     ) {
         (self.key, self.url, self.path) = (key, url, path)
         (self.checksum, self.size, self.metadata) = (checksum, size, metadata)
         (self.hostID, self.attempt, self.connections) = (hostID, attempt, connections)
-        (self.gap, self.startsAfter, self.uploadID) = (gap, startsAfter, uploadID)
+        (self.gap, self.startsAfter, self.uploadID, self.mirrors) = (gap, startsAfter, uploadID, mirrors)
     }
 }

@@ -81,7 +81,8 @@ struct JSONRecord {
         case .metadata where !isString:
             item.metadata = try text(raw, line)
             item.isMetadataJSON = true
-        case .url, .path, .key, .checksum, .metadata:
+        case .mirrors where !isString: item.mirrors = try strings(raw, field)
+        case .url, .path, .key, .checksum, .metadata, .mirrors:
             guard isString else { throw LineError(line, "has a \(field.rawValue) that is no string") }
             let value = try unquoted(raw)
             switch field {
@@ -89,9 +90,27 @@ struct JSONRecord {
             case .path: item.path = value
             case .key: item.key = value
             case .checksum: item.checksum = value
+            case .mirrors: item.mirrors = RawItem.mirrors(value)
             default: item.metadata = value
             }
         }
+    }
+
+    /// - Parameter raw: a valid JSON value.
+    private func strings(_ raw: ArraySlice<UInt8>, _ field: RawItem.Field) throws(LineError) -> [String] {
+        let isNone = LineError(line, "has \(field.rawValue) that are no array of strings")
+        guard raw.first == UInt8(ascii: "[") else { throw isNone }
+        var record = JSONRecord(raw.dropFirst(), line)
+        var texts: [String] = []
+        record.skipBlanks()
+        while record.byte != UInt8(ascii: "]") {
+            guard record.byte == UInt8(ascii: "\"") else { throw isNone }
+            texts.append(try record.string())
+            record.skipBlanks()
+            if record.byte == UInt8(ascii: ",") { record.index += 1 }
+            record.skipBlanks()
+        }
+        return texts
     }
 
     private func unquoted(_ raw: ArraySlice<UInt8>) throws(LineError) -> String {

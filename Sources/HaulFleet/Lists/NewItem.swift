@@ -15,6 +15,8 @@ package struct NewItem: Sendable, Hashable {
     package var metadata: String?
     /// The queue gives out items with a lower number first.
     package var priority: Int16
+    /// Other `http` or `https` URLs of the file, the best first.
+    package var mirrors: [String]
 
     package init(
         key: String? = nil,
@@ -23,10 +25,11 @@ package struct NewItem: Sendable, Hashable {
         checksum: String? = nil,
         size: Int64? = nil,
         metadata: String? = nil,
-        priority: Int16 = Self.defaultPriority
+        priority: Int16 = Self.defaultPriority,
+        mirrors: [String] = []
     ) {
         (self.key, self.url, self.path, self.checksum) = (key, url, path, checksum)
-        (self.size, self.metadata, self.priority) = (size, metadata, priority)
+        (self.size, self.metadata, self.priority, self.mirrors) = (size, metadata, priority, mirrors)
     }
 
     package static let defaultPriority: Int16 = 100

@@ -3,11 +3,12 @@ import HaulKit
 /// The fields of a line before validation.
 struct RawItem {
     enum Field: String, CaseIterable {
-        case url, path, key, checksum, size, metadata, priority
+        case url, path, key, checksum, size, metadata, priority, mirrors
     }
 
     static let longestURL = 16_384
     static let longestPath = 4096
+    static let mostMirrors = 64
 
     var url: String?
     var path: String?
@@ -15,6 +16,7 @@ struct RawItem {
     var checksum: String?
     var size: Int64?
     var priority: Int64?
+    var mirrors: [String] = []
     /// The text from the list; JSON if ``isMetadataJSON``.
     var metadata: String?
     var isMetadataJSON = false
@@ -38,6 +40,14 @@ struct RawItem {
             throw LineError(line, "has a key of more than \(Self.longestURL) bytes")
         }
         if let size, size < 0 { throw LineError(line, "has a size below zero") }
+        guard mirrors.count <= Self.mostMirrors else {
+            throw LineError(line, "has more than \(Self.mostMirrors) mirrors")
+        }
+        for mirror in mirrors {
+            guard mirror.utf8.count <= Self.longestURL, Self.isWebURL(mirror) else {
+                throw LineError(line, "has a mirror that is no http or https URL")
+            }
+        }
         guard let priority = Int16(exactly: priority ?? Int64(NewItem.defaultPriority)) else {
             throw LineError(line, "has a priority that is not between \(Int16.min) and \(Int16.max)")
         }
@@ -48,7 +58,8 @@ struct RawItem {
             checksum: try normalizedChecksum(line),
             size: size,
             metadata: allMetadata,
-            priority: priority
+            priority: priority,
+            mirrors: mirrors
         )
     }
 
@@ -61,10 +72,20 @@ struct RawItem {
         guard parts.hasWebScheme else {
             throw LineError(line, "has a URL that does not begin with http://, https:// or s3://")
         }
-        guard parts.isPlain || (!url.utf8.contains { $0 <= 0x20 || $0 == 0x7F } && HostName(url: url) != nil) else {
-            throw LineError(line, "has a URL that cannot be read")
-        }
+        guard isReadable(url, parts) else { throw LineError(line, "has a URL that cannot be read") }
     }
+
+    private static func isWebURL(_ url: String) -> Bool {
+        let parts = URLParts(url)
+        return parts.hasWebScheme && isReadable(url, parts)
+    }
+
+    private static func isReadable(_ url: String, _ parts: URLParts) -> Bool {
+        parts.isPlain || (!url.utf8.contains { $0 <= 0x20 || $0 == 0x7F } && HostName(url: url) != nil)
+    }
+
+    /// Returns the URLs of a text in which blanks separate them.
+    static func mirrors(_ text: String) -> [String] { text.split(separator: " ").map(String.init) }
 
     private func normalizedChecksum(_ line: Int) throws(LineError) -> String? {
         guard let checksum, !checksum.isEmpty else { return nil }

@@ -39,6 +39,8 @@ package struct SetItems: Sendable {
         raw.path = "\(folder)/\(file.name)"
         raw.checksum = file.checksum?.description
         raw.size = file.size
+        let mirrors = file.mirrors.map(\.url).filter { ["http", "https"].contains($0.scheme) }
+        raw.mirrors = mirrors.prefix(RawItem.mostMirrors).map(\.absoluteString)
         raw.others = ["\"set\":\(JSONText.quoted(source))", "\"name\":\(JSONText.quoted(file.name))"]
         let item = try raw.checked(0)
         do throws(FleetError) { _ = try RelativePath(item.resolvedPath) } catch {

@@ -226,7 +226,8 @@ extension LeasedItem {
             connections: try row.optionalInt(9),
             gap: try row.milliseconds(10),
             startsAfter: try row.optionalInt(11, as: Int64.self).map { .milliseconds($0) },
-            uploadID: row.optionalText(12)
+            uploadID: row.optionalText(12),
+            mirrors: row.optionalText(17)?.split(separator: " ").map(String.init) ?? []
         )
     }
 }

@@ -68,12 +68,16 @@ package struct QueueExport: AsyncSequence, Sendable {
 
     private static let columns: [(name: String, value: String)] = [
         ("item", "d.item_id"), ("key", "coalesce(i.key, i.url)"), ("url", "i.url"), ("path", "i.path"),
-        ("outcome", "CASE d.outcome WHEN 0 THEN 'completed' ELSE 'failed' END"), ("bytes", "d.bytes"),
+
+        (
+            "outcome",
+            "CASE WHEN d.outcome = 0 THEN 'completed' WHEN d.failure_kind = 'cancelled' THEN 'cancelled' ELSE 'failed' END"
+        ), ("bytes", "d.bytes"),
         ("sha256", "encode(d.sha256, 'hex')"), ("tag", "d.tag"),
         ("shard", "s.name"), ("offset", "d.shard_offset"), ("failure_kind", "d.failure_kind"),
         ("failure_message", "d.failure_message"), ("attempts", "d.attempt"), ("worker", "d.worker_id"),
         ("finished_at", "to_char(d.at AT TIME ZONE 'UTC', 'YYYY-MM-DD\"T\"HH24:MI:SS.US\"Z\"')"),
-        ("metadata", "i.metadata"),
+        ("metadata", "i.metadata"), ("mirrors", "i.mirrors"),
     ]
 
     /// Returns the statement of a page. COPY accepts no parameters, so the statement contains the bounds as numbers.

@@ -182,6 +182,7 @@ actor ItemDownloads {
         }
         if let checksum = lease.checksum { request.checksum = try DownloadRequest.Checksum(checksum) }
         request.size = lease.size
+        request.mirrorURLs = lease.mirrors.compactMap { URL(string: $0) }
         request.maxConnections = lease.connections
         // Only this worker has files in its staging folder, so an existing file is from an earlier lease.
         request.onConflict = .overwrite

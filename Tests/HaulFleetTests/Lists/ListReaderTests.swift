@@ -70,6 +70,18 @@ import Testing
         #expect(items == [NewItem(url: "http://h/a", metadata: "\"a")])
     }
 
+    @Test func mirrorsAreAnArrayOrSeparatedByBlanks() throws {
+        let item = NewItem(url: "http://h/a", mirrors: ["http://i/a", "https://j/b,c"])
+        let lines = [
+            #"{"mirrors": [ "http://i/a" , "https://j/b,c"], "url":"http://h/a"}"#,
+            #"{"url":"http://h/a","mirrors":"http://i/a  https://j/b,c "}"#,
+        ]
+        #expect(try Self.items(lines.joined(separator: "\n"), .jsonLines) == [item, item])
+        #expect(try Self.items("url,mirrors\nhttp://h/a,\"http://i/a https://j/b,c\"\n", .csv) == [item])
+        let none = #"{"url":"http://h/a","mirrors":[]}"# + "\n" + #"{"url":"http://h/a","mirrors":null}"#
+        #expect(try Self.items(none, .jsonLines).allSatisfy { $0 == NewItem(url: "http://h/a") })
+    }
+
     @Test func jsonLinesKeepWhatTheyDoNotKnow() throws {
         let items = try Self.items(
             #" {"url":"http:\/\/h\/\u00fc","size":5,"metadata":{"a":[1,2.5e3,null]},"key":null} "# + "\n"
@@ -108,6 +120,19 @@ import Testing
         (
             "url,checksum\nhttp://h/a,md5:12", .csv,
             "list, line 2 has a checksum that is not ALGORITHM:DIGEST, such as sha256: and 64 hexadecimal digits."
+        ),
+        (
+            "url,mirrors\nhttp://h/a,http://i/a s3://data/a", .csv,
+            "list, line 2 has a mirror that is no http or https URL."
+        ),
+        ("{\"url\":\"http://h\",\"mirrors\":7}", .jsonLines, "list, line 1 has mirrors that are no array of strings."),
+        (
+            "{\"url\":\"http://h\",\"mirrors\":[\"http://i\",7]}", .jsonLines,
+            "list, line 1 has mirrors that are no array of strings."
+        ),
+        (
+            "{\"url\":\"http://h\",\"mirrors\":\"" + String(repeating: "http://i/a ", count: 65) + "\"}", .jsonLines,
+            "list, line 1 has more than 64 mirrors."
         ),
     ])
     func aLineThatIsNoItemIsNamed(_ list: String, _ format: ListFormat, _ message: String) {

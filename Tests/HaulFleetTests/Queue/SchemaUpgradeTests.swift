@@ -19,7 +19,19 @@ struct SchemaUpgradeTests {
 
     /// Adds items and makes them ready, without the functions of the present version.
     private func ready(_ count: Int, _ database: TestDatabase) async throws {
-        try await database.add((0..<count).map { NewItem(url: "https://a.example/\($0)") })
+        try await database.sql("SELECT make_partitions(1000)")
+        try await database.sql("INSERT INTO host (name) VALUES ('a.example')")
+        let items = """
+            INSERT INTO item (item_id, host_id, prio, url, path)
+            SELECT n, host_id, 100, 'https://a.example/' || n, 'a/' || n FROM host, generate_series(1, $1::bigint) n
+            """
+        try await database.sql(items, [.int(count)])
+        try await database.sql("UPDATE numbering SET next_item = $1::bigint + 1, next_batch = 2", [.int(count)])
+        let batch = """
+            INSERT INTO batch (batch_id, first_id, last_id, items, fed_to, best_prio)
+            VALUES (1, 1, $1::bigint, $1::bigint, 0, 100)
+            """
+        try await database.sql(batch, [.int(count)])
         try await database.sql("INSERT INTO ready (item_id, host_id, prio) SELECT item_id, host_id, prio FROM item")
         try await database.sql("UPDATE batch SET fed_to = last_id, fed_items = items")
         try await database.sql("UPDATE host SET has_ready = true")
