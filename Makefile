@@ -7,11 +7,13 @@ SOURCES := Package.swift Sources Tests Examples Benchmarks/Scale Benchmarks/Flee
 STATIC := .build/static
 # Names of types in place of their metadata make the runtime search every conformance of the binary at each first use.
 METADATA := -Xswiftc -Xfrontend -Xswiftc -disable-concrete-type-metadata-mangled-name-accessors
-RELEASE := -c release --product haul --static-swift-stdlib $(METADATA)
+# Line tables take a tenth of the first build and half of the binary. DEBUG_INFO=dwarf makes them, and builds everything again.
+DEBUG_INFO ?= none
+RELEASE := -c release -debug-info-format $(DEBUG_INFO) --product haul --static-swift-stdlib $(METADATA)
 BINARY := .build/release/haul
-FLEET := -c release --product haul-fleet --static-swift-stdlib $(METADATA)
+FLEET := -c release -debug-info-format $(DEBUG_INFO) --product haul-fleet --static-swift-stdlib $(METADATA)
 FLEET_BINARY := .build/release/haul-fleet
-SCALE := -c release --product HaulScale --static-swift-stdlib $(METADATA)
+SCALE := -c release -debug-info-format $(DEBUG_INFO) --product HaulScale --static-swift-stdlib $(METADATA)
 # As `tool` in Benchmarks/lib/upload.py builds it.
 DESTINATIONS := -c release -Xswiftc -enable-testing --scratch-path .build/tools --product HaulFleetDestinations
 # As `tool` in Acceptance/sets/support/hub.py builds it.

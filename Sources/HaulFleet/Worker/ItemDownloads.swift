@@ -100,7 +100,10 @@ actor ItemDownloads {
         configuration.network.waitsForNetwork = false
         configuration.retry.attempts = min(configuration.retry.attempts, 4)
         configuration.retry.retryAfterCap = .seconds(10)
-        if let links { configuration.sources.provider = { try await links.link(for: $0) } }
+        if let links {
+            configuration.sources.provider = { try await links.link(for: $0) }
+            configuration.sources.areForRequestsWithoutURL = true
+        }
         do throws(DownloadError) { downloader = try await Downloader(configuration) } catch {
             throw FleetError(.disk, error.description)
         }

@@ -90,7 +90,7 @@ final class TaskFactory {
             isRepair: record.keepsBytes,
             waitsForSpace: configuration.storage.waitsForSpace,
             limits: limits,
-            canAskForSource: configuration.sources.provider != nil
+            canAskForSource: configuration.sources.mayServe(record.request)
         )
         settings.mirrors.removeAll { !services.readers.canRead($0.url) }
         if let link = record.link, services.readers.canRead(link.url) {

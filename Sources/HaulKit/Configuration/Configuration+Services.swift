@@ -65,7 +65,15 @@ extension Downloader.Configuration {
         public var provider: SourceProvider?
         /// Time limit for one call of ``provider``. With zero or less every call times out. Default: 30 s.
         public var timeout = Duration.seconds(30)
+        /// Whether ``provider`` is asked only for downloads whose request has no URL (`DownloadRequest(key:to:)`). A refused
+        /// or expired URL of another request then ends the download.
+        package var areForRequestsWithoutURL = false
 
         package init() {}
+
+        /// Whether ``provider`` may be asked for a download.
+        func mayServe(_ request: DownloadRequest) -> Bool {
+            provider != nil && (!areForRequestsWithoutURL || request.needsSource)
+        }
     }
 }

@@ -123,7 +123,7 @@ extension DownloadTask {
     /// Expiry of the current link as an `Instant`, which counts from the start of this process; `nil` if unknown or
     /// without a provider.
     var linkExpiry: Instant? {
-        guard environment.configuration.sources.provider != nil else { return nil }
+        guard environment.configuration.sources.mayServe(record.request) else { return nil }
         return record.linkExpiresAt.map { instant($0, services.time.date()) }
     }
 
