@@ -79,6 +79,9 @@ static const unsigned char asset_23[] = {
 static const unsigned char asset_24[] = {
 #embed "schema/migrations/009-mirrors.sql"
 };
+static const unsigned char asset_25[] = {
+#embed "schema/migrations/010-chunks.sql"
+};
 
 static const haul_schema_asset assets[] = {
     {"function-settings.sql", asset_0, sizeof(asset_0)},
@@ -106,6 +109,7 @@ static const haul_schema_asset assets[] = {
     {"migrations/007-shards.sql", asset_22, sizeof(asset_22)},
     {"migrations/008-cancellations.sql", asset_23, sizeof(asset_23)},
     {"migrations/009-mirrors.sql", asset_24, sizeof(asset_24)},
+    {"migrations/010-chunks.sql", asset_25, sizeof(asset_25)},
 };
 
 const haul_schema_asset *haul_schema_assets(void) { return assets; }

@@ -8,7 +8,7 @@ struct AddCommand: AsyncParsableCommand {
         commandName: "add",
         abstract: "Add a list of files, or a set, to the queue.",
         discussion: """
-            JSON lines, CSV or TSV with the columns url, path, key, checksum, size, priority and metadata, or a URL a line. The same \
+            JSON lines, CSV or TSV with the columns url, path, key, checksum, size, priority, mirrors and metadata, or a URL a line. The same \
             list again adds nothing twice. Of a set, each file is added with its size and digest; HF_TOKEN is not stored, so workers \
             need their own.
             """
@@ -26,6 +26,9 @@ struct AddCommand: AsyncParsableCommand {
 
     @Flag(help: "Skip lines that cannot be read and names that the destination cannot have, and say how many.")
     var skipInvalid = false
+
+    @Flag(help: "Do not look for the items in the queue: they are new, or of a list that was added in the same form.")
+    var unchecked = false
 
     @Flag(help: "Print no progress.")
     var quiet = false
@@ -95,7 +98,7 @@ struct AddCommand: AsyncParsableCommand {
     {
         let showsProgress = !quiet && FleetOutput.isTerminal
         let result = try await fleet.withConnection { connection in
-            try await QueueLoader(connection, fleet.queue).add(items) { result in
+            try await QueueLoader(connection, fleet.queue, checksKeys: !unchecked).add(items) { result in
                 if showsProgress { FleetOutput.progress("\(result.added) added") }
             }
         }

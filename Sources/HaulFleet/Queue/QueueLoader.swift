@@ -25,9 +25,17 @@ package struct QueueLoader: Sendable {
     private let connection: DatabaseConnection
     private let queue: QueueName
     private let chunk: Int
+    private let checksKeys: Bool
 
-    package init(_ connection: DatabaseConnection, _ queue: QueueName, chunk: Int = Self.standardChunk) {
-        (self.connection, self.queue, self.chunk) = (connection, queue, max(1, chunk))
+    /// - Parameter checksKeys: `false` to add items without looking for their keys in the queue. Only chunks with exactly
+    ///   the same keys are then added once, so a list that was added before is added again if it has changed.
+    package init(
+        _ connection: DatabaseConnection,
+        _ queue: QueueName,
+        chunk: Int = Self.standardChunk,
+        checksKeys: Bool = true
+    ) {
+        (self.connection, self.queue, self.chunk, self.checksKeys) = (connection, queue, max(1, chunk), checksKeys)
     }
 
     /// Adds items. Reads the next chunk while the database processes the previous one.
@@ -76,8 +84,10 @@ package struct QueueLoader: Sendable {
 
     /// Adds one chunk in one transaction.
     private func load(_ rows: LoadRows) async throws(FleetError) -> Result {
-        try await makePartitions()
         let queue = queue
+        let digest = checksKeys ? nil : rows.digest
+        if let digest, try await hasChunk(digest) { return Result(present: Int64(rows.count)) }
+        try await makePartitions()
         let added = try await connection.transaction(.loading) { session throws(FleetError) in
             _ = try session.execute(LoadRows.table)
             var pieces = rows.pieces[...]
@@ -87,11 +97,21 @@ package struct QueueLoader: Sendable {
             guard copied == rows.count else {
                 throw FleetError(.statementFailed, "The database took \(copied) of \(rows.count) rows.")
             }
-            return try session.execute("SELECT \(queue.quoted).load()").first?.int(0, as: Int64.self) ?? 0
+            let rows =
+                if let digest { try session.execute("SELECT \(queue.quoted).load($1::uuid)", [.text(digest)]) } else {
+                    try session.execute("SELECT \(queue.quoted).load()")
+                }
+            return try rows.first?.int(0, as: Int64.self) ?? 0
         }
         // `load()` adds each row at most once.
         let taken = min(max(added, 0), Int64(rows.count))
         return Result(added: taken, present: Int64(rows.count) - taken)
+    }
+
+    /// Whether the queue has a chunk with these keys, so that its rows need not be sent.
+    private func hasChunk(_ digest: String) async throws(FleetError) -> Bool {
+        let text = "SELECT EXISTS (SELECT 1 FROM \(queue.quoted).chunk_seen WHERE digest = $1::uuid)"
+        return try await connection.run(text, [.text(digest)]).first?.bool(0) ?? false
     }
 
     /// Makes partitions ahead of the next item number.
@@ -118,6 +138,10 @@ struct LoadRows: Sendable {
     private(set) var pieces: [[UInt8]] = []
     private(set) var count = 0
     private var hosts = HostCache()
+    private var keys = SHA256()
+
+    /// The first half of the SHA-256 of all keys in their order, as a `uuid`.
+    var digest: String { Array(keys.finalize().prefix(16)).hexadecimal }
 
     private static let pieceSize = 256 * 1024
 
@@ -137,7 +161,7 @@ struct LoadRows: Sendable {
         }
         defer { pieces.append(row) }
         Self.write(Int64(count), &row)
-        Self.writeKey(key, &row)
+        writeKey(key, &row)
         row.append(UInt8(ascii: "\t"))
         try Self.write(host, &row)
         Self.write(Int64(item.priority), &row)
@@ -153,9 +177,10 @@ struct LoadRows: Sendable {
     }
 
     /// Writes the first half of the key's SHA-256 as a `uuid`.
-    private static func writeKey(_ key: String, _ row: inout [UInt8]) {
+    private mutating func writeKey(_ key: String, _ row: inout [UInt8]) {
         var key = key
         let digest = key.withUTF8 { SHA256.hash(data: UnsafeRawBufferPointer($0)) }
+        digest.withUnsafeBytes { keys.update(bufferPointer: $0) }
         let digits = StaticHexadecimal.digits
         for byte in digest.prefix(16) {
             row.append(digits[Int(byte >> 4)])

@@ -71,10 +71,15 @@ struct SchemaUpgradeTests {
             try await ready(2, database)
             let (worker, loader) = ("worker_\(database.name)", "loader_\(database.name)")
             let reader = "reader_\(database.name)"
-            for (right, role) in [(SchemaInstaller.Right.worker, worker), (.loader, loader), (.reader, reader)] {
-                try await database.sql("CREATE ROLE \(role) LOGIN")
-                try await installer.grant(right, to: role)
-            }
+            for role in [worker, loader, reader] { try await database.sql("CREATE ROLE \(role) LOGIN") }
+            try await installer.grant(.worker, to: worker)
+            try await installer.grant(.reader, to: reader)
+            // What the program of version one granted: its queue lacks tables that a loader needs now.
+            try await database.sql("GRANT USAGE ON SCHEMA haul TO \(loader)")
+            try await database.sql("GRANT EXECUTE ON FUNCTION load, make_partitions TO \(loader)")
+            try await database.sql("GRANT SELECT, INSERT ON host, url_seen, item, batch TO \(loader)")
+            try await database.sql("GRANT SELECT, UPDATE ON numbering TO \(loader)")
+            try await database.sql("GRANT SELECT ON setting, version TO \(loader)")
             try #require(try await installer.install())
             let queue = PostgresQueue(try database.server.settings(database: database.name, user: worker))
             let id = try await queue.register(label: "one", predecessor: nil).worker

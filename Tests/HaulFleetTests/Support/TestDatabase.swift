@@ -52,12 +52,16 @@ final class TestDatabase: Sendable {
     }
 
     @discardableResult
-    func add(_ items: [NewItem], chunk: Int = QueueLoader.standardChunk) async throws -> QueueLoader.Result {
+    func add(
+        _ items: [NewItem],
+        chunk: Int = QueueLoader.standardChunk,
+        checksKeys: Bool = true
+    ) async throws -> QueueLoader.Result {
         let items = AsyncStream { continuation in
             for item in items { continuation.yield(item) }
             continuation.finish()
         }
-        return try await QueueLoader(connection, .standard, chunk: chunk).add(items)
+        return try await QueueLoader(connection, .standard, chunk: chunk, checksKeys: checksKeys).add(items)
     }
 
     /// Adds items of one host and makes them ready.

@@ -30,7 +30,10 @@ $$;
 
 -- Adds the rows of the temporary table `staged`, which the loader filled by COPY, unless the queue has their keys
 -- already. Inserts hosts and keys in sorted order, so that concurrent loaders wait for each other without a deadlock.
-CREATE FUNCTION load() RETURNS bigint
+--
+-- With `p_chunk`, a digest of the keys, looks for the whole chunk instead, and neither reads nor writes the keys. Their
+-- random order costs a page of `url_seen` for each row once the table is larger than the memory of the server.
+CREATE FUNCTION load(p_chunk uuid DEFAULT NULL) RETURNS bigint
 LANGUAGE plpgsql AS $$
 #variable_conflict use_column
 DECLARE
@@ -40,6 +43,10 @@ DECLARE
     v_added bigint;
     v_best smallint;
 BEGIN
+    IF p_chunk IS NOT NULL THEN
+        INSERT INTO chunk_seen (digest) VALUES (p_chunk) ON CONFLICT DO NOTHING;
+        IF NOT FOUND THEN RETURN 0; END IF;
+    END IF;
     INSERT INTO host (name, gap_ms, max_connections)
     SELECT s.host, d.default_gap_ms, d.default_max_connections
     FROM (SELECT DISTINCT host FROM pg_temp.staged) s, setting d
@@ -50,7 +57,7 @@ BEGIN
     CREATE TEMPORARY TABLE fresh ON COMMIT DROP AS
     SELECT (row_number() OVER (ORDER BY k.place) - 1)::bigint AS number, k.url_key, k.place FROM (
         SELECT DISTINCT ON (url_key) url_key, place FROM pg_temp.staged ORDER BY url_key, place) k
-    WHERE NOT EXISTS (SELECT 1 FROM url_seen u WHERE u.url_key = k.url_key);
+    WHERE p_chunk IS NOT NULL OR NOT EXISTS (SELECT 1 FROM url_seen u WHERE u.url_key = k.url_key);
     GET DIAGNOSTICS v_count = ROW_COUNT;
     IF v_count = 0 THEN RETURN 0; END IF;
 
@@ -62,11 +69,14 @@ BEGIN
         RAISE EXCEPTION 'no partition for item %', v_first + v_count USING ERRCODE = '40001';
     END IF;
 
-    INSERT INTO url_seen (url_key, item_id)
-    SELECT url_key, v_first + number FROM pg_temp.fresh ORDER BY url_key
-    ON CONFLICT DO NOTHING;
-    GET DIAGNOSTICS v_added = ROW_COUNT;
-    IF v_added = 0 THEN RETURN 0; END IF;
+    v_added := v_count;
+    IF p_chunk IS NULL THEN
+        INSERT INTO url_seen (url_key, item_id)
+        SELECT url_key, v_first + number FROM pg_temp.fresh ORDER BY url_key
+        ON CONFLICT DO NOTHING;
+        GET DIAGNOSTICS v_added = ROW_COUNT;
+        IF v_added = 0 THEN RETURN 0; END IF;
+    END IF;
 
     SET LOCAL enable_hashjoin = on;
     SET LOCAL enable_mergejoin = on;

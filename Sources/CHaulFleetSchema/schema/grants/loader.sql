@@ -4,6 +4,6 @@ GRANT EXECUTE ON FUNCTION
     :"queue".load,
     :"queue".make_partitions
 TO :"role";
-GRANT SELECT, INSERT ON :"queue".host, :"queue".url_seen, :"queue".item, :"queue".batch TO :"role";
+GRANT SELECT, INSERT ON :"queue".host, :"queue".url_seen, :"queue".item, :"queue".batch, :"queue".chunk_seen TO :"role";
 GRANT SELECT, UPDATE ON :"queue".numbering TO :"role";
 GRANT SELECT ON :"queue".setting, :"queue".version TO :"role";

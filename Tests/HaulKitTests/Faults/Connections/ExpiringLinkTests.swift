@@ -76,6 +76,20 @@ struct ExpiringLinkTests {
         }
     }
 
+    /// The provider of a fleet's worker knows links of objects only, and each other URL is for the server to judge.
+    @Test func isAskedForRequestsWithoutAURLOnly() async throws {
+        let links = SignedLinks(content.resource(), life: .seconds(60))
+        try await run(links, { $0.sources.areForRequestsWithoutURL = true }) { rig, _ in
+            let url = try #require(URL(string: rig.server.url("/file.bin")))
+            await #expect { try await rig.download(DownloadRequest(url, to: .file(path: rig.path))) } throws: { error in
+                (error as? DownloadError)?.status == 404
+            }
+            #expect(links.queries.isEmpty)
+            _ = try await rig.download(DownloadRequest(key: "lesson", to: .file(path: rig.path)))
+            #expect(links.queries.map(\.reason) == [.noneYet])
+        }
+    }
+
     /// The server names no version. The received bytes are kept because their last 16 KiB agree.
     @Test func keepsBytesWithoutAnyValidator() async throws {
         let links = SignedLinks(content.resource(etag: nil).paced(600_000), life: .milliseconds(400), cutsBodies: true)
