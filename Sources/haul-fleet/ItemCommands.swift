@@ -11,7 +11,7 @@ struct ListCommand: AsyncParsableCommand {
 
     @OptionGroup var queue: FleetOptions
 
-    @Option(help: "unfed, ready, later, leased, completed or failed.")
+    @Option(help: "unfed, ready, later, leased, completed, failed or cancelled.")
     var state = ItemState.failed
 
     @Option(help: "Only items of this host.")

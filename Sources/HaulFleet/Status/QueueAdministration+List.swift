@@ -8,6 +8,7 @@ package enum ItemState: String, Sendable, Hashable, Codable, CaseIterable {
     case leased
     case completed
     case failed
+    case cancelled
 }
 
 /// An item in the output of `haul-fleet list`.
@@ -125,10 +126,12 @@ extension QueueAdministration {
                 condition: "p.outcome = 0",
                 columns: "p.attempt, NULL, NULL, p.worker_id, p.bytes, encode(p.sha256, 'hex'), NULL"
             )
-        case .failed:
+        case .failed, .cancelled:
             Place(
                 source: "\(table("done")) p",
-                condition: "p.outcome = 1",
+                condition: state == .cancelled
+                    ? "p.outcome = 1 AND p.failure_kind = 'cancelled'"
+                    : "p.outcome = 1 AND (p.failure_kind IS DISTINCT FROM 'cancelled' OR $3 = 'cancelled')",
                 kind: "p.failure_kind",
                 columns: "p.attempt, p.failure_kind, p.failure_message, p.worker_id, NULL, NULL, NULL"
             )

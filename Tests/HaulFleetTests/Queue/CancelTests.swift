@@ -130,6 +130,13 @@ import Testing
             let first = try #require(try await queue.claim(worker, limit: 1).leases.first).key
             _ = try await queue.report(worker, [Report(first, .failed(Failure("gone", "It is gone.")))])
             #expect(try await administration.cancel(.all).cancelled == 3)
+            func listed(_ state: ItemState, kind: String? = nil) async throws -> Int {
+                try await administration.list(.init(state, failureKind: kind)).count
+            }
+            #expect(try await listed(.failed) == 1)
+            #expect(try await listed(.failed, kind: "gone") == 1)
+            #expect(try await listed(.cancelled) == 3)
+            #expect(try await listed(.failed, kind: "cancelled") == 3)
             #expect(try await administration.retry() == 1, "the failed one")
             #expect(try await administration.status().totals.cancelled == 3)
             #expect(try await administration.retry(.init(item: 4)) == 1)

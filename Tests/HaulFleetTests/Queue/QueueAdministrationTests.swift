@@ -40,7 +40,7 @@ struct QueueAdministrationTests {
             for state in ItemState.allCases {
                 let count = try await administration.list(.init(state)).count
                 let expected: [ItemState: Int] = [
-                    .unfed: 7, .ready: 5, .later: 1, .leased: 2, .completed: 1, .failed: 1,
+                    .unfed: 7, .ready: 5, .later: 1, .leased: 2, .completed: 1, .failed: 1, .cancelled: 0,
                 ]
                 #expect(count == expected[state], "\(state)")
             }
