@@ -77,7 +77,7 @@
             }
             let counts = [
                 sum.histories, sum.failures.count, sum.steps, sum.completed, sum.failed, sum.published,
-                sum.zombiePublications, sum.conflicts, sum.fenced, sum.lostWorkers,
+                sum.zombiePublications, sum.conflicts, sum.fenced, sum.lostWorkers, sum.cancelled,
             ]
             say(counts.map { "\($0)" }.joined(separator: " "))
         }
