@@ -16,7 +16,7 @@ extension SimulatedQueue {
             guard let row = takeForCancellation(index) else { continue }
             orphan(index, row)
             let failure = Failure("cancelled", "Cancelled on request.")
-            done[index] = DoneRow(epoch: row.epoch, worker: Self.nobody, outcome: .failed(failure))
+            done[index] = DoneRow(epoch: row.epoch + 1, worker: Self.nobody, outcome: .failed(failure))
             count += 1
         }
         return count

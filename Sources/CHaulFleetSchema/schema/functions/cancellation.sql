@@ -1,10 +1,11 @@
--- Gives items the result `cancelled`, which `retry_failed` takes back. A worker never has this kind of failure.
+-- Gives items the result `cancelled`, which `retry_failed` takes back. A worker never has this kind of failure. The epoch
+-- grows as with a lease, so that a worker which repeats a report of the former epoch learns that the item is no longer its.
 CREATE FUNCTION end_cancelled(p_items bigint[], p_epochs integer[], p_attempts smallint[]) RETURNS void
 LANGUAGE plpgsql SECURITY DEFINER AS $$
 #variable_conflict use_column
 BEGIN
     INSERT INTO done (item_id, epoch, worker_id, outcome, attempt, failure_kind, failure_message)
-    SELECT item_id, epoch, 0, 1, attempt, 'cancelled', 'Cancelled on request.'
+    SELECT item_id, epoch + 1, 0, 1, attempt, 'cancelled', 'Cancelled on request.'
     FROM unnest(p_items, p_epochs, p_attempts) AS c (item_id, epoch, attempt);
     PERFORM count_cancelled(cardinality(p_items));
 END
