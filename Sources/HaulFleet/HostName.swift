@@ -1,8 +1,8 @@
 package import Foundation
 
 /// The host of a URL in lower case, with its port unless that is the default of the scheme; `s3://BUCKET` for an object of
-/// a store. The queue counts requests and connections under this name. The loader stores the name with each item; workers look up the limits of redirect
-/// targets by it.
+/// a store. The queue counts requests and connections under this name. The loader stores the name with each item; workers
+/// look up the limits of redirect targets by it.
 package struct HostName: Sendable, Hashable, CustomStringConvertible {
     package let text: String
 

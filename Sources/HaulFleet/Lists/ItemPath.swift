@@ -100,14 +100,11 @@ enum ItemPath {
 
     /// Inserts 16 hexadecimal digits of the hash before the extension of `name`.
     private static func mark(_ name: String, _ hashed: [UInt8]) -> String {
-        let digits = SHA256.hash(data: hashed).prefix(8).map { byte in
-            let text = String(byte, radix: 16)
-            return text.count < 2 ? "0" + text : text
-        }
+        let digits = Array(SHA256.hash(data: hashed).prefix(8)).hexadecimal
         let dot = name.utf8.lastIndex(of: UInt8(ascii: "."))
         let hasExtension = dot.map { $0 > name.startIndex && name.utf8.distance(from: $0, to: name.endIndex) <= 11 }
         let end = hasExtension == true ? dot ?? name.endIndex : name.endIndex
-        let suffix = "-" + digits.joined() + name[end...]
+        let suffix = "-" + digits + name[end...]
         var stem = name[..<end]
         while stem.utf8.count + suffix.utf8.count > longestName, !stem.isEmpty { stem.removeLast() }
         return stem + suffix

@@ -3,8 +3,6 @@ package struct PathRule: Sendable {
     private enum Kind { case folder, bucket(prefixLength: Int), unknown }
 
     private let kind: Kind
-    /// Maximum length of the key of an object in bytes, of every S3 store.
-    private static let longestKey = 1024
 
     /// Every path can be a name.
     package static let any = PathRule(destination: nil)
@@ -29,8 +27,8 @@ package struct PathRule: Sendable {
         switch kind {
         case .folder: return RelativePath.fault(in: path)
         case .bucket(let prefixLength):
-            let isTooLong = path.utf8.count + prefixLength > Self.longestKey
-            return isTooLong ? "makes a key of more than \(Self.longestKey) bytes" : nil
+            let isTooLong = path.utf8.count + prefixLength > S3Object.longestKey
+            return isTooLong ? "makes a key of more than \(S3Object.longestKey) bytes" : nil
         case .unknown: return nil
         }
     }

@@ -227,7 +227,7 @@ extension LeasedItem {
             gap: try row.milliseconds(10),
             startsAfter: try row.optionalInt(11, as: Int64.self).map { .milliseconds($0) },
             uploadID: row.optionalText(12),
-            mirrors: row.optionalText(17)?.split(separator: " ").map(String.init) ?? []
+            mirrors: row.optionalText(17).map(RawItem.mirrors) ?? []
         )
     }
 }

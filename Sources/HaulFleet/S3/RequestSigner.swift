@@ -65,7 +65,6 @@ struct RequestSigner: Sendable {
         at date: Date
     ) -> [(String, String)] {
         let time = Self.timestamp(date)
-        let day = String(time.prefix(8))
         var fields = [("Host", authority), ("x-amz-date", time), ("x-amz-content-sha256", payloadHash)]
         if let token = credentials.sessionToken { fields.append(("x-amz-security-token", token)) }
         fields += headers
@@ -77,18 +76,26 @@ struct RequestSigner: Sendable {
             headers: signed,
             payloadHash: payloadHash
         )
-        let scope = "\(day)/\(region)/\(service)/aws4_request"
-        let hash = SHA256.hash(data: Data(request.text.utf8)).hexadecimal
-        let key = SigningKey(secret: credentials.secretKey, day: day, region: region, service: service)
-        let signature = key.signature(of: "AWS4-HMAC-SHA256\n\(time)\n\(scope)\n\(hash)")
         fields.append(
             (
                 "Authorization",
-                "AWS4-HMAC-SHA256 Credential=\(credentials.accessKey)/\(scope), "
-                    + "SignedHeaders=\(request.signedHeaders), Signature=\(signature)"
+                "AWS4-HMAC-SHA256 Credential=\(credentials.accessKey)/\(scope(time)), "
+                    + "SignedHeaders=\(request.signedHeaders), Signature=\(signature(of: request, time))"
             )
         )
         return fields
+    }
+
+    /// Returns the scope of a signature: day, region and service.
+    ///
+    /// - Parameter time: see ``timestamp(_:)``.
+    func scope(_ time: String) -> String { "\(time.prefix(8))/\(region)/\(service)/aws4_request" }
+
+    func signature(of request: CanonicalRequest, _ time: String) -> String {
+        let day = String(time.prefix(8))
+        let hash = SHA256.hash(data: Data(request.text.utf8)).hexadecimal
+        let key = SigningKey(secret: credentials.secretKey, day: day, region: region, service: service)
+        return key.signature(of: "AWS4-HMAC-SHA256\n\(time)\n\(scope(time))\n\(hash)")
     }
 
     /// Formats `date` as `YYYYMMDDThhmmssZ` in the Gregorian calendar and UTC.

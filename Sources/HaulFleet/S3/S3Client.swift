@@ -36,9 +36,6 @@ final class S3Client: Sendable {
         logger: Logger,
         now: @escaping @Sendable () -> Date = { Date() }
     ) throws(FleetError) {
-        guard S3Endpoint.isRegion(settings.region) else {
-            throw FleetError(.invalidInput, "\(RelativePath.quoted(settings.region)) is no name of a region.")
-        }
         self.settings = settings
         self.credentials = credentials
         self.logger = logger

@@ -19,7 +19,11 @@ struct S3Endpoint: Sendable, Hashable {
     private let bucket: String
     private let isVirtual: Bool
 
+    /// - Throws: ``FleetError/Code/invalidInput`` for a malformed endpoint or region.
     init(_ settings: S3Settings) throws(FleetError) {
+        guard Self.isRegion(settings.region) else {
+            throw FleetError(.invalidInput, "\(RelativePath.quoted(settings.region)) is no name of a region.")
+        }
         bucket = settings.bucket
         if let text = settings.endpoint {
             guard let url = URLComponents(string: text), let scheme = url.scheme?.lowercased(),

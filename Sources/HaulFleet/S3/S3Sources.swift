@@ -28,9 +28,6 @@ package final class S3Sources: Sendable {
         _ credentials: S3CredentialCache,
         now: @escaping @Sendable () -> Date = { Date() }
     ) throws(FleetError) {
-        guard S3Endpoint.isRegion(settings.region) else {
-            throw FleetError(.invalidInput, "\(RelativePath.quoted(settings.region)) is no name of a region.")
-        }
         _ = try S3Endpoint(settings)
         (self.settings, self.credentials, self.now) = (settings, credentials, now)
     }
@@ -41,14 +38,21 @@ package final class S3Sources: Sendable {
         return try S3Endpoint(settings)
     }
 
+    /// Returns the credentials of the worker.
+    ///
+    /// - Throws: ``FleetError`` if the worker has none now; it blames no file.
+    @discardableResult
+    func keys() async throws(FleetError) -> S3Credentials {
+        do throws(FleetError) { return try await credentials.credentials() } catch { throw error.blamingNoFile() }
+    }
+
     /// Returns a link to an object, valid for six hours or as long as the credentials.
     ///
     /// - Throws: ``FleetError`` if the worker has no credentials now; it blames no file.
     func link(to object: S3Object) async throws(FleetError) -> URL {
         let endpoint = try endpoint(object.bucket)
         let target = endpoint.target(region: settings.region, key: object.key)
-        let keys: S3Credentials
-        do throws(FleetError) { keys = try await credentials.credentials() } catch { throw error.blamingNoFile() }
+        let keys = try await keys()
         let date = now()
         let rest = keys.expires.map { Int($0.timeIntervalSince(date)) } ?? Self.lifetime
         let query = RequestSigner(credentials: keys, region: settings.region).linkQuery(

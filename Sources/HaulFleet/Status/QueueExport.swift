@@ -68,7 +68,6 @@ package struct QueueExport: AsyncSequence, Sendable {
 
     private static let columns: [(name: String, value: String)] = [
         ("item", "d.item_id"), ("key", "coalesce(i.key, i.url)"), ("url", "i.url"), ("path", "i.path"),
-
         (
             "outcome",
             "CASE WHEN d.outcome = 0 THEN 'completed' WHEN d.failure_kind = 'cancelled' THEN 'cancelled' ELSE 'failed' END"

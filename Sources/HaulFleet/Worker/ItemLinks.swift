@@ -13,7 +13,7 @@ final class ItemLinks: Sendable {
     ///
     /// - Throws: ``FleetError`` if the worker has no credentials now, so that the item goes back without an attempt.
     func add(_ object: S3Object, key: String) async throws(FleetError) {
-        _ = try await sources.link(to: object)
+        try await sources.keys()
         objects.withLock { $0[key] = object }
     }
 

@@ -1,11 +1,14 @@
 -- Gives items the result `cancelled`, which `retry_failed` takes back. A worker never has this kind of failure. The epoch
 -- grows as with a lease, so that a worker which repeats a report of the former epoch learns that the item is no longer its.
-CREATE FUNCTION end_cancelled(p_items bigint[], p_epochs integer[], p_attempts smallint[]) RETURNS void
+--
+-- Items that no worker ever had need no epochs and attempts.
+CREATE FUNCTION end_cancelled(p_items bigint[], p_epochs integer[] DEFAULT NULL, p_attempts smallint[] DEFAULT NULL)
+RETURNS void
 LANGUAGE plpgsql SECURITY DEFINER AS $$
 #variable_conflict use_column
 BEGIN
     INSERT INTO done (item_id, epoch, worker_id, outcome, attempt, failure_kind, failure_message)
-    SELECT item_id, epoch + 1, 0, 1, attempt, 'cancelled', 'Cancelled on request.'
+    SELECT item_id, coalesce(epoch, 0) + 1, 0, 1, coalesce(attempt, 0), 'cancelled', 'Cancelled on request.'
     FROM unnest(p_items, p_epochs, p_attempts) AS c (item_id, epoch, attempt);
     PERFORM count_cancelled(cardinality(p_items));
 END
@@ -130,9 +133,7 @@ BEGIN
         WHERE item_id > v_batch.fed_to AND item_id <= v_to
             AND (p_host IS NULL OR host_id = p_host) AND (p_item IS NULL OR item_id = p_item);
     v_count := coalesce(cardinality(v_gone), 0);
-    IF v_count > 0 THEN
-        PERFORM end_cancelled(v_gone, array_fill(0, ARRAY[v_count]), array_fill(0::smallint, ARRAY[v_count]));
-    END IF;
+    IF v_count > 0 THEN PERFORM end_cancelled(v_gone); END IF;
     SELECT s.items, s.hosts, s.passed INTO v_step, v_hosts, v_passed
         FROM feed_part(v_batch.batch_id, v_batch.fed_to, v_to, host_share(), '{}', true) s;
     UPDATE batch SET fed_to = v_to, fed_items = fed_items + v_step + v_count WHERE batch_id = v_batch.batch_id;
@@ -173,7 +174,7 @@ BEGIN
     END LOOP;
     v_count := cardinality(v_all);
     IF v_count = 0 THEN RETURN NULL; END IF;
-    PERFORM end_cancelled(v_all, array_fill(0, ARRAY[v_count]), array_fill(0::smallint, ARRAY[v_count]));
+    PERFORM end_cancelled(v_all);
     PERFORM mark_fed(v_hosts, '{}');
     RETURN v_count;
 END
