@@ -34,6 +34,11 @@ extension DownloadTask {
                 record.forgetPart()
                 return try await environment.space.refusal(total, here: 0, self) ?? .recovered(nil)
             }
+            // Another record of the same request may have become complete after this one had stopped with a partial file.
+            if let ending = try await endingWithTwin(insteadOf: file) {
+                record.forgetPart()
+                return ending
+            }
             // The store has the newest state. Another process may have continued or started over since this one read
             // the record.
             let claimed = stored?.progress?.persisted(bootID: services.disk.bootID) ?? .zero

@@ -165,4 +165,32 @@ struct TwinDownloadsTests {
             }
         }
     }
+
+    @Test func endsWithTheFileThatAnotherProcessCompletedAfterThisOneStopped() async throws {
+        let resource = content.resource()
+        let slow = resource.silent(after: cut)
+        // The first request is the one for `/blocker`.
+        try await run(serving: { $0.requestNumber == 2 ? slow.reply(to: $0) : resource.reply(to: $0) }) { rig in
+            let request = try rig.request { $0.destination = .folder(path: rig.folder) }
+            let mine = rig.folder + "/file.bin"
+            try rig.put("mine", at: mine)
+            try await queued(rig, request) { download, release in
+                try await rig.another { second async throws in
+                    let other = try await second.add(request)
+                    #expect(other.id != download.id)
+                    await other.reaches(cut)
+                    try await other.pause()
+                }
+                // The name is free again, so this process does not meet the other partial file.
+                try FileManager.default.removeItem(atPath: mine)
+                try await release()
+                #expect(try await download.result().path == mine)
+            }
+            let asked = rig.server.requests.count
+            let found = try await rig.reopened { last async throws in try await last.add(request).result() }
+            #expect(found.alreadyExisted && found.path == mine)
+            #expect(try rig.holdsOnly(content))
+            #expect(rig.server.requests.count == asked)
+        }
+    }
 }
