@@ -194,6 +194,15 @@ final class PartFile: Sendable {
         writes.async { done(self.compareSeam(bytes, at: offset)) }
     }
 
+    /// Compares repeated bytes immediately if the file is in memory, because the bytes behind them are claimed
+    /// immediately too.
+    ///
+    /// - Returns: `nil` if the file is on the disk; nothing has been compared then.
+    func compareSeamInMemory(_ bytes: [UInt8], at offset: Int64) -> Result<Void, WriteFailure>? {
+        guard file.isInMemory else { return nil }
+        return compareSeam(bytes, at: offset).map { .failure($0) } ?? .success(())
+    }
+
     private func compareSeam(_ bytes: [UInt8], at offset: Int64) -> WriteFailure? {
         do throws(DiskError) { return try agrees(bytes, at: offset) ? nil : noteTwoVersions() } catch {
             return .disk(error)

@@ -218,6 +218,7 @@ final class SegmentSink: Sendable {
             guard state.writes.failure == nil, !state.writes.isShut else { return .failed }
             guard state.body.compare(&bytes) else { return .overlapDiffers }
             if let repeated = state.body.takeRepeated(&bytes) { compareSeam(repeated, &state) }
+            guard state.writes.failure == nil else { return .failed }
             let isEnough = state.body.cut(&bytes)
             if isEnough {
                 // The connection is about to be closed, so holding it back is of no use.
@@ -362,6 +363,10 @@ final class SegmentSink: Sendable {
     private func compareSeam(_ bytes: [UInt8], _ state: inout State) {
         state.body.repeated.bytes = []
         let offset = state.batch.offset - Int64(bytes.count)
+        if let result = part.compareSeamInMemory(bytes, at: offset) {
+            if case .failure(let failure) = result { state.writes.failure = failure }
+            return
+        }
         state.writes.offsets.append(offset)
         part.compareSeam(bytes, at: offset) { failure in self.ended(offset, failure) }
     }

@@ -85,6 +85,30 @@ struct SeamTests {
         }
     }
 
+    @Test func claimsNothingBehindASeamThatIsNotComparedYet() {
+        // The file is in memory, and the write thread does not get to work.
+        let never = BlockingExecutor(async: { _, _ in }, makeQueue: { _, _ in SerialQueue { _ in } })
+        let file = BufferedFile("/d/a.haulpart", capacity: Self.length)
+        let part = PartFile(file, persisted: .zero, executor: never) {}
+        part.compareRepeats()
+        let half = Self.length / 2
+        let sinks = [0, half].map { start in
+            SegmentSink(
+                part,
+                at: Int64(start),
+                limit: Int64(half),
+                expecting: [],
+                repeating: start == 0 ? 0 : Int64(Self.repeated),
+                batchSize: Self.length
+            )
+        }
+        _ = sinks[0].take(ByteBuffer(bytes: body[..<half]), on: loop)
+        let other = version(with: half - 1)
+        let intake = sinks[1].take(ByteBuffer(bytes: other[(half - Self.repeated)...]), on: loop)
+        guard case .failed = intake else { return #expect(Bool(false), "\(intake)") }
+        #expect(part.persisted.written.text == "0-\(half)")
+    }
+
     /// A byte that only one connection brings cannot be compared.
     @Test func seesNoChangeBesideTheSeam() async throws {
         #expect(try await bringBack(version(with: Self.seam - Self.repeated - 1)) == nil)
