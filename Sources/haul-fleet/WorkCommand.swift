@@ -152,7 +152,9 @@ struct WorkCommand: AsyncParsableCommand {
             configuration: configuration
         )
         options.originFields = try fieldsOfOrigins()
-        options.s3Sources = try S3Sources(ProcessInfo.processInfo.environment, endpoint: sourceEndpoint)
+        let sources = S3Sources(ProcessInfo.processInfo.environment, endpoint: sourceEndpoint)
+        if sourceEndpoint != nil { try sources.check() }
+        options.s3Sources = sources
         return options
     }
 

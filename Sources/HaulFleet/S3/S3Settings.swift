@@ -65,6 +65,11 @@ extension S3Settings {
         var prefix = rest.dropFirst(bucket.count + 1)
         if prefix.hasSuffix("/") { prefix = prefix.dropLast() }
         self.init(bucket: String(bucket), prefix: String(prefix))
+        take(environment)
+    }
+
+    /// Takes region, endpoint and file of certificates from the environment.
+    mutating func take(_ environment: [String: String]) {
         func value(_ names: String...) -> String? { names.lazy.compactMap { environment[$0] }.first { !$0.isEmpty } }
         region = value("AWS_REGION", "AWS_DEFAULT_REGION") ?? region
         endpoint = value("AWS_ENDPOINT_URL_S3", "AWS_ENDPOINT_URL")

@@ -16,19 +16,20 @@ package final class S3Sources: Sendable {
 
     /// - Parameters:
     ///   - endpoint: URL of the store in place of that of the environment; `nil` for that of the environment.
-    /// - Throws: ``FleetError/Code/invalidInput`` for a malformed endpoint or region.
-    package convenience init(_ environment: [String: String], endpoint: String? = nil) throws(FleetError) {
-        var settings = try S3Settings("s3://any", environment: environment)
+    /// A malformed endpoint or region of the environment is no error before the first item of the form
+    /// `s3://BUCKET/KEY`; see ``check()``.
+    package convenience init(_ environment: [String: String], endpoint: String? = nil) {
+        var settings = S3Settings(bucket: "any")
+        settings.take(environment)
         if let endpoint { settings.endpoint = endpoint }
-        try self.init(settings, S3CredentialCache(environment: environment))
+        self.init(settings, S3CredentialCache(environment: environment))
     }
 
     init(
         _ settings: S3Settings,
         _ credentials: S3CredentialCache,
         now: @escaping @Sendable () -> Date = { Date() }
-    ) throws(FleetError) {
-        _ = try S3Endpoint(settings)
+    ) {
         (self.settings, self.credentials, self.now) = (settings, credentials, now)
     }
 
@@ -38,12 +39,19 @@ package final class S3Sources: Sendable {
         return try S3Endpoint(settings)
     }
 
+    /// - Throws: ``FleetError/Code/invalidInput`` for a malformed endpoint or region.
+    package func check() throws(FleetError) { _ = try S3Endpoint(settings) }
+
     /// Returns the credentials of the worker.
     ///
-    /// - Throws: ``FleetError`` if the worker has none now; it blames no file.
+    /// - Throws: ``FleetError`` if the worker has none now, or if its endpoint or region is malformed; it blames no
+    ///   file.
     @discardableResult
     func keys() async throws(FleetError) -> S3Credentials {
-        do throws(FleetError) { return try await credentials.credentials() } catch { throw error.blamingNoFile() }
+        do throws(FleetError) {
+            try check()
+            return try await credentials.credentials()
+        } catch { throw error.blamingNoFile() }
     }
 
     /// Returns a link to an object, valid for six hours or as long as the credentials.

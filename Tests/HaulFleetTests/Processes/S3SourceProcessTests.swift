@@ -52,13 +52,17 @@ struct S3SourceProcessTests {
     }
 
     /// Other items of the list are completed meanwhile, and the object when the worker has credentials.
-    @Test func withoutCredentialsAnObjectWaitsWithoutAnAttempt() async throws {
+    @Test(arguments: [
+        ["AWS_ACCESS_KEY_ID": "", "AWS_SECRET_ACCESS_KEY": ""], ["AWS_REGION": "no region"],
+        ["AWS_ENDPOINT_URL_S3": "no endpoint"],
+    ])
+    func anObjectWaitsWithoutAnAttemptForAnEnvironmentThatReachesIt(_ variables: [String: String]) async throws {
         let resource = FileResource(content: content, etag: "\"1\"")
         let server = try await TestServer.start { resource.reply(to: $0) }
         try await FleetRig.run(leaseSeconds: 10) { rig in
-            for name in ["AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY"] { rig.setVariable(name, "") }
+            setKeys(rig, server)
+            for (name, value) in variables { rig.setVariable(name, value) }
             rig.setVariable("AWS_EC2_METADATA_DISABLED", "true")
-            rig.setVariable("AWS_ENDPOINT_URL_S3", server.url(""))
             try await rig.add([
                 #"{"url": "s3://data/object"}"#, #"{"url": "\#(server.url("/web.bin"))", "path": "web.bin"}"#,
             ])
@@ -72,6 +76,7 @@ struct S3SourceProcessTests {
             rig.signal(first, SIGTERM)
             #expect(await rig.ending(of: first) == .exited(0))
             setKeys(rig, server)
+            rig.setVariable("AWS_REGION", "")
             let second = try rig.startWorker("two", "--until-drained")
             #expect(await rig.ending(of: second) == .exited(0))
             #expect(try rig.holds(content, "data/object"))

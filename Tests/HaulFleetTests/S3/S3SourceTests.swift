@@ -11,10 +11,10 @@ import Testing
         _ keys: S3Credentials = S3Rig.keys,
         endpoint: String? = "http://127.0.0.1:9000",
         region: String = "us-east-1"
-    ) throws -> S3Sources {
+    ) -> S3Sources {
         var settings = S3Settings(bucket: "any", region: region, endpoint: endpoint)
         settings.addressing = .automatic
-        return try S3Sources(
+        return S3Sources(
             settings,
             S3CredentialCache([FixedCredentials(keys)], now: { Self.date }),
             now: { Self.date }
@@ -61,7 +61,7 @@ import Testing
     }
 
     @Test func requestsCountForTheirBucket() async throws {
-        let (sources, other) = (try sources(), try self.sources(endpoint: nil))
+        let (sources, other) = (sources(), self.sources(endpoint: nil))
         #expect(sources.hostName(of: try #require(URL(string: "http://127.0.0.1:9000/data/f"))) == nil)
         for name in ["s3://data/f", "s3://data2/f"] {
             let object = try #require(S3Object(name))
