@@ -27,7 +27,7 @@ struct StoreOpening {
         do {
             if try isLogDamaged() || isEmptied() { throw StoreDamage() }
             let check = StoreCheck(left: left, present: try mark())
-            if check != .none, try !isUTF8() { throw StoreDamage() }
+            if check != .none, try !hasHeaderOfHaul() { throw StoreDamage() }
             let queue = try open()
             do {
                 try queue.writeWithoutTransaction { try check.run($0) }
@@ -55,9 +55,13 @@ struct StoreOpening {
         return try WriteAheadLog(PosixFile.reading(path + "-wal")).isDamaged
     }
 
-    /// Whether the header names UTF-8. SQLite treats some other values as UTF-8 until it reads the schema again.
-    private func isUTF8() throws(DiskError) -> Bool {
-        try pages().page(1).dropFirst(56).prefix(4) == [0, 0, 0, 1]
+    /// Whether the header names UTF-8, and a version of the format that SQLite writes. SQLite treats some other values
+    /// as UTF-8 until it reads the schema again, and reads a file of a later version but refuses every write
+    /// (https://sqlite.org/fileformat2.html#file_format_version_numbers).
+    private func hasHeaderOfHaul() throws(DiskError) -> Bool {
+        let page = try pages().page(1)
+        return page.dropFirst(56).prefix(4) == [0, 0, 0, 1]
+            && page.dropFirst(18).first.map { (1...2).contains($0) } == true
     }
 
     /// Returns the pages of the store after its newest commits.

@@ -142,13 +142,14 @@ struct SalvageTests {
     }
 
     /// SQLite opens each of these without an error.
-    @Test func salvagesAStoreWithAnotherColumnReferenceOrEncoding() async throws {
+    @Test func salvagesAStoreWithAnotherColumnReferenceEncodingOrFormat() async throws {
         let records = try await fill()
         let before = try bytes()
         let column = try #require(Data(before).range(of: Data("proof TEXT".utf8)))
         let reference = try #require(Data(before).range(of: Data("REFERENCES download".utf8)))
         let changes = [
-            (column.lowerBound, UInt8(ascii: "q")), (reference.upperBound - 2, 0xAA), (59, 0), (59, 0x81),
+            (column.lowerBound, UInt8(ascii: "q")), (reference.upperBound - 2, 0xAA), (59, 0), (59, 0x81), (18, 3),
+            (18, 0x66),
         ]
         for (place, byte) in changes {
             var bytes = before
