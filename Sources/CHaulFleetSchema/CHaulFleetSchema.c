@@ -82,6 +82,12 @@ static const unsigned char asset_24[] = {
 static const unsigned char asset_25[] = {
 #embed "schema/migrations/010-chunks.sql"
 };
+static const unsigned char asset_26[] = {
+#embed "schema/migrations/011-contents.sql"
+};
+static const unsigned char asset_27[] = {
+#embed "schema/migrations/012-packed-files.sql"
+};
 
 static const haul_schema_asset assets[] = {
     {"function-settings.sql", asset_0, sizeof(asset_0)},
@@ -110,6 +116,8 @@ static const haul_schema_asset assets[] = {
     {"migrations/008-cancellations.sql", asset_23, sizeof(asset_23)},
     {"migrations/009-mirrors.sql", asset_24, sizeof(asset_24)},
     {"migrations/010-chunks.sql", asset_25, sizeof(asset_25)},
+    {"migrations/011-contents.sql", asset_26, sizeof(asset_26)},
+    {"migrations/012-packed-files.sql", asset_27, sizeof(asset_27)},
 };
 
 const haul_schema_asset *haul_schema_assets(void) { return assets; }

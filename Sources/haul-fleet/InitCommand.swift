@@ -52,6 +52,15 @@ struct InitCommand: AsyncParsableCommand {
     @Option(help: "Size that ends a shard, such as 256M or 1G. Default: 256M.")
     var shardSize: ByteCount?
 
+    @Flag(
+        inversion: .prefixedNo,
+        help: """
+            With --shards: write a content that several items have once. The results of the others name the first item. \
+            Holds for workers that start later.
+            """
+    )
+    var deduplicate: Bool?
+
     @Option(help: "Let this role of the database work.")
     var workerRole: [String] = []
 
@@ -102,6 +111,13 @@ struct InitCommand: AsyncParsableCommand {
             if let hostConnections { settings.defaultMaxConnections = hostConnections == 0 ? nil : hostConnections }
             if let shards { settings.shardFormat = shards.format }
             if let shardSize { settings.shardBytes = shardSize.bytes }
+            if let deduplicate { settings.deduplicates = deduplicate }
+            if settings.shardFormat == nil {
+                guard deduplicate != true else {
+                    throw ValidationError("--deduplicate goes with --shards: other files have a path each.")
+                }
+                settings.deduplicates = false
+            }
             try await administration.update(settings)
             for role in workerRole { try await schema.grant(.worker, to: role) }
             for role in loaderRole { try await schema.grant(.loader, to: role) }

@@ -184,7 +184,7 @@ package final class PostgresQueue: LeaseQueue {
 
     static let noAnswer = FleetError(.statementFailed, "The database answered without a row.")
 
-    private static func keys(_ rows: DatabaseRows) throws(FleetError) -> Set<LeaseKey> {
+    static func keys(_ rows: DatabaseRows) throws(FleetError) -> Set<LeaseKey> {
         var keys: Set<LeaseKey> = []
         for row in rows { keys.insert(LeaseKey(item: try row.int(0), epoch: try row.int(1))) }
         return keys

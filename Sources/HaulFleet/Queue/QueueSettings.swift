@@ -16,6 +16,8 @@ package struct QueueSettings: Sendable, Hashable, Codable {
     /// The format of the shards that the files go into; `nil` if each file has a name of its own.
     package var shardFormat: ShardSettings.Format?
     package var shardBytes = ShardSettings.defaultBytes
+    /// Whether shards have a content once that several items have.
+    package var deduplicates = false
 
     package init() {}
 }

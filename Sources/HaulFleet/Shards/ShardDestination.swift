@@ -61,12 +61,18 @@ struct ShardDestination: DestinationWriting {
     // MARK: Publication
 
     func publish(_ files: [PreparedFile]) async -> [LeaseKey: PublicationOutcome] {
-        let files = files.map(\.file)
-        guard !files.isEmpty else { return [:] }
+        var files = files.map(\.file)
         var outcomes: [LeaseKey: PublicationOutcome] = [:]
         do throws(FleetError) {
-            let built = try await BlockingExecutor.system.run { [settings, stagingFolder] () throws(FleetError) in
-                try ShardFile.build(files, settings.format, in: stagingFolder)
+            if settings.deduplicates {
+                let duplicates = try await ledger.completeDuplicates(try currentWorker().0, files)
+                for key in duplicates { outcomes[key] = .published(tag: nil) }
+                files.removeAll { duplicates.contains($0.key) }
+            }
+            guard !files.isEmpty else { return outcomes }
+            let built = try await BlockingExecutor.system.run {
+                [files, settings, stagingFolder] () throws(FleetError) in
+                try ShardFile.build(files, settings, in: stagingFolder)
             }
             for (key, error) in built.failures { outcomes[key] = .failed(error) }
             defer { ShardFile.remove(path(of: built)) }

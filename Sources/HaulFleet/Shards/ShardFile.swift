@@ -40,14 +40,14 @@ struct ShardFile {
     /// - Throws: ``FleetError/Code/disk`` if the shard cannot be written; its file is removed then.
     static func build(
         _ files: [StagedFile],
-        _ format: ShardSettings.Format,
+        _ settings: ShardSettings,
         in staging: String
     ) throws(FleetError) -> Result {
         let name = "\(prefix)\(UUID().uuidString)"
         var shard = try ShardFile(path: "\(staging)/\(name)")
         do throws(FleetError) {
             let folder = staging.split(separator: "/").last ?? ""
-            let result = try shard.write(files, format, staged: "\(folder)/\(name)")
+            let result = try shard.write(files, settings, staged: "\(folder)/\(name)")
             SystemCalls.close(shard.descriptor)
             return result
         } catch {
@@ -73,14 +73,19 @@ struct ShardFile {
 
     private mutating func write(
         _ files: [StagedFile],
-        _ format: ShardSettings.Format,
+        _ settings: ShardSettings,
         staged: String
     ) throws(FleetError) -> Result {
-        let writer = format.writer(date: Date())
+        let writer = settings.format.writer(date: Date())
         var (items, failures) = ([ShardItem](), [LeaseKey: FleetError]())
         items.reserveCapacity(files.count)
         try append(writer.opening)
+        var written: [[UInt8]: ShardItem] = [:]
         for file in files {
+            if let first = written[file.sha256] {
+                items.append(ShardItem(file, at: first.offset, sharing: first.key.item))
+                continue
+            }
             let source: Int32
             do throws(FleetError) { source = try Self.open(file) } catch {
                 failures[file.key] = error
@@ -88,7 +93,9 @@ struct ShardFile {
             }
             defer { SystemCalls.close(source) }
             try append(writer.head(of: file))
-            items.append(ShardItem(key: file.key, bytes: file.bytes, sha256: file.sha256, offset: bytes))
+            let item = ShardItem(file, at: bytes)
+            items.append(item)
+            if settings.deduplicates { written[file.sha256] = item }
             try append(file, source)
             try append(writer.tail(of: file))
         }
@@ -97,7 +104,7 @@ struct ShardFile {
         do throws(SystemCalls.Errno) { try SystemCalls.syncAll(descriptor) } catch {
             throw FolderFailure.error(error, "sync", path)
         }
-        let summary = Summary(format: format, staged: staged, bytes: bytes, sha256: Array(hash.finalize()))
+        let summary = Summary(format: settings.format, staged: staged, bytes: bytes, sha256: Array(hash.finalize()))
         return Result(summary: summary, items: items, failures: failures)
     }
 

@@ -11,6 +11,9 @@ protocol ShardLedger: Sendable {
     func openShard(_ worker: WorkerID, _ shard: ShardFile.Summary) async throws(FleetError) -> (
         number: Int64, name: String
     )
+    /// Completes those of the files whose content is in a complete shard, without another copy, and returns them. The
+    /// call may be repeated.
+    func completeDuplicates(_ worker: WorkerID, _ files: [StagedFile]) async throws(FleetError) -> Set<LeaseKey>
     /// Writes the results of the items. Returns `false` if the worker has lost one of them; the shard is abandoned then.
     /// The call may be repeated.
     func completeShard(_ worker: WorkerID, _ number: Int64, _ items: [ShardItem]) async throws(FleetError) -> Bool
@@ -30,6 +33,13 @@ struct ShardItem: Sendable, Hashable {
     var sha256: [UInt8]
     /// Place of the file's first byte in the shard.
     var offset: Int64
+    /// The item whose bytes in the shard these are; `nil` for an item with bytes of its own.
+    var first: Int64?
+
+    init(_ file: StagedFile, at offset: Int64, sharing first: Int64? = nil) {
+        (key, bytes, sha256) = (file.key, file.bytes, file.sha256)
+        (self.offset, self.first) = (offset, first)
+    }
 }
 
 struct AbandonedShard: Sendable, Hashable {
@@ -48,7 +58,7 @@ extension PostgresQueue: ShardLedger {
     func shards() async throws(FleetError) -> ShardSettings? {
         guard let row = try await work.run(function("shards()")).first else { return nil }
         return try Self.format(row.optionalText(0)).map { format throws(FleetError) in
-            ShardSettings(format, bytes: try row.int(1))
+            ShardSettings(format, bytes: try row.int(1), deduplicates: try row.bool(2))
         }
     }
 
@@ -75,12 +85,22 @@ extension PostgresQueue: ShardLedger {
         return (try row.int(0), try row.text(1))
     }
 
+    func completeDuplicates(_ worker: WorkerID, _ files: [StagedFile]) async throws(FleetError) -> Set<LeaseKey> {
+        guard !files.isEmpty else { return [] }
+        let keys = files.map(\.key)
+        let parameters: [SQLParameter] = [
+            .int(worker), .ints(keys.map(\.item)), .ints(keys.map(\.epoch)), .byteArrays(files.map(\.sha256)),
+        ]
+        return try Self.keys(try await work.run(function("complete_duplicates($1, $2, $3, $4)"), parameters))
+    }
+
     func completeShard(_ worker: WorkerID, _ number: Int64, _ items: [ShardItem]) async throws(FleetError) -> Bool {
         let rows = try await work.run(
-            function("complete_shard($1, $2, $3, $4, $5, $6, $7)"),
+            function("complete_shard($1, $2, $3, $4, $5, $6, $7, $8)"),
             [
                 .int(worker), .int(number), .ints(items.map(\.key.item)), .ints(items.map(\.key.epoch)),
                 .ints(items.map(\.bytes)), .byteArrays(items.map(\.sha256)), .ints(items.map(\.offset)),
+                .ints(items.map(\.first)),
             ]
         )
         return try Self.onlyRow(rows).bool(0)

@@ -10,9 +10,13 @@ package struct ShardSettings: Sendable, Hashable, Codable {
     package var format: Format
     /// Size in bytes that ends a shard. The shard also has the file that exceeds it.
     package var bytes: Int64
+    /// Whether a content that several items have is written once.
+    package var deduplicates: Bool
 
     package static let bytesRange: ClosedRange<Int64> = (1 << 10)...(1 << 40)
     package static let defaultBytes: Int64 = 256 << 20
 
-    package init(_ format: Format, bytes: Int64 = Self.defaultBytes) { (self.format, self.bytes) = (format, bytes) }
+    package init(_ format: Format, bytes: Int64 = Self.defaultBytes, deduplicates: Bool = false) {
+        (self.format, self.bytes, self.deduplicates) = (format, bytes, deduplicates)
+    }
 }

@@ -93,7 +93,7 @@ extension QueueAdministration {
     private var workersStatement: SQLStatement {
         SQLStatement(
             """
-            SELECT w.worker_id, w.label, w.state, count(l.item_id), count(l.item_id) FILTER (WHERE l.phase = 2),
+            SELECT w.worker_id, w.label, w.state, count(l.item_id), count(l.item_id) FILTER (WHERE l.phase >= 2),
                 extract(epoch FROM clock_timestamp() - w.beat_at)::float8,
                 extract(epoch FROM clock_timestamp() - w.registered_at)::float8
             FROM \(table("worker")) w LEFT JOIN \(table("lease")) l ON l.worker_id = w.worker_id

@@ -21,7 +21,7 @@ package struct QueueAdministration: Sendable {
     var settingsStatement: String {
         """
         SELECT destination, lease_s, max_attempts, max_losses, is_paused, is_draining, default_gap_ms,
-            default_max_connections, shard_format, shard_bytes FROM \(table("setting"))
+            default_max_connections, shard_format, shard_bytes, deduplicates FROM \(table("setting"))
         """
     }
 
@@ -44,7 +44,7 @@ package struct QueueAdministration: Sendable {
         let text = """
             UPDATE \(table("setting")) SET destination = $1, lease_s = $2, max_attempts = $3, max_losses = $4,
                 is_paused = $5, is_draining = $6, default_gap_ms = $7, default_max_connections = $8,
-                shard_format = $9, shard_bytes = $10,
+                shard_format = $9, shard_bytes = $10, deduplicates = $11,
                 destination_mark = CASE WHEN destination IS NOT DISTINCT FROM $1 THEN destination_mark END
             """
         _ = try await connection.run(
@@ -53,7 +53,7 @@ package struct QueueAdministration: Sendable {
                 .text(settings.destination), .int(settings.leaseSeconds), .int(settings.maxAttempts),
                 .int(settings.maxLostWorkers), .bool(settings.isPaused), .bool(settings.isDraining),
                 .int(settings.defaultGapMilliseconds), .int(settings.defaultMaxConnections),
-                .text(settings.shardFormat?.rawValue), .int(settings.shardBytes),
+                .text(settings.shardFormat?.rawValue), .int(settings.shardBytes), .bool(settings.deduplicates),
             ]
         )
     }
@@ -162,6 +162,6 @@ extension QueueSettings {
         (isPaused, isDraining) = (try row.bool(4), try row.bool(5))
         (defaultGapMilliseconds, defaultMaxConnections) = (try row.int(6), try row.optionalInt(7))
         shardFormat = try PostgresQueue.format(row.optionalText(8))
-        shardBytes = try row.int(9)
+        (shardBytes, deduplicates) = (try row.int(9), try row.bool(10))
     }
 }

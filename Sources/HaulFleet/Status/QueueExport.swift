@@ -76,7 +76,7 @@ package struct QueueExport: AsyncSequence, Sendable {
         ("shard", "s.name"), ("offset", "d.shard_offset"), ("failure_kind", "d.failure_kind"),
         ("failure_message", "d.failure_message"), ("attempts", "d.attempt"), ("worker", "d.worker_id"),
         ("finished_at", "to_char(d.at AT TIME ZONE 'UTC', 'YYYY-MM-DD\"T\"HH24:MI:SS.US\"Z\"')"),
-        ("metadata", "i.metadata"), ("mirrors", "i.mirrors"),
+        ("metadata", "i.metadata"), ("mirrors", "i.mirrors"), ("duplicate_of", "d.duplicate_of"),
     ]
 
     /// Returns the statement of a page. COPY accepts no parameters, so the statement contains the bounds as numbers.

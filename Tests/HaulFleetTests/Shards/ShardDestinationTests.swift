@@ -56,15 +56,24 @@ import Testing
 
     private static let logger = Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }
 
-    private func run(_ count: Int, _ test: (Rig) async throws -> Void) async throws {
+    /// - Parameters:
+    ///   - count: number of items.
+    ///   - contents: number of different contents, which the items have in turn; `nil` if all differ.
+    private func run(
+        _ count: Int,
+        contents: Int? = nil,
+        deduplicates: Bool = false,
+        _ test: (Rig) async throws -> Void
+    ) async throws {
         try await TestDatabase.with { database in
-            try await database.sql("UPDATE setting SET shard_format = 'tar'")
+            try await database.sql("UPDATE setting SET shard_format = 'tar', deduplicates = \(deduplicates)")
             try await database.ready(count)
             let queue = database.queue()
             defer { queue.close() }
             try await TemporaryFolder.with { root in
                 let folder = try FolderDestination(root: root.path, worker: "w1")
-                let destination = ShardDestination(folder, ShardSettings(.tar), ledger: queue, logger: Self.logger)
+                let settings = ShardSettings(.tar, deduplicates: deduplicates)
+                let destination = ShardDestination(folder, settings, ledger: queue, logger: Self.logger)
                 try await destination.check()
                 let worker = try await queue.register(label: "one", predecessor: nil).worker
                 destination.registered(as: worker) { true }
@@ -75,7 +84,7 @@ import Testing
                         file: try StagedFiles.make(
                             lease.key.item,
                             lease.path,
-                            Data("content of \(lease.key.item)".utf8),
+                            Data("content of \(lease.key.item % Int64(contents ?? .max))".utf8),
                             in: folder.stagingFolder,
                             epoch: lease.key.epoch
                         )
@@ -112,6 +121,68 @@ import Testing
         }
     }
 
+    /// - Returns: for each item in order its shard, the place of its bytes, and the item that had the content first.
+    private func places(_ rig: Rig) async throws -> [String] {
+        let rows = try await rig.database.sql(
+            "SELECT concat_ws(' ', item_id, shard, shard_offset, duplicate_of) FROM done ORDER BY item_id"
+        )
+        return try rows.map { try $0.text(0) }
+    }
+
+    @Test func aContentThatSeveralItemsHaveIsWrittenOnce() async throws {
+        try await run(6, contents: 2, deduplicates: true) { rig async throws in
+            // The last item comes when the shard of the others is complete.
+            #expect(await rig.destination.publish(Array(rig.files.dropLast())).values.allSatisfy(\.isPublished))
+            #expect(await rig.destination.publish([rig.files[5]]).values.allSatisfy(\.isPublished))
+            #expect(try rig.names == ["shard-000001.tar"])
+            #expect(
+                try await places(rig) == ["1 1 512", "2 1 2560", "3 1 512 1", "4 1 2560 2", "5 1 512 1", "6 1 2560 2"]
+            )
+            let shards = try await QueueAdministration(rig.database.connection, .standard).shards()
+            #expect(shards.map(\.items) == [2])
+            #expect(try await rig.database.count("lease") == 0)
+            // A repeated call, whose first answer was lost, gets the same answer; so does the report that follows.
+            let file = rig.files[5].file
+            #expect(try await rig.queue.completeDuplicates(rig.worker, [file]) == [file.key])
+            let report = Report(file.key, .completed(.init(bytes: file.bytes, sha256: file.sha256)))
+            #expect(try await rig.queue.report(rig.worker, [report]) == [file.key])
+        }
+    }
+
+    @Test func aContentIsWrittenForEachItemUnlessAskedOtherwise() async throws {
+        try await run(2, contents: 1) { rig async throws in
+            #expect(await rig.destination.publish(rig.files).values.allSatisfy(\.isPublished))
+            #expect(try await places(rig) == ["1 1 512", "2 1 2560"])
+            #expect(try await rig.database.count("content") == 0)
+        }
+    }
+
+    /// Both have opened a shard before either is complete.
+    @Test func theSecondOfTwoShardsWithOneContentNamesTheFirst() async throws {
+        try await run(2, contents: 1, deduplicates: true) { rig async throws in
+            let settings = ShardSettings(.tar, deduplicates: true)
+            let shards = try rig.files.map { try ShardFile.build([$0.file], settings, in: rig.folder.stagingFolder) }
+            var numbers: [Int64] = []
+            for shard in shards { numbers.append(try await rig.queue.openShard(rig.worker, shard.summary).number) }
+            for (number, shard) in zip(numbers, shards) {
+                #expect(try await rig.queue.completeShard(rig.worker, number, shard.items))
+            }
+            #expect(try await places(rig) == ["1 1 512", "2 2 512 1"])
+        }
+    }
+
+    /// A lease that another worker has meanwhile is not completed as a duplicate either.
+    @Test func aLostItemIsNoDuplicate() async throws {
+        try await run(2, contents: 1, deduplicates: true) { rig async throws in
+            #expect(await rig.destination.publish([rig.files[0]]).values.allSatisfy(\.isPublished))
+            try await rig.database.sql("UPDATE lease SET epoch = epoch + 1 WHERE item_id = 2")
+            let outcomes = await rig.destination.publish([rig.files[1]])
+            #expect(outcomes.values.allSatisfy { $0.error?.blamesNoFile == true })
+            #expect(try await places(rig) == ["1 1 512"])
+            #expect(try rig.names == ["shard-000001.tar"])
+        }
+    }
+
     @Test func aShardWithALostItemDisappears() async throws {
         try await run(3) { rig async throws in
             try await rig.database.sql("UPDATE lease SET epoch = epoch + 1 WHERE item_id = 2")
@@ -141,7 +212,7 @@ import Testing
     @Test func theShardOfADeadWorkerIsRemoved() async throws {
         try await run(2) { rig async throws in
             // The worker dies after the shard got its name.
-            let shard = try ShardFile.build(rig.files.map(\.file), .tar, in: rig.folder.stagingFolder)
+            let shard = try ShardFile.build(rig.files.map(\.file), ShardSettings(.tar), in: rig.folder.stagingFolder)
             let (number, name) = try await rig.queue.openShard(rig.worker, shard.summary)
             let file = StagedFile(
                 key: LeaseKey(item: number, epoch: 0),
@@ -171,7 +242,7 @@ import Testing
     @Test func anAbandonedShardOfOtherContentStays() async throws {
         try await run(1) { rig async throws in
             try Data("mine".utf8).write(to: URL(fileURLWithPath: rig.root("shard-000001.tar")))
-            let shard = try ShardFile.build(rig.files.map(\.file), .tar, in: rig.folder.stagingFolder)
+            let shard = try ShardFile.build(rig.files.map(\.file), ShardSettings(.tar), in: rig.folder.stagingFolder)
             _ = try await rig.queue.openShard(rig.worker, shard.summary)
             try await rig.queue.leave(rig.worker)
             await rig.destination.maintain()
@@ -182,7 +253,7 @@ import Testing
 
     @Test func aCompletionThatIsRepeatedIsAcceptedAgain() async throws {
         try await run(2) { rig async throws in
-            let shard = try ShardFile.build(rig.files.map(\.file), .tar, in: rig.folder.stagingFolder)
+            let shard = try ShardFile.build(rig.files.map(\.file), ShardSettings(.tar), in: rig.folder.stagingFolder)
             let (number, _) = try await rig.queue.openShard(rig.worker, shard.summary)
             #expect(try await rig.queue.completeShard(rig.worker, number, shard.items))
             #expect(try await rig.queue.completeShard(rig.worker, number, shard.items))

@@ -34,7 +34,7 @@ import Testing
 
     @Test func tarReadsTheFilesAndTheirDescriptions() async throws {
         try await TemporaryFolder.with { folder in
-            let shard = try ShardFile.build(files(in: folder), .tar, in: folder.path)
+            let shard = try ShardFile.build(files(in: folder), ShardSettings(.tar), in: folder.path)
             let path = folder(shard.summary.fileName)
             let names = try await run(["/usr/bin/tar", "-tf", path], in: folder).split(separator: "\n")
             #expect(
@@ -58,7 +58,7 @@ import Testing
             var files = try files(in: folder)
             files.insert(try StagedFiles.make(9, "gone", "gone", in: folder.path), at: 1)
             try FileManager.default.removeItem(atPath: files[1].stagedPath)
-            let shard = try ShardFile.build(files, format, in: folder.path)
+            let shard = try ShardFile.build(files, ShardSettings(format), in: folder.path)
             let bytes = try Data(contentsOf: URL(fileURLWithPath: folder(shard.summary.fileName)))
             #expect(shard.summary.bytes == bytes.count && shard.summary.sha256 == Array(SHA256.hash(data: bytes)))
             #expect(shard.items.map(\.key.item) == [1, 2, 3])
@@ -72,7 +72,7 @@ import Testing
 
     @Test func aWebArchiveHasARecordForEachFileAndItsDescription() async throws {
         try await TemporaryFolder.with { folder in
-            let shard = try ShardFile.build(files(in: folder), .warc, in: folder.path)
+            let shard = try ShardFile.build(files(in: folder), ShardSettings(.warc), in: folder.path)
             var rest = try Data(contentsOf: URL(fileURLWithPath: folder(shard.summary.fileName)))[...]
             var records: [(fields: [String: String], body: Data)] = []
             while !rest.isEmpty {

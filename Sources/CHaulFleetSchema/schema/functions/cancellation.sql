@@ -52,7 +52,7 @@ BEGIN
         OR EXISTS (SELECT 1 FROM lease
             WHERE phase < 2 AND (v_host IS NULL OR host_id = v_host) AND (p_item IS NULL OR item_id = p_item)),
         (SELECT count(*) FROM lease
-            WHERE phase = 2 AND (v_host IS NULL OR host_id = v_host) AND (p_item IS NULL OR item_id = p_item))
+            WHERE phase >= 2 AND (v_host IS NULL OR host_id = v_host) AND (p_item IS NULL OR item_id = p_item))
     INTO is_more, publishing;
     RETURN NEXT;
 END

@@ -141,19 +141,16 @@ CREATE FUNCTION claim_suspect(p_worker bigint, p_claim integer, p_now timestampt
 LANGUAGE plpgsql SECURITY DEFINER AS $$
 #variable_conflict use_column
 DECLARE
-    v_shards boolean := has_shards();
     v_due timestamptz;
-    v_has_leases boolean;
-    v_has_suspect boolean;
     v_makes_room boolean;
 BEGIN
-    SELECT count(*) > 0, coalesce(bool_or(alone), false) INTO v_has_leases, v_has_suspect
-        FROM lease WHERE worker_id = p_worker AND NOT (v_shards AND phase = 2);
-    IF v_has_suspect THEN RETURN false; END IF;
+    IF EXISTS (SELECT 1 FROM lease WHERE worker_id = p_worker AND alone) THEN RETURN false; END IF;
     SELECT l.due_at INTO v_due FROM later l JOIN host h ON h.host_id = l.host_id
         WHERE l.alone AND l.due_at <= p_now AND NOT h.is_paused ORDER BY l.due_at LIMIT 1;
     SELECT makes_room INTO v_makes_room FROM worker WHERE worker_id = p_worker;
-    IF NOT v_has_leases THEN
+    -- Comes before the look at the leases, because thousands of them may wait for their shard.
+    IF v_due IS NULL AND NOT v_makes_room THEN RETURN NULL; END IF;
+    IF NOT EXISTS (SELECT 1 FROM lease WHERE worker_id = p_worker AND phase < 3) THEN
         IF v_due IS NOT NULL AND take_suspect(p_worker, p_claim, p_now) THEN RETURN true; END IF;
         IF v_makes_room THEN UPDATE worker SET makes_room = false WHERE worker_id = p_worker; END IF;
         RETURN NULL;

@@ -79,15 +79,14 @@ CREATE FUNCTION postpone_lost(p_workers bigint[], p_suspects boolean) RETURNS in
 LANGUAGE plpgsql SECURITY DEFINER AS $$
 #variable_conflict use_column
 DECLARE
-    v_shards boolean := has_shards();
     v_count integer;
 BEGIN
     WITH gone AS MATERIALIZED (
         DELETE FROM lease l USING setting s
         WHERE l.worker_id = ANY (p_workers)
-            AND (NOT p_suspects OR l.losses + 2 >= s.max_losses AND NOT (v_shards AND l.phase = 2))
-        RETURNING l.*, v_shards AND l.phase = 2 AS is_packed,
-            l.losses + 2 >= s.max_losses AND NOT (v_shards AND l.phase = 2) AS is_suspect
+            AND (NOT p_suspects OR l.losses + 2 >= s.max_losses AND l.phase < 3)
+        RETURNING l.*, l.phase = 3 AS is_packed,
+            l.losses + 2 >= s.max_losses AND l.phase < 3 AS is_suspect
     ), put AS (
         INSERT INTO later (item_id, host_id, prio, attempt, losses, epoch, upload_id, alone, due_at, failure_kind,
             failure_message)

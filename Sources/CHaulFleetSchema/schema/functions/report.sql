@@ -127,11 +127,12 @@ CREATE FUNCTION gate(p_worker bigint, p_items bigint[], p_epochs integer[])
 RETURNS TABLE (item_id bigint, epoch integer)
 LANGUAGE plpgsql SECURITY DEFINER AS $$
 #variable_conflict use_column
-DECLARE v_shards boolean := has_shards();
+DECLARE v_shards boolean;
 BEGIN
     PERFORM 1 FROM worker WHERE worker_id = p_worker AND state = 'live' FOR KEY SHARE;
     IF NOT FOUND THEN RETURN; END IF;
-    RETURN QUERY UPDATE lease l SET phase = 2,
+    SELECT shard_format IS NOT NULL INTO v_shards FROM setting;
+    RETURN QUERY UPDATE lease l SET phase = CASE WHEN v_shards THEN 3 ELSE 2 END,
             connections = CASE WHEN v_shards THEN 0 ELSE connections END, alone = alone AND NOT v_shards
         FROM unnest(p_items, p_epochs) AS g (item_id, epoch)
         WHERE l.item_id = g.item_id AND l.epoch = g.epoch AND l.worker_id = p_worker

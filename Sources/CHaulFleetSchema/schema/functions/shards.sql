@@ -1,15 +1,7 @@
-CREATE FUNCTION shards(OUT format text, OUT bytes bigint)
+CREATE FUNCTION shards(OUT format text, OUT bytes bigint, OUT deduplicates boolean)
 LANGUAGE plpgsql SECURITY DEFINER AS $$
 #variable_conflict use_column
-BEGIN SELECT shard_format, shard_bytes INTO format, bytes FROM setting; END
-$$;
-
--- Whether an item in phase 2 has a complete file that waits for the other files of its shard. The loss of its worker
--- says nothing about such an item.
-CREATE FUNCTION has_shards() RETURNS boolean
-LANGUAGE plpgsql SECURITY DEFINER AS $$
-#variable_conflict use_column
-BEGIN RETURN (SELECT shard_format IS NOT NULL FROM setting); END
+BEGIN SELECT s.shard_format, s.shard_bytes, s.deduplicates INTO format, bytes, deduplicates FROM setting s; END
 $$;
 
 -- Returns number and name of a new shard. The worker gives the shard its name only afterwards.
@@ -24,17 +16,55 @@ BEGIN
 END
 $$;
 
+-- Completes those of the given items whose content is in a complete shard. Returns them. A repeated call gets the same
+-- answer.
+CREATE FUNCTION complete_duplicates(p_worker bigint, p_items bigint[], p_epochs integer[], p_sha256 bytea[])
+RETURNS TABLE (item_id bigint, epoch integer)
+LANGUAGE plpgsql SECURITY DEFINER AS $$
+#variable_conflict use_column
+DECLARE
+    v_completed bigint;
+    v_bytes bigint;
+BEGIN
+    PERFORM 1 FROM worker WHERE worker_id = p_worker FOR KEY SHARE;
+    WITH known AS MATERIALIZED (
+        SELECT g.item_id, g.epoch, d.item_id AS first_item, d.bytes, d.sha256, d.shard, d.shard_offset
+        FROM unnest(p_items, p_epochs, p_sha256) AS g (item_id, epoch, sha256)
+            JOIN content c ON c.digest = substr(g.sha256, 1, 16)
+            JOIN done d ON d.item_id = c.item_id
+        WHERE d.sha256 = g.sha256
+    ), mine AS MATERIALIZED (
+        DELETE FROM lease l USING known k
+        WHERE l.item_id = k.item_id AND l.epoch = k.epoch AND l.worker_id = p_worker
+        RETURNING l.item_id, l.epoch, l.attempt, k.first_item, k.bytes, k.sha256, k.shard, k.shard_offset
+    ), ended AS (
+        INSERT INTO done (item_id, epoch, worker_id, outcome, attempt, bytes, sha256, shard, shard_offset, duplicate_of)
+        SELECT item_id, epoch, p_worker, 0, attempt, bytes, sha256, shard, shard_offset, first_item FROM mine
+    )
+    SELECT count(*), coalesce(sum(bytes), 0) INTO v_completed, v_bytes FROM mine;
+    PERFORM count_progress((p_worker % 64)::smallint, v_completed, 0, 0, v_bytes);
+    RETURN QUERY SELECT g.item_id, g.epoch FROM unnest(p_items, p_epochs) AS g (item_id, epoch)
+        JOIN done d ON d.item_id = g.item_id
+        WHERE d.epoch = g.epoch AND d.worker_id = p_worker AND d.duplicate_of IS NOT NULL;
+END
+$$;
+
 -- Ends the leases of all items of a shard that has its name. Returns false, and abandons the shard, if the worker has
 -- lost any of them. A repeated call gets the same answer.
+--
+-- In a queue that writes each content once, `p_firsts` has for an item the other one whose bytes in the shard it shares.
+-- Two workers may complete the same content at the same time. The second result names the first item then, although both
+-- shards have the content.
 CREATE FUNCTION complete_shard(
     p_worker bigint, p_number bigint, p_items bigint[], p_epochs integer[], p_bytes bigint[], p_sha256 bytea[],
-    p_offsets bigint[]
+    p_offsets bigint[], p_firsts bigint[]
 ) RETURNS boolean
 LANGUAGE plpgsql SECURITY DEFINER AS $$
 #variable_conflict use_column
 DECLARE
     v_state smallint;
     v_held bigint;
+    v_deduplicates boolean;
 BEGIN
     PERFORM 1 FROM worker WHERE worker_id = p_worker FOR KEY SHARE;
     SELECT state INTO v_state FROM shard WHERE number = p_number AND worker_id = p_worker FOR UPDATE;
@@ -47,15 +77,28 @@ BEGIN
         UPDATE shard SET state = 2 WHERE number = p_number;
         RETURN false;
     END IF;
+    SELECT deduplicates INTO v_deduplicates FROM setting;
+    IF v_deduplicates THEN
+        -- In the order of the keys, so that two shards with the same contents do not wait for each other.
+        INSERT INTO content (digest, item_id)
+        SELECT substr(g.sha256, 1, 16), g.item_id
+        FROM unnest(p_items, p_sha256, p_firsts) AS g (item_id, sha256, first_item)
+        WHERE g.first_item IS NULL ORDER BY 1
+        ON CONFLICT DO NOTHING;
+    END IF;
     WITH given AS MATERIALIZED (
-        SELECT * FROM unnest(p_items, p_bytes, p_sha256, p_offsets) AS g (item_id, bytes, sha256, place)
+        SELECT g.item_id, g.bytes, g.sha256, g.place,
+            (SELECT nullif(c.item_id, g.item_id) FROM content c
+                WHERE v_deduplicates AND c.digest = substr(g.sha256, 1, 16)) AS first_item
+        FROM unnest(p_items, p_bytes, p_sha256, p_offsets) AS g (item_id, bytes, sha256, place)
     ), mine AS MATERIALIZED (
         DELETE FROM lease l USING given g WHERE l.item_id = g.item_id
-        RETURNING l.item_id, l.epoch, l.attempt, g.bytes, g.sha256, g.place
+        RETURNING l.item_id, l.epoch, l.attempt, g.bytes, g.sha256, g.place, g.first_item
     )
-    INSERT INTO done (item_id, epoch, worker_id, outcome, attempt, bytes, sha256, shard, shard_offset)
-    SELECT item_id, epoch, p_worker, 0, attempt, bytes, sha256, p_number, place FROM mine;
-    UPDATE shard SET state = 1, items = cardinality(p_items), at = clock_timestamp() WHERE number = p_number;
+    INSERT INTO done (item_id, epoch, worker_id, outcome, attempt, bytes, sha256, shard, shard_offset, duplicate_of)
+    SELECT item_id, epoch, p_worker, 0, attempt, bytes, sha256, p_number, place, first_item FROM mine;
+    UPDATE shard SET state = 1, items = cardinality(p_items) - cardinality(array_remove(p_firsts, NULL)),
+        at = clock_timestamp() WHERE number = p_number;
     PERFORM count_progress((p_worker % 64)::smallint, v_held, 0, 0, (SELECT sum(b) FROM unnest(p_bytes) b)::bigint);
     RETURN true;
 END

@@ -8,7 +8,6 @@ DECLARE
     v_id bigint;
     v_version integer;
     v_lease_s integer;
-    v_shards boolean;
     v_sources bigint[];
     v_lost bigint[];
 BEGIN
@@ -19,7 +18,6 @@ BEGIN
             v_version, p_version);
     END IF;
     SELECT lease_s INTO v_lease_s FROM setting;
-    v_shards := has_shards();
     WITH RECURSIVE chain AS (
         SELECT w.worker_id FROM worker w WHERE w.worker_id = p_predecessor
         UNION
@@ -42,8 +40,8 @@ BEGIN
         PERFORM end_lost(v_lost);
         PERFORM postpone_lost(v_lost, true);
         UPDATE lease SET worker_id = v_id, epoch = epoch + 1, phase = 0, claim_number = 0, starts_at = NULL,
-            losses = losses + (worker_id = ANY (v_lost) AND NOT (v_shards AND phase = 2))::integer,
-            connections = CASE WHEN v_shards AND phase = 2 THEN 1 ELSE connections END, leased_at = clock_timestamp()
+            losses = losses + (worker_id = ANY (v_lost) AND phase < 3)::integer,
+            connections = CASE WHEN phase = 3 THEN 1 ELSE connections END, leased_at = clock_timestamp()
             WHERE worker_id = ANY (v_sources);
         UPDATE worker SET state = 'dead' WHERE worker_id = ANY (v_sources) AND state = 'live';
     END IF;

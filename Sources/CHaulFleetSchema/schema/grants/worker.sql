@@ -5,6 +5,7 @@ GRANT EXECUTE ON FUNCTION
     :"queue".beat,
     :"queue".block,
     :"queue".claim,
+    :"queue".complete_duplicates,
     :"queue".complete_shard,
     :"queue".destination,
     :"queue".destination_mark,
