@@ -88,6 +88,9 @@ static const unsigned char asset_26[] = {
 static const unsigned char asset_27[] = {
 #embed "schema/migrations/012-packed-files.sql"
 };
+static const unsigned char asset_28[] = {
+#embed "schema/migrations/013-validators.sql"
+};
 
 static const haul_schema_asset assets[] = {
     {"function-settings.sql", asset_0, sizeof(asset_0)},
@@ -118,6 +121,7 @@ static const haul_schema_asset assets[] = {
     {"migrations/010-chunks.sql", asset_25, sizeof(asset_25)},
     {"migrations/011-contents.sql", asset_26, sizeof(asset_26)},
     {"migrations/012-packed-files.sql", asset_27, sizeof(asset_27)},
+    {"migrations/013-validators.sql", asset_28, sizeof(asset_28)},
 };
 
 const haul_schema_asset *haul_schema_assets(void) { return assets; }

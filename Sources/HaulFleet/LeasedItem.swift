@@ -46,6 +46,8 @@ package struct LeasedItem: Sendable, Hashable, Codable {
     package var uploadID: String?
     /// Other URLs of the file, the best first.
     package var mirrors: [String]
+    /// The entity tag or date of the version that need not be fetched; `nil` to fetch any version.
+    package var validator: String?
 
     package init(
         key: LeaseKey,
@@ -60,11 +62,13 @@ package struct LeasedItem: Sendable, Hashable, Codable {
         gap: Duration = .zero,
         startsAfter: Duration? = nil,
         uploadID: String? = nil,
-        mirrors: [String] = []
+        mirrors: [String] = [],
+        validator: String? = nil
     ) {
         (self.key, self.url, self.path) = (key, url, path)
         (self.checksum, self.size, self.metadata) = (checksum, size, metadata)
         (self.hostID, self.attempt, self.connections) = (hostID, attempt, connections)
         (self.gap, self.startsAfter, self.uploadID, self.mirrors) = (gap, startsAfter, uploadID, mirrors)
+        self.validator = validator
     }
 }

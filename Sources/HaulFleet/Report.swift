@@ -3,6 +3,8 @@ package struct Report: Sendable, Hashable, Codable {
     package enum Outcome: Sendable, Hashable, Codable {
         /// The file has its final name.
         case completed(CompletedFile)
+        /// The server still has the version that the list names, so the item is complete without a file.
+        case unchanged(validator: String)
         /// The item ends without a file. Only `haul-fleet retry` starts another attempt.
         case failed(Failure)
         /// The queue gives the item out again after at least `delay`. An item without attempts left fails instead.
@@ -26,9 +28,11 @@ package struct CompletedFile: Sendable, Hashable, Codable {
     package var sha256: [UInt8]
     /// Entity tag of the object in an S3-compatible store; `nil` for a folder.
     package var tag: String?
+    /// The entity tag, or else the date of the last change, that the file's server named; `nil` for none.
+    package var validator: String?
 
-    package init(bytes: Int64, sha256: [UInt8], tag: String? = nil) {
-        (self.bytes, self.sha256, self.tag) = (bytes, sha256, tag)
+    package init(bytes: Int64, sha256: [UInt8], tag: String? = nil, validator: String? = nil) {
+        (self.bytes, self.sha256, self.tag, self.validator) = (bytes, sha256, tag, validator)
     }
 }
 

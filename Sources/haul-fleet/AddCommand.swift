@@ -8,7 +8,7 @@ struct AddCommand: AsyncParsableCommand {
         commandName: "add",
         abstract: "Add a list of files, or a set, to the queue.",
         discussion: """
-            JSON lines, CSV or TSV with the columns url, path, key, checksum, size, priority, mirrors and metadata, or a URL a line. The same \
+            JSON lines, CSV or TSV with the columns url, path, key, checksum, size, priority, mirrors, validator and metadata, or a URL a line. The same \
             list again adds nothing twice. Of a set, each file is added with its size and digest; HF_TOKEN is not stored, so workers \
             need their own.
             """
@@ -22,6 +22,12 @@ struct AddCommand: AsyncParsableCommand {
     @Option(help: "How the list is written: text, csv, tsv or jsonl. Default: by its ending.")
     var format: ListFormat?
 
+    @Option(
+        help: "Add the completed files of this other queue, to fetch those that have changed since.",
+        transform: { try QueueName($0) }
+    )
+    var refresh: QueueName?
+
     @OptionGroup(title: "Sets") var sets: AddedSetOptions
 
     @Flag(help: "Skip lines that cannot be read and names that the destination cannot have, and say how many.")
@@ -34,8 +40,8 @@ struct AddCommand: AsyncParsableCommand {
     var quiet = false
 
     func validate() throws {
-        guard (input == nil) != (sets.set == nil) else {
-            throw ValidationError("Name a list with --input-file, or a set with --set.")
+        guard [input != nil, sets.set != nil, refresh != nil].count(where: \.self) == 1 else {
+            throw ValidationError("Name a list with --input-file, a set with --set, or a queue with --refresh.")
         }
         guard format == nil || input != nil else { throw ValidationError("--format is about --input-file.") }
     }
@@ -44,6 +50,21 @@ struct AddCommand: AsyncParsableCommand {
         let fleet = try queue.fleet()
         if let input { try await addList(input, to: fleet) }
         if let set = sets.set { try await addSet(set, to: fleet) }
+        if let refresh { try await addItems(of: refresh, to: fleet) }
+    }
+
+    private func addItems(of earlier: QueueName, to fleet: Fleet) async throws {
+        let result = try await fleet.withConnection { connection in
+            let destination = try await QueueAdministration(connection, fleet.queue).settings().destination
+            guard try await QueueAdministration(connection, earlier).settings().destination != destination else {
+                throw FleetError(
+                    .invalidInput,
+                    "The queue \(earlier) has the same destination, where files that have changed would find their names taken: name another one with `haul-fleet init --to`."
+                )
+            }
+            return try await load(QueueItems(connection, earlier), into: fleet)
+        }
+        FleetOutput.line(Self.text(result) + ".")
     }
 
     private func addList(_ input: String, to fleet: Fleet) async throws {

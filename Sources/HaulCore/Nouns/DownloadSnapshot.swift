@@ -279,6 +279,9 @@ public struct CompletedDownload: Sendable, Hashable, Codable {
     public let gaps: [String]
     /// Digest of the file that the run computed while the file came; `nil` if it computed none.
     package var digest: DownloadRequest.Checksum?
+    /// The entity tag, or else the date of the last change, of the version that the run has; `nil` if the server named
+    /// none, or nothing that another request can ask for.
+    package var validator: String?
 
     /// A result for tests and previews; a downloader makes its own. Each parameter is the property of its name.
     public init(

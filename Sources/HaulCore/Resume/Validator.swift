@@ -38,6 +38,11 @@ package struct Validator: Sendable, Hashable, Codable {
     }
 
     var strongTag: EntityTag? { entityTag.flatMap { $0.isWeak ? nil : $0 } }
+    /// The tag, or else the date, for a conditional request; `nil` if neither follows its grammar.
+    package var text: String? {
+        if let entityTag, entityTag.isWellFormed { return entityTag.text }
+        return lastModified.flatMap { HTTPDate.parse($0) == nil ? nil : $0 }
+    }
     package var isEmpty: Bool { entityTag == nil && lastModified == nil }
 
     /// Whether the validator tells versions apart by itself: a strong tag or, if there is no tag, a strong date. A date

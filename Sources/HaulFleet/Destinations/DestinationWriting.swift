@@ -58,6 +58,13 @@ struct StagedFile: Sendable, Hashable {
     var url = ""
     /// Data from the list; `nil` if the list has none.
     var metadata: String?
+    /// The entity tag or date of the file at its server; `nil` if it had none.
+    var validator: String?
+
+    /// - Parameter tag: entity tag of the object in an S3-compatible store; `nil` for a folder.
+    func completed(tag: String?) -> CompletedFile {
+        CompletedFile(bytes: bytes, sha256: sha256, tag: tag, validator: validator)
+    }
 }
 
 struct PreparedFile: Sendable, Hashable {

@@ -82,7 +82,7 @@ struct JSONRecord {
             item.metadata = try text(raw, line)
             item.isMetadataJSON = true
         case .mirrors where !isString: item.mirrors = try strings(raw, field)
-        case .url, .path, .key, .checksum, .metadata, .mirrors:
+        case .url, .path, .key, .checksum, .metadata, .mirrors, .validator:
             guard isString else { throw LineError(line, "has a \(field.rawValue) that is no string") }
             let value = try unquoted(raw)
             switch field {
@@ -91,6 +91,7 @@ struct JSONRecord {
             case .key: item.key = value
             case .checksum: item.checksum = value
             case .mirrors: item.mirrors = RawItem.mirrors(value)
+            case .validator: item.validator = value
             default: item.metadata = value
             }
         }

@@ -44,6 +44,7 @@ struct ListColumns {
             case .known(.checksum): item.checksum = value
             case .known(.metadata): item.metadata = value
             case .known(.mirrors): item.mirrors = RawItem.mirrors(value)
+            case .known(.validator): item.validator = value
             case .known(.size): item.size = try RawItem.number(field.trimmed, line, .size)
             case .known(.priority): item.priority = try RawItem.number(field.trimmed, line, .priority)
             case .other(let prefix): item.others.append(prefix + JSONText.quoted(value))

@@ -17,6 +17,8 @@ package struct NewItem: Sendable, Hashable {
     package var priority: Int16
     /// Other `http` or `https` URLs of the file, the best first.
     package var mirrors: [String]
+    /// The entity tag or date of the version that need not be fetched; `nil` to fetch any version.
+    package var validator: String?
 
     package init(
         key: String? = nil,
@@ -26,10 +28,12 @@ package struct NewItem: Sendable, Hashable {
         size: Int64? = nil,
         metadata: String? = nil,
         priority: Int16 = Self.defaultPriority,
-        mirrors: [String] = []
+        mirrors: [String] = [],
+        validator: String? = nil
     ) {
         (self.key, self.url, self.path, self.checksum) = (key, url, path, checksum)
         (self.size, self.metadata, self.priority, self.mirrors) = (size, metadata, priority, mirrors)
+        self.validator = validator
     }
 
     package static let defaultPriority: Int16 = 100

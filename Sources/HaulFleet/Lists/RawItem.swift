@@ -3,7 +3,7 @@ import HaulKit
 /// The fields of a line before validation.
 struct RawItem {
     enum Field: String, CaseIterable {
-        case url, path, key, checksum, size, metadata, priority, mirrors
+        case url, path, key, checksum, size, metadata, priority, mirrors, validator
     }
 
     static let longestURL = 16_384
@@ -17,6 +17,7 @@ struct RawItem {
     var size: Int64?
     var priority: Int64?
     var mirrors: [String] = []
+    var validator: String?
     /// The text from the list; JSON if ``isMetadataJSON``.
     var metadata: String?
     var isMetadataJSON = false
@@ -59,7 +60,8 @@ struct RawItem {
             size: size,
             metadata: allMetadata,
             priority: priority,
-            mirrors: mirrors
+            mirrors: mirrors,
+            validator: try checkedValidator(line)
         )
     }
 
@@ -109,6 +111,17 @@ struct RawItem {
         return bytes.dropFirst(prefix.count).allSatisfy {
             (UInt8(ascii: "0")...UInt8(ascii: "9")).contains($0) || (UInt8(ascii: "a")...UInt8(ascii: "f")).contains($0)
         }
+    }
+
+    private func checkedValidator(_ line: Int) throws(LineError) -> String? {
+        guard let validator, !validator.isEmpty else { return nil }
+        guard SourceCondition(validator) != nil else {
+            throw LineError(
+                line,
+                "has a validator that is neither an entity tag, such as \"1a2b\" in quotes, nor a date of HTTP"
+            )
+        }
+        return validator
     }
 
     private var allMetadata: String? {

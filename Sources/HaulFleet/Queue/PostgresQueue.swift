@@ -110,7 +110,7 @@ package final class PostgresQueue: LeaseQueue {
     func report(_ worker: WorkerID, _ reports: [Report]) async throws(FleetError) -> Set<LeaseKey> {
         guard !reports.isEmpty else { return [] }
         let parameters = [.int(worker)] + ReportColumns(reports).parameters
-        let call = "report($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)"
+        let call = "report($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11)"
         return try Self.keys(try await work.run(function(call), parameters))
     }
 
@@ -227,7 +227,8 @@ extension LeasedItem {
             gap: try row.milliseconds(10),
             startsAfter: try row.optionalInt(11, as: Int64.self).map { .milliseconds($0) },
             uploadID: row.optionalText(12),
-            mirrors: row.optionalText(17).map(RawItem.mirrors) ?? []
+            mirrors: row.optionalText(17).map(RawItem.mirrors) ?? [],
+            validator: row.optionalText(18)
         )
     }
 }
@@ -237,13 +238,15 @@ private struct ReportColumns {
     private var (outcomes, bytes, delays): ([Int16], [Int64?], [Int64?]) = ([], [], [])
     private var digests: [[UInt8]?] = []
     private var (tags, kinds, messages): ([String?], [String?], [String?]) = ([], [], [])
+    private var validators: [String?] = []
     private let keys: [LeaseKey]
 
     init(_ reports: [Report]) {
         keys = reports.map(\.key)
         for report in reports {
             switch report.outcome {
-            case .completed(let file): add(0, file: file)
+            case .completed(let file): add(0, file: file, validator: file.validator)
+            case .unchanged(let validator): add(0, validator: validator)
             case .failed(let failure): add(1, failure: failure)
             case .retry(let failure, let delay): add(2, failure: failure, delay: delay)
             case .returned: add(3)
@@ -255,7 +258,8 @@ private struct ReportColumns {
         _ outcome: Int16,
         file: CompletedFile? = nil,
         failure: Failure? = nil,
-        delay: Duration? = nil
+        delay: Duration? = nil,
+        validator: String? = nil
     ) {
         outcomes.append(outcome)
         bytes.append(file?.bytes)
@@ -265,12 +269,13 @@ private struct ReportColumns {
         // Limits the stored reason, because a server may send a whole page as its reason.
         messages.append(failure.map { String($0.message.prefix(500)) })
         delays.append(delay?.wholeMilliseconds)
+        validators.append(validator)
     }
 
     var parameters: [SQLParameter] {
         [
             .ints(keys.map(\.item)), .ints(keys.map(\.epoch)), .ints(outcomes), .ints(bytes), .byteArrays(digests),
-            .texts(tags), .texts(kinds), .texts(messages), .ints(delays),
+            .texts(tags), .texts(kinds), .texts(messages), .ints(delays), .texts(validators),
         ]
     }
 }

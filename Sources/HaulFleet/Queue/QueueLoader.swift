@@ -131,7 +131,7 @@ struct LoadRows: Sendable {
     static let table = """
         CREATE TEMPORARY TABLE staged (place integer NOT NULL, url_key uuid NOT NULL, host text NOT NULL,
             prio smallint NOT NULL, size bigint, key text, url text NOT NULL, path text NOT NULL, checksum text,
-            metadata text, mirrors text) ON COMMIT DROP
+            metadata text, mirrors text, validator text) ON COMMIT DROP
         """
 
     /// Encoded rows in the order of the list, in pieces of about 256 KiB.
@@ -172,6 +172,7 @@ struct LoadRows: Sendable {
         try Self.write(item.checksum, &row)
         try Self.write(item.metadata, &row)
         try Self.write(item.mirrors.isEmpty ? nil : item.mirrors.joined(separator: " "), &row)
+        try Self.write(item.validator, &row)
         row[row.count - 1] = UInt8(ascii: "\n")
         count += 1
     }

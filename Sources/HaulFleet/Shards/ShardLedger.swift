@@ -31,13 +31,15 @@ struct ShardItem: Sendable, Hashable {
     var bytes: Int64
     /// SHA-256 of the file, 32 bytes.
     var sha256: [UInt8]
+    /// The entity tag or date of the file at its server; `nil` if it had none.
+    var validator: String?
     /// Place of the file's first byte in the shard.
     var offset: Int64
     /// The item whose bytes in the shard these are; `nil` for an item with bytes of its own.
     var first: Int64?
 
     init(_ file: StagedFile, at offset: Int64, sharing first: Int64? = nil) {
-        (key, bytes, sha256) = (file.key, file.bytes, file.sha256)
+        (key, bytes, sha256, validator) = (file.key, file.bytes, file.sha256, file.validator)
         (self.offset, self.first) = (offset, first)
     }
 }
@@ -90,17 +92,18 @@ extension PostgresQueue: ShardLedger {
         let keys = files.map(\.key)
         let parameters: [SQLParameter] = [
             .int(worker), .ints(keys.map(\.item)), .ints(keys.map(\.epoch)), .byteArrays(files.map(\.sha256)),
+            .texts(files.map(\.validator)),
         ]
-        return try Self.keys(try await work.run(function("complete_duplicates($1, $2, $3, $4)"), parameters))
+        return try Self.keys(try await work.run(function("complete_duplicates($1, $2, $3, $4, $5)"), parameters))
     }
 
     func completeShard(_ worker: WorkerID, _ number: Int64, _ items: [ShardItem]) async throws(FleetError) -> Bool {
         let rows = try await work.run(
-            function("complete_shard($1, $2, $3, $4, $5, $6, $7, $8)"),
+            function("complete_shard($1, $2, $3, $4, $5, $6, $7, $8, $9)"),
             [
                 .int(worker), .int(number), .ints(items.map(\.key.item)), .ints(items.map(\.key.epoch)),
                 .ints(items.map(\.bytes)), .byteArrays(items.map(\.sha256)), .ints(items.map(\.offset)),
-                .ints(items.map(\.first)),
+                .ints(items.map(\.first)), .texts(items.map(\.validator)),
             ]
         )
         return try Self.onlyRow(rows).bool(0)

@@ -70,13 +70,14 @@ package struct QueueExport: AsyncSequence, Sendable {
         ("item", "d.item_id"), ("key", "coalesce(i.key, i.url)"), ("url", "i.url"), ("path", "i.path"),
         (
             "outcome",
-            "CASE WHEN d.outcome = 0 THEN 'completed' WHEN d.failure_kind = 'cancelled' THEN 'cancelled' ELSE 'failed' END"
+            "CASE WHEN d.outcome = 0 AND d.sha256 IS NULL THEN 'unchanged' WHEN d.outcome = 0 THEN 'completed' WHEN d.failure_kind = 'cancelled' THEN 'cancelled' ELSE 'failed' END"
         ), ("bytes", "d.bytes"),
         ("sha256", "encode(d.sha256, 'hex')"), ("tag", "d.tag"),
         ("shard", "s.name"), ("offset", "d.shard_offset"), ("failure_kind", "d.failure_kind"),
         ("failure_message", "d.failure_message"), ("attempts", "d.attempt"), ("worker", "d.worker_id"),
         ("finished_at", "to_char(d.at AT TIME ZONE 'UTC', 'YYYY-MM-DD\"T\"HH24:MI:SS.US\"Z\"')"),
         ("metadata", "i.metadata"), ("mirrors", "i.mirrors"), ("duplicate_of", "d.duplicate_of"),
+        ("validator", "d.validator"),
     ]
 
     /// Returns the statement of a page. COPY accepts no parameters, so the statement contains the bounds as numbers.

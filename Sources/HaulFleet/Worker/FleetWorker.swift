@@ -254,6 +254,7 @@ package actor FleetWorker {
                 case .completed(let file):
                     counts.completed += 1
                     counts.bytes += file.bytes
+                case .unchanged: counts.completed += 1
                 case .failed: counts.failed += 1
                 case .retry: counts.retried += 1
                 case .returned: break

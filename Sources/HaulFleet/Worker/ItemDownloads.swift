@@ -183,6 +183,7 @@ actor ItemDownloads {
         } else {
             throw DownloadError(code: .invalidURL, message: "The item's URL is no URL.")
         }
+        if let condition = lease.validator.flatMap(SourceCondition.init) { request.headers.append(condition.field) }
         if let checksum = lease.checksum { request.checksum = try DownloadRequest.Checksum(checksum) }
         request.size = lease.size
         request.mirrorURLs = lease.mirrors.compactMap { URL(string: $0) }
@@ -278,6 +279,9 @@ actor ItemDownloads {
                 end(lease.key, error.ending(retryAfter: nil))
             }
         case .failed(let error):
+            if let validator = lease.validator, SourceCondition.isUnchanged(error) {
+                return end(lease.key, .unchanged(validator: validator))
+            }
             noteTrouble(error)
             end(lease.key, error.ending(retryAfter: pacer.blockedTime(of: lease.url)))
         // This type never cancels the download of a held item. If another caller does, the item goes back to the queue.
@@ -340,7 +344,8 @@ actor ItemDownloads {
             sha256: digest,
             uploadID: lease.uploadID,
             url: lease.url,
-            metadata: lease.metadata
+            metadata: lease.metadata,
+            validator: file.validator
         )
         end(lease.key, .staged(staged))
     }

@@ -24,6 +24,8 @@ enum WorkerEvent: Sendable, Equatable {
 
 enum DownloadEnding: Sendable, Equatable {
     case staged(StagedFile)
+    /// The server still has the version that the list names.
+    case unchanged(validator: String)
     /// - Parameter retryAfter: the delay that the server asked for; `nil` if it asked for none.
     case failed(Failure, isRetryable: Bool, retryAfter: Duration?)
     /// The item could not be tried now and is not to blame, for example because its host is blocked or this machine's

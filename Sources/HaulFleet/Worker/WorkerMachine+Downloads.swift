@@ -10,6 +10,9 @@ extension WorkerMachine {
             claims.itemWasTried()
             destination.downloadSucceeded(at: now)
             if lease.isInDoubt { items.awaitPreparation(file) } else { prepare(file) }
+        case .unchanged(let validator):
+            claims.itemWasTried()
+            finish(key, .unchanged(validator: validator))
         case .failed(let failure, let isRetryable, let retryAfter):
             claims.itemWasTried()
             let delay = retryDelay(item.lease.attempt, retryAfter)

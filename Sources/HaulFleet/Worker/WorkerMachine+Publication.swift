@@ -46,7 +46,7 @@ extension WorkerMachine {
             switch outcome {
             case .published(let tag):
                 destination.succeeded(at: now)
-                finish(key, .completed(CompletedFile(bytes: file.bytes, sha256: file.sha256, tag: tag)))
+                finish(key, .completed(file.completed(tag: tag)))
             case .conflict(let message):
                 destination.succeeded(at: now)
                 finish(key, .failed(Failure("conflict", message)))

@@ -18,7 +18,7 @@ extension WorkerMachine {
             claims.itemEnded()
         }
         // Claims at once if the worker holds no item now, because the queue may have more items or be drained.
-        let hasCompleted = sent.contains { if case .completed = $0.outcome { true } else { false } }
+        let hasCompleted = sent.contains { $0.completesItem }
         if hasCompleted, items.isEmpty, calls[.claim].failures == 0, claims.untriedInRow == 0 {
             calls.advance(.claim, to: now)
         }
@@ -39,10 +39,17 @@ extension WorkerMachine {
 }
 
 extension Report {
+    fileprivate var completesItem: Bool {
+        switch outcome {
+        case .completed, .unchanged: true
+        case .failed, .retry, .returned: false
+        }
+    }
+
     /// Whether the item has its final result, after which the queue does not give it out again by itself.
     fileprivate var endsItem: Bool {
         switch outcome {
-        case .completed, .failed: true
+        case .completed, .unchanged, .failed: true
         case .retry, .returned: false
         }
     }

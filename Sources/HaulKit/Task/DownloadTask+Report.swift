@@ -141,6 +141,7 @@ extension DownloadTask {
             gaps: machine.resource?.gapLines ?? []
         )
         completed.digest = digest
+        completed.validator = machine.resource?.validator.text
         return completed
     }
 

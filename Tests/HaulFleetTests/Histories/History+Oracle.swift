@@ -179,6 +179,7 @@ extension History {
             }
             let object = destination.objects[index + 1]
             switch row.outcome {
+            case .unchanged: violate("item \(index + 1) is unchanged, although no list names a version")
             case .completed(let file):
                 counts.completed += 1
                 if object == nil || file.sha256 != [UInt8(index + 1), UInt8((object?.version ?? 0) % 250)] {

@@ -47,7 +47,7 @@ extension SimulatedQueue {
         var row = leased.row
         row.returnedBy = worker
         switch report.outcome {
-        case .completed: done[index] = DoneRow(epoch: row.epoch, worker: worker, outcome: report.outcome)
+        case .completed, .unchanged: done[index] = DoneRow(epoch: row.epoch, worker: worker, outcome: report.outcome)
         case .retry(_, let delay) where row.attempt < rules.maxAttempts:
             later[index] = LaterRow(row: row, dueAt: now + delay.nanoseconds)
         case .failed(let failure), .retry(let failure, _):

@@ -82,6 +82,15 @@ import Testing
         #expect(try Self.items(none, .jsonLines).allSatisfy { $0 == NewItem(url: "http://h/a") })
     }
 
+    @Test(arguments: ["\"1a\"", "W/\"1a\"", "Sat, 07 Nov 2026 10:00:00 GMT"])
+    func aValidatorIsAnEntityTagOrADate(_ validator: String) throws {
+        let item = NewItem(url: "http://h/a", validator: validator)
+        let quoted = validator.replacing("\"", with: "\\\"")
+        #expect(try Self.items(#"{"url":"http://h/a","validator":"\#(quoted)"}"#, .jsonLines) == [item])
+        let doubled = validator.replacing("\"", with: "\"\"")
+        #expect(try Self.items("url,validator\nhttp://h/a,\"\(doubled)\"\n", .csv) == [item])
+    }
+
     @Test func jsonLinesKeepWhatTheyDoNotKnow() throws {
         let items = try Self.items(
             #" {"url":"http:\/\/h\/\u00fc","size":5,"metadata":{"a":[1,2.5e3,null]},"key":null} "# + "\n"
@@ -133,6 +142,14 @@ import Testing
         (
             "{\"url\":\"http://h\",\"mirrors\":\"" + String(repeating: "http://i/a ", count: 65) + "\"}", .jsonLines,
             "list, line 1 has more than 64 mirrors."
+        ),
+        (
+            #"{"url":"http://h","validator":"1a"}"#, .jsonLines,
+            "list, line 1 has a validator that is neither an entity tag, such as \"1a2b\" in quotes, nor a date of HTTP."
+        ),
+        (
+            #"{"url":"http://h","validator":"\"1a\"\r\nX: y"}"#, .jsonLines,
+            "list, line 1 has a validator that is neither an entity tag, such as \"1a2b\" in quotes, nor a date of HTTP."
         ),
     ])
     func aLineThatIsNoItemIsNamed(_ list: String, _ format: ListFormat, _ message: String) {

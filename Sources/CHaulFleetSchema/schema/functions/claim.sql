@@ -31,7 +31,7 @@ BEGIN
     RETURN QUERY SELECT l.item_id, l.epoch, i.url, i.path, i.checksum, i.size, i.metadata, l.host_id,
         l.attempt::integer, l.connections, h.gap_ms::bigint,
         ceil(extract(epoch FROM l.starts_at - v_now) * 1000)::bigint,
-        l.upload_id, false, false, NULL::bigint, false, i.mirrors
+        l.upload_id, false, false, NULL::bigint, false, i.mirrors, i.validator
     FROM lease l
         JOIN item i ON i.item_id = l.item_id
         JOIN host h ON h.host_id = l.host_id
@@ -336,6 +336,6 @@ BEGIN
         v_drained, p_paused,
         CASE WHEN v_due IS NOT NULL
             THEN least(ceil(greatest(extract(epoch FROM v_due - p_now) * 1000, 100)), 1e12)::bigint END,
-        v_exhausted, NULL::text;
+        v_exhausted, NULL::text, NULL::text;
 END
 $$;

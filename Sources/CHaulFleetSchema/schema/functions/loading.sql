@@ -81,8 +81,9 @@ BEGIN
     SET LOCAL enable_hashjoin = on;
     SET LOCAL enable_mergejoin = on;
     SET LOCAL enable_seqscan = on;
-    INSERT INTO item (item_id, host_id, prio, size, key, url, path, checksum, metadata, mirrors)
-    SELECT v_first + f.number, h.host_id, s.prio, s.size, s.key, s.url, s.path, s.checksum, s.metadata, s.mirrors
+    INSERT INTO item (item_id, host_id, prio, size, key, url, path, checksum, metadata, mirrors, validator)
+    SELECT v_first + f.number, h.host_id, s.prio, s.size, s.key, s.url, s.path, s.checksum, s.metadata, s.mirrors,
+        s.validator
     FROM pg_temp.fresh f
         JOIN pg_temp.staged s ON s.place = f.place
         JOIN host h ON h.name = s.host

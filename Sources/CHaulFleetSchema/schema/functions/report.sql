@@ -34,7 +34,7 @@ $$;
 -- `done`, `later` or `ready` then has the item under that epoch and worker.
 CREATE FUNCTION report(
     p_worker bigint, p_items bigint[], p_epochs integer[], p_outcomes smallint[], p_bytes bigint[], p_sha256 bytea[],
-    p_tags text[], p_kinds text[], p_messages text[], p_delays bigint[]
+    p_tags text[], p_kinds text[], p_messages text[], p_delays bigint[], p_validators text[]
 ) RETURNS TABLE (item_id bigint, epoch integer)
 LANGUAGE plpgsql SECURITY DEFINER AS $$
 #variable_conflict use_column
@@ -58,17 +58,18 @@ BEGIN
     SELECT max_attempts INTO v_max FROM setting;
     WITH given AS MATERIALIZED (
         SELECT * FROM unnest(p_items, p_epochs, p_outcomes, p_bytes, p_sha256, p_tags, p_kinds, p_messages,
-            p_delays) AS g (item_id, epoch, outcome, bytes, sha256, tag, kind, message, delay_ms)
+            p_delays, p_validators)
+            AS g (item_id, epoch, outcome, bytes, sha256, tag, kind, message, delay_ms, validator)
     ), mine AS MATERIALIZED (
         DELETE FROM lease l USING given g
         WHERE l.item_id = g.item_id AND l.epoch = g.epoch AND l.worker_id = p_worker
         RETURNING l.item_id, l.epoch, l.host_id, l.prio, l.attempt, l.losses, l.upload_id, l.alone, g.bytes, g.sha256,
-            g.tag, g.kind, g.message, g.delay_ms,
+            g.tag, g.kind, g.message, g.delay_ms, g.validator,
             CASE WHEN g.outcome = 2 AND l.attempt >= v_max THEN 1 ELSE g.outcome END AS outcome
     ), ended AS (
         INSERT INTO done (item_id, epoch, worker_id, outcome, attempt, bytes, sha256, tag, failure_kind,
-            failure_message)
-        SELECT item_id, epoch, p_worker, outcome, attempt, bytes, sha256, tag, kind, message
+            failure_message, validator)
+        SELECT item_id, epoch, p_worker, outcome, attempt, bytes, sha256, tag, kind, message, validator
         FROM mine WHERE outcome IN (0, 1)
     ), postponed AS (
         INSERT INTO later (item_id, host_id, prio, attempt, losses, epoch, returned_by, upload_id, due_at,

@@ -18,8 +18,9 @@ $$;
 
 -- Completes those of the given items whose content is in a complete shard. Returns them. A repeated call gets the same
 -- answer.
-CREATE FUNCTION complete_duplicates(p_worker bigint, p_items bigint[], p_epochs integer[], p_sha256 bytea[])
-RETURNS TABLE (item_id bigint, epoch integer)
+CREATE FUNCTION complete_duplicates(
+    p_worker bigint, p_items bigint[], p_epochs integer[], p_sha256 bytea[], p_validators text[]
+) RETURNS TABLE (item_id bigint, epoch integer)
 LANGUAGE plpgsql SECURITY DEFINER AS $$
 #variable_conflict use_column
 DECLARE
@@ -28,18 +29,21 @@ DECLARE
 BEGIN
     PERFORM 1 FROM worker WHERE worker_id = p_worker FOR KEY SHARE;
     WITH known AS MATERIALIZED (
-        SELECT g.item_id, g.epoch, d.item_id AS first_item, d.bytes, d.sha256, d.shard, d.shard_offset
-        FROM unnest(p_items, p_epochs, p_sha256) AS g (item_id, epoch, sha256)
+        SELECT g.item_id, g.epoch, d.item_id AS first_item, d.bytes, d.sha256, d.shard, d.shard_offset, g.validator
+        FROM unnest(p_items, p_epochs, p_sha256, p_validators) AS g (item_id, epoch, sha256, validator)
             JOIN content c ON c.digest = substr(g.sha256, 1, 16)
             JOIN done d ON d.item_id = c.item_id
         WHERE d.sha256 = g.sha256
     ), mine AS MATERIALIZED (
         DELETE FROM lease l USING known k
         WHERE l.item_id = k.item_id AND l.epoch = k.epoch AND l.worker_id = p_worker
-        RETURNING l.item_id, l.epoch, l.attempt, k.first_item, k.bytes, k.sha256, k.shard, k.shard_offset
+        RETURNING l.item_id, l.epoch, l.attempt, k.first_item, k.bytes, k.sha256, k.shard, k.shard_offset,
+            k.validator
     ), ended AS (
-        INSERT INTO done (item_id, epoch, worker_id, outcome, attempt, bytes, sha256, shard, shard_offset, duplicate_of)
-        SELECT item_id, epoch, p_worker, 0, attempt, bytes, sha256, shard, shard_offset, first_item FROM mine
+        INSERT INTO done (item_id, epoch, worker_id, outcome, attempt, bytes, sha256, shard, shard_offset, duplicate_of,
+            validator)
+        SELECT item_id, epoch, p_worker, 0, attempt, bytes, sha256, shard, shard_offset, first_item, validator
+        FROM mine
     )
     SELECT count(*), coalesce(sum(bytes), 0) INTO v_completed, v_bytes FROM mine;
     PERFORM count_progress((p_worker % 64)::smallint, v_completed, 0, 0, v_bytes);
@@ -57,7 +61,7 @@ $$;
 -- shards have the content.
 CREATE FUNCTION complete_shard(
     p_worker bigint, p_number bigint, p_items bigint[], p_epochs integer[], p_bytes bigint[], p_sha256 bytea[],
-    p_offsets bigint[], p_firsts bigint[]
+    p_offsets bigint[], p_firsts bigint[], p_validators text[]
 ) RETURNS boolean
 LANGUAGE plpgsql SECURITY DEFINER AS $$
 #variable_conflict use_column
@@ -87,16 +91,18 @@ BEGIN
         ON CONFLICT DO NOTHING;
     END IF;
     WITH given AS MATERIALIZED (
-        SELECT g.item_id, g.bytes, g.sha256, g.place,
+        SELECT g.item_id, g.bytes, g.sha256, g.place, g.validator,
             (SELECT nullif(c.item_id, g.item_id) FROM content c
                 WHERE v_deduplicates AND c.digest = substr(g.sha256, 1, 16)) AS first_item
-        FROM unnest(p_items, p_bytes, p_sha256, p_offsets) AS g (item_id, bytes, sha256, place)
+        FROM unnest(p_items, p_bytes, p_sha256, p_offsets, p_validators)
+            AS g (item_id, bytes, sha256, place, validator)
     ), mine AS MATERIALIZED (
         DELETE FROM lease l USING given g WHERE l.item_id = g.item_id
-        RETURNING l.item_id, l.epoch, l.attempt, g.bytes, g.sha256, g.place, g.first_item
+        RETURNING l.item_id, l.epoch, l.attempt, g.bytes, g.sha256, g.place, g.first_item, g.validator
     )
-    INSERT INTO done (item_id, epoch, worker_id, outcome, attempt, bytes, sha256, shard, shard_offset, duplicate_of)
-    SELECT item_id, epoch, p_worker, 0, attempt, bytes, sha256, p_number, place, first_item FROM mine;
+    INSERT INTO done (item_id, epoch, worker_id, outcome, attempt, bytes, sha256, shard, shard_offset, duplicate_of,
+        validator)
+    SELECT item_id, epoch, p_worker, 0, attempt, bytes, sha256, p_number, place, first_item, validator FROM mine;
     UPDATE shard SET state = 1, items = cardinality(p_items) - cardinality(array_remove(p_firsts, NULL)),
         at = clock_timestamp() WHERE number = p_number;
     PERFORM count_progress((p_worker % 64)::smallint, v_held, 0, 0, (SELECT sum(b) FROM unnest(p_bytes) b)::bigint);
