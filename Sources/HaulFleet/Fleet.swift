@@ -1,5 +1,6 @@
 internal import Foundation
 internal import HaulKit
+internal import Logging
 
 /// A queue in a database. Commands make their workers and connections from this type.
 package struct Fleet: Sendable {
@@ -52,6 +53,23 @@ package struct Fleet: Sendable {
             postgres.close()
             throw error
         }
+    }
+
+    /// Makes the bucket of a destination, unless the credentials of the environment own it already.
+    ///
+    /// - Parameter destination: in the form that ``DestinationText`` writes.
+    /// - Throws: ``FleetError/Code/invalidInput`` for a destination that is no bucket, and the errors of the store.
+    package func makeBucket(of destination: String, _ s3: S3Overrides) async throws(FleetError) {
+        guard destination.hasPrefix("s3://") else {
+            throw FleetError(.invalidInput, "The destination \(destination) is no bucket.")
+        }
+        let environment = ProcessInfo.processInfo.environment
+        let client = try S3Client(
+            try DestinationText.s3(destination, s3, environment: environment),
+            credentials: S3CredentialCache(environment: environment),
+            logger: Logger(label: "haul-fleet") { _ in SwiftLogNoOpLogHandler() }
+        )
+        do throws(S3Failure) { try await client.makeBucket() } catch { throw error.error }
     }
 
     private func makeDestination(

@@ -15,6 +15,9 @@ struct InitCommand: AsyncParsableCommand {
     @Option(help: "Where files go: a folder, which is made, or s3://BUCKET/PREFIX.")
     var to: String?
 
+    @Flag(help: "Make the bucket, unless it is there.")
+    var makeBucket = false
+
     @OptionGroup(title: "S3") var s3: S3Options
 
     @Option(
@@ -118,6 +121,7 @@ struct InitCommand: AsyncParsableCommand {
                 }
                 settings.deduplicates = false
             }
+            if makeBucket { try await fleet.makeBucket(of: settings.destination ?? "", s3.overrides) }
             try await administration.update(settings)
             for role in workerRole { try await schema.grant(.worker, to: role) }
             for role in loaderRole { try await schema.grant(.loader, to: role) }

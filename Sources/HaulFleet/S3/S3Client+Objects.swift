@@ -13,10 +13,6 @@ extension S3Client {
         var tag: String?
     }
 
-    func headBucket() async throws(S3Failure) {
-        _ = try await send(S3Request(method: "HEAD"))
-    }
-
     /// Returns the status of the object; `nil` if it does not exist.
     func status(of key: String) async throws(S3Failure) -> ObjectStatus? {
         do throws(S3Failure) {

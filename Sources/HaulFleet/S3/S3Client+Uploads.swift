@@ -113,15 +113,12 @@ extension S3Client {
             if let sha256 = part.sha256 { document += "<ChecksumSHA256>\(S3XML.escaped(sha256))</ChecksumSHA256>" }
             document += "<PartNumber>\(part.number)</PartNumber></Part>"
         }
-        let bytes = Array((document + "</CompleteMultipartUpload>").utf8)
-        var digest = PartDigest.Running(withMD5: false)
-        bytes.withUnsafeBytes { digest.update($0) }
         let request = S3Request(
             method: "POST",
             key: key,
             query: [("uploadId", upload.id)],
             headers: [("Content-Type", "application/xml")] + (replaces ? [] : [("If-None-Match", "*")]),
-            payload: .bytes(bytes, digest: digest.finish()),
+            payload: .document(document + "</CompleteMultipartUpload>"),
             canFailLate: true
         )
         return S3XML(try await send(request).body)?.text("ETag").map(S3Response.unquoted)

@@ -68,6 +68,13 @@ extension S3Failure {
         }
     }
 
+    static func noBucket(_ bucket: String, store: String) -> FleetError {
+        FleetError(
+            .destinationRefused,
+            "\(store) has no bucket \(bucket). `haul-fleet init --make-bucket` makes the bucket of a queue."
+        )
+    }
+
     private func sentence(store: String, bucket: String) -> FleetError {
         func refused(_ text: String) -> FleetError { FleetError(.destinationRefused, text) }
         func later(_ text: String) -> FleetError { FleetError(.destinationUnreachable, text) }
@@ -78,7 +85,8 @@ extension S3Failure {
         case "InvalidToken", "InvalidSecurity": refused("\(store) does not accept the session token.")
         case "ExpiredToken", "TokenRefreshRequired", "RequestExpired":
             refused("The temporary credentials for \(store) have expired, and there are no newer ones.")
-        case "NoSuchBucket": refused("\(store) has no bucket \(bucket).")
+        case "NoSuchBucket": Self.noBucket(bucket, store: store)
+        case "BucketAlreadyExists": refused("\(store) has a bucket \(bucket) that belongs to somebody else.")
         case "AccessDenied", "Forbidden", "AllAccessDisabled", "AccountProblem":
             refused("\(store) denies access to the bucket \(bucket)\(detail).")
         case "QuotaExceeded", "XMinioAdminBucketQuotaExceeded", "InsufficientStorage", "XMinioStorageFull",

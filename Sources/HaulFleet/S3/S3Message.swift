@@ -7,6 +7,13 @@ struct S3Request: Sendable {
         case bytes([UInt8], digest: PartDigest)
         case region(FileRegion, digest: PartDigest)
 
+        static func document(_ text: String) -> Payload {
+            let bytes = Array(text.utf8)
+            var digest = PartDigest.Running(withMD5: false)
+            bytes.withUnsafeBytes { digest.update($0) }
+            return .bytes(bytes, digest: digest.finish())
+        }
+
         var count: Int64 {
             switch self {
             case .none: 0

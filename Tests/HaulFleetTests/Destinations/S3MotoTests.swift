@@ -27,7 +27,7 @@ import Testing
             credentials: S3CredentialCache([FixedCredentials(S3Rig.keys)]),
             logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }
         )
-        _ = try await destination.client.send(S3Request(method: "PUT"))
+        try await destination.client.makeBucket()
         return destination
     }
 
@@ -41,6 +41,25 @@ import Testing
     /// What the store has under the path: read back through HTTP.
     private func content(_ destination: S3Destination, _ path: String) async throws -> [UInt8] {
         try await destination.client.send(S3Request(method: "GET", key: try destination.key(path))).body
+    }
+
+    @Test(arguments: ["us-east-1", "eu-west-1"])
+    func aBucketIsMadeOnce(_ region: String) async throws {
+        var settings = S3Rig.settings(
+            try await MotoServer.shared.endpoint(),
+            bucket: "haul-\(UUID().uuidString.lowercased())"
+        )
+        settings.region = region
+        let client = try S3Client(
+            settings,
+            credentials: S3CredentialCache([FixedCredentials(S3Rig.keys)]),
+            logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }
+        )
+        let missing = await #expect(throws: S3Failure.self) { try await client.headBucket() }
+        #expect(missing?.error.message.contains("no bucket") == true)
+        try await client.makeBucket()
+        try await client.makeBucket()
+        try await client.headBucket()
     }
 
     @Test func `The check finds moto fit, and leaves nothing behind`() async throws {

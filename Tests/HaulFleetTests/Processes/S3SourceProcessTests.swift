@@ -72,9 +72,10 @@ struct S3SourceProcessTests {
                 "the object is given back",
                 "EXISTS (SELECT 1 FROM ready WHERE returned_by IS NOT NULL)"
             )
-            #expect(try await rig.number("SELECT count(*) FROM ready WHERE attempt = 0") == 1)
             rig.signal(first, SIGTERM)
             #expect(await rig.ending(of: first) == .exited(0))
+            // The worker may have leased it once more before it ended.
+            #expect(try await rig.number("SELECT count(*) FROM ready WHERE attempt = 0") == 1)
             setKeys(rig, server)
             rig.setVariable("AWS_REGION", "")
             let second = try rig.startWorker("two", "--until-drained")

@@ -1,5 +1,5 @@
--- Makes failed items due again. Removes their results, keeps their epochs, and resets attempts and losses to zero. Leaves
--- cancelled items alone unless `p_kind` or `p_item` names them.
+-- Makes failed items due again. Removes their results, keeps their epochs, and resets attempts and losses to zero.
+-- Leaves cancelled items alone unless `p_kind` or `p_item` names them.
 CREATE FUNCTION retry_failed(p_kind text, p_host text, p_item bigint, p_limit integer) RETURNS integer
 LANGUAGE plpgsql SECURITY DEFINER AS $$
 #variable_conflict use_column

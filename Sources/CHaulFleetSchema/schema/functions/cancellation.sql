@@ -1,5 +1,6 @@
--- Gives items the result `cancelled`, which `retry_failed` takes back. A worker never has this kind of failure. The epoch
--- grows as with a lease, so that a worker which repeats a report of the former epoch learns that the item is no longer its.
+-- Gives items the result `cancelled`, which `retry_failed` takes back. A worker never has this kind of failure. The
+-- epoch grows as with a lease, so that a worker which repeats a report of the former epoch learns that the item is no
+-- longer its.
 --
 -- Items that no worker ever had need no epochs and attempts.
 CREATE FUNCTION end_cancelled(p_items bigint[], p_epochs integer[] DEFAULT NULL, p_attempts smallint[] DEFAULT NULL)
@@ -27,8 +28,8 @@ $$;
 -- Cancels items that wait or run: those of a host, one item, or all if both are null. Passes over items that are about
 -- to be published, and returns how many of them there are in `publishing`.
 --
--- A call cancels a part of the items, about `p_limit`; the caller repeats it while `is_more`. It waits for no claim and no
--- report: the rows that these have locked are left to the next call.
+-- A call cancels a part of the items, about `p_limit`; the caller repeats it while `is_more`. It waits for no claim and
+-- no report: the rows that these have locked are left to the next call.
 CREATE FUNCTION cancel(p_host text, p_item bigint, p_limit integer)
 RETURNS TABLE (cancelled integer, publishing bigint, is_more boolean)
 LANGUAGE plpgsql SECURITY DEFINER AS $$
@@ -107,8 +108,8 @@ BEGIN
 END
 $$;
 
--- Cancels a part of the items that are not fed: first those that were passed over, then those of lists. The other items of
--- the same part of a list are fed. Returns null if nothing is left that may hold such items.
+-- Cancels a part of the items that are not fed: first those that were passed over, then those of lists. The other items
+-- of the same part of a list are fed. Returns null if nothing is left that may hold such items.
 CREATE FUNCTION cancel_unfed(p_host integer, p_item bigint) RETURNS integer
 LANGUAGE plpgsql SECURITY DEFINER AS $$
 #variable_conflict use_column

@@ -132,9 +132,9 @@ BEGIN
 END
 $$;
 
--- Decides about a claim of a worker while there are suspects. A suspect is the only lease of its worker, except for items
--- that wait for their shard. If one has been due for a minute and every worker has always had leases, one worker claims
--- nothing until its leases have ended.
+-- Decides about a claim of a worker while there are suspects. A suspect is the only lease of its worker, except for
+-- items that wait for their shard. If one has been due for a minute and every worker has always had leases, one worker
+-- claims nothing until its leases have ended.
 --
 -- Returns null if the worker may claim as usual, otherwise whether it got a suspect.
 CREATE FUNCTION claim_suspect(p_worker bigint, p_claim integer, p_now timestamptz) RETURNS boolean

@@ -1,5 +1,5 @@
--- Makes items of lists ready while few are, so that `ready` stays in memory however long the lists are. One caller feeds
--- at a time; others return at once.
+-- Makes items of lists ready while few are, so that `ready` stays in memory however long the lists are. One caller
+-- feeds at a time; others return at once.
 --
 -- Each host has a share of the ready items. `feed` passes over its further items, and makes them ready when its share
 -- is half used up. A host with a long list and few requests so keeps no other host waiting. If claims find too little,
@@ -66,8 +66,8 @@ BEGIN
 END
 $$;
 
--- Marks the hosts whose items became ready, and those whose items were passed over. A caller must call this function last
--- in its transaction.
+-- Marks the hosts whose items became ready, and those whose items were passed over. A caller must call this function
+-- last in its transaction.
 CREATE FUNCTION mark_fed(p_hosts integer[], p_passed integer[]) RETURNS void
 LANGUAGE plpgsql SECURITY DEFINER AS $$
 #variable_conflict use_column
@@ -99,8 +99,8 @@ $$;
 -- Makes the items of a part of a list ready, except for those beyond the share of their host, and those whose host has
 -- earlier items that were passed over.
 --
--- `p_passed` are the hosts with items passed over in the caller's transaction. `p_has_ended` says whether some of the items
--- have a result already, because they were cancelled.
+-- `p_passed` are the hosts with items passed over in the caller's transaction. `p_has_ended` says whether some of the
+-- items have a result already, because they were cancelled.
 CREATE FUNCTION feed_part(
     p_batch bigint, p_after bigint, p_to bigint, p_share integer, p_passed integer[], p_has_ended boolean
 ) RETURNS TABLE (items integer, hosts integer[], put_off integer, passed integer[])

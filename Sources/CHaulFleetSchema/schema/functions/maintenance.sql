@@ -21,8 +21,8 @@ BEGIN
 END
 $$;
 
--- Removes the rows of workers that ended a week ago and of leases that were cancelled a day ago. Sums up old slices of the
--- counters.
+-- Removes the rows of workers that ended a week ago and of leases that were cancelled a day ago. Sums up old slices of
+-- the counters.
 CREATE FUNCTION tidy() RETURNS void
 LANGUAGE plpgsql SECURITY DEFINER AS $$
 #variable_conflict use_column

@@ -56,9 +56,9 @@ $$;
 -- Ends the leases of all items of a shard that has its name. Returns false, and abandons the shard, if the worker has
 -- lost any of them. A repeated call gets the same answer.
 --
--- In a queue that writes each content once, `p_firsts` has for an item the other one whose bytes in the shard it shares.
--- Two workers may complete the same content at the same time. The second result names the first item then, although both
--- shards have the content.
+-- In a queue that writes each content once, `p_firsts` has for an item the other one whose bytes in the shard it
+-- shares. Two workers may complete the same content at the same time. The second result names the first item then,
+-- although both shards have the content.
 CREATE FUNCTION complete_shard(
     p_worker bigint, p_number bigint, p_items bigint[], p_epochs integer[], p_bytes bigint[], p_sha256 bytea[],
     p_offsets bigint[], p_firsts bigint[], p_validators text[]

@@ -1,5 +1,6 @@
--- Registers a worker and gives it the leases of its predecessor, except for suspects. The worker also gets the leases of other successors of
--- the predecessor, because an earlier call whose answer was lost may have registered such a successor.
+-- Registers a worker and gives it the leases of its predecessor, except for suspects. The worker also gets the leases
+-- of other successors of the predecessor, because an earlier call whose answer was lost may have registered such a
+-- successor.
 CREATE FUNCTION register(p_version integer, p_label text, p_predecessor bigint)
 RETURNS TABLE (worker_id bigint, lease_s integer)
 LANGUAGE plpgsql SECURITY DEFINER AS $$
@@ -49,8 +50,8 @@ BEGIN
 END
 $$;
 
--- Returns a first row with the settings. Each further row is a blocked host of the worker's leases, or a cancelled lease,
--- which is named until the worker has had two lease times to learn of it.
+-- Returns a first row with the settings. Each further row is a blocked host of the worker's leases, or a cancelled
+-- lease, which is named until the worker has had two lease times to learn of it.
 CREATE FUNCTION beat(p_worker bigint) RETURNS TABLE (
     lease_s integer, is_paused boolean, is_draining boolean, flushed bigint, host_id integer, blocked_ms bigint,
     cancelled_item bigint, cancelled_epoch integer
