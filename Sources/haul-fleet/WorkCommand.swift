@@ -55,6 +55,12 @@ struct WorkCommand: AsyncParsableCommand {
     @Option(help: "A file of lines ORIGIN FIELD: VALUE, sent with requests to that origin.")
     var originFields: String?
 
+    @Option(
+        help:
+            "A file of lines ORIGIN PROXY, for requests to that origin; `direct` for none. Default: http_proxy and so on."
+    )
+    var originProxies: String?
+
     @Option(help: "URL of the store of items such as s3://BUCKET/KEY. Default: AWS_ENDPOINT_URL_S3, else Amazon S3.")
     var sourceEndpoint: String?
 
@@ -117,12 +123,23 @@ struct WorkCommand: AsyncParsableCommand {
     private func fieldsOfOrigins() throws -> OriginFields? {
         let hub = try OriginFields.hub(ProcessInfo.processInfo.environment)
         guard let originFields else { return hub }
-        let text: String
-        do { text = try String(contentsOfFile: originFields, encoding: .utf8) } catch {
-            throw FleetError(.invalidInput, "\(originFields) cannot be read: \(FileReason.text(error)).")
-        }
-        let file = try OriginFields.lines(text, of: originFields)
+        let file = try OriginFields.lines(try Self.text(of: originFields), of: originFields)
         return hub.map { $0.merging(file) } ?? file
+    }
+
+    /// Returns the proxies of the environment, and those of the file for its origins.
+    private func proxies() throws -> ProxySettings {
+        var proxies = try ProxySettings.environment(ProcessInfo.processInfo.environment)
+        if let originProxies {
+            try OriginProxies.add(try Self.text(of: originProxies), of: originProxies, to: &proxies)
+        }
+        return proxies
+    }
+
+    private static func text(of file: String) throws -> String {
+        do { return try String(contentsOfFile: file, encoding: .utf8) } catch {
+            throw FleetError(.invalidInput, "\(file) cannot be read: \(FileReason.text(error)).")
+        }
     }
 
     private func options() throws -> WorkerOptions {
@@ -133,7 +150,7 @@ struct WorkCommand: AsyncParsableCommand {
         configuration.network.bytesPerSecond = limitRate?.bytes
         configuration.network.deniedAddresses = try deniedAddresses()
         configuration.network.certificateAuthorities = cacert
-        configuration.network.proxies = try .environment(ProcessInfo.processInfo.environment)
+        configuration.network.proxies = try proxies()
         if let userAgent { configuration.network.userAgent = userAgent }
         // Descriptors for connections to the database and the destination, and for the files sent there.
         let others = 64

@@ -27,30 +27,21 @@ package struct OriginFields: Sendable {
         return OriginFields([Origin(url): [field]])
     }
 
-    /// Reads lines of an origin and a field, such as `https://data.example Authorization: Bearer …`. Empty lines and
-    /// lines that begin with `#` count for nothing.
+    /// Reads lines of an origin and a field, such as `https://data.example Authorization: Bearer …`.
     ///
     /// - Parameter file: the file's name, for messages. Messages have no value of a field.
     /// - Throws: ``FleetError/Code/invalidInput`` for any other line.
     package static func lines(_ text: String, of file: String) throws(FleetError) -> OriginFields {
         var fields: [Origin: [HeaderField]] = [:]
-        for (number, line) in text.split(separator: "\n", omittingEmptySubsequences: false).enumerated() {
-            let line = line.trimmingCharacters(in: .whitespaces)
-            if line.isEmpty || line.hasPrefix("#") { continue }
-            let parts = line.split(separator: " ", maxSplits: 1)
-            guard let url = HTTPURL(String(parts[0]))?.url, url.path.isEmpty || url.path == "/", url.query == nil,
-                url.user == nil, parts.count == 2, let colon = parts[1].firstIndex(of: ":"),
+        let example = "https://data.example.org Authorization: Bearer …"
+        for (origin, value, line) in try OriginLines(text, of: file, example: example).origins {
+            guard let colon = value.firstIndex(of: ":"),
                 let field = HeaderField(
-                    parts[1][..<colon].trimmingCharacters(in: .whitespaces),
-                    parts[1][parts[1].index(after: colon)...].trimmingCharacters(in: .whitespaces)
+                    value[..<colon].trimmingCharacters(in: .whitespaces),
+                    value[value.index(after: colon)...].trimmingCharacters(in: .whitespaces)
                 )
-            else {
-                throw FleetError(
-                    .invalidInput,
-                    "Line \(number + 1) of \(file) is not an origin and a field, such as https://data.example.org Authorization: Bearer …"
-                )
-            }
-            fields[Origin(url), default: []].append(field)
+            else { throw OriginLines.fault(line, of: file, example: example) }
+            fields[origin, default: []].append(field)
         }
         return OriginFields(fields)
     }

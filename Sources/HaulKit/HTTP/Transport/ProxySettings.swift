@@ -65,6 +65,9 @@ public struct ProxySettings: Sendable, Hashable {
     /// `10.0.0.0/8`, or `*` for all. Each may have a port; an IPv6 address with a port is in brackets.
     package var exceptions: [String]
 
+    /// Proxies for single origins, which count before everything else; `nil` to connect to an origin directly.
+    package var origins: [Origin: Proxy?] = [:]
+
     /// No proxies.
     package static let direct = ProxySettings(http: nil, https: nil, exceptions: [])
 
@@ -112,6 +115,7 @@ public struct ProxySettings: Sendable, Hashable {
     }
 
     func proxy(for url: URL) -> Proxy? {
+        if let own = origins[Origin(url)] { return own }
         let host = (url.host ?? "").lowercased()
         if exceptions.contains(where: { Self.matches($0, host: host, port: Origin(url).port) }) { return nil }
         return url.scheme?.lowercased() == "https" ? https : http

@@ -1,3 +1,4 @@
+import Foundation
 import Testing
 
 @testable import HaulCore
@@ -31,6 +32,17 @@ struct ProxySettingsTests {
         let error = #expect(throws: DownloadError.self) { try ProxySettings.Proxy(text) }
         #expect(error?.code == .proxyFailed)
         #expect(error?.description.contains("secret") == false)
+    }
+
+    @Test func aProxyOfAnOriginCountsBeforeEverythingElse() throws {
+        var settings = try ProxySettings(url: "all:1", exceptions: ["a.example"])
+        let (named, direct) = (
+            try #require(URL(string: "https://a.example/x")), try #require(URL(string: "http://b:81/"))
+        )
+        settings.origins = [Origin(named): try ProxySettings.Proxy("own:2"), Origin(direct): nil]
+        #expect(settings.proxy(for: named)?.host == "own" && settings.proxy(for: direct) == nil)
+        #expect(settings.proxy(for: try #require(URL(string: "http://b:82/")))?.host == "all")
+        #expect(settings.proxy(for: try #require(URL(string: "http://a.example/x"))) == nil)
     }
 
     @Test func readsTheEnvironmentAsCurlDoes() throws {
