@@ -28,7 +28,10 @@ import Testing
             try await database.add(slow + others)
             #expect(try await feed(database, starved: false) == 50_000)
             #expect(try await feed(database, starved: false) == 0, "enough is ready, and no claim found too little")
-            #expect(try await feed(database) == 60_900)
+            // A call ends after half a second, with what it has.
+            var fed = 0
+            while case let step = try await feed(database), step > 0 { fed += step }
+            #expect(fed == 60_900)
             #expect(try await database.count("ready") == 50_900, "what is behind the slow host's items")
             #expect(try await database.count("batch WHERE fed_to < last_id") == 0)
             #expect(try await database.sql("SELECT sum(items) FROM passed").first?.int(0) == 60_000)

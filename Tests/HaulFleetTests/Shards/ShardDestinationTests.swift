@@ -231,7 +231,8 @@ import Testing
             #expect(try rig.names.isEmpty)
             #expect(try rig.stagedNames.isEmpty)
             #expect(try await rig.database.count("shard") == 0)
-            #expect(try await rig.database.count("later") == 2, "its items run again")
+            let again = try await rig.database.count("later") + rig.database.count("ready")
+            #expect(again == 2, "its items run again")
             // The worker wakes up.
             #expect(try await !rig.queue.completeShard(rig.worker, number, shard.items))
             #expect(try await rig.folder.store(file)?.isPublished == false, "and cannot give the name again")
