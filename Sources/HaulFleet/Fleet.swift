@@ -32,7 +32,9 @@ package struct Fleet: Sendable {
             } else {
                 text = try await postgres.destinationWhenReachable(onWait: onWait)
             }
-            let shards = try await postgres.shards()
+            var shards = try await postgres.shards()
+            // What other workers have written is at the destination of the queue.
+            if destination != nil { shards?.contents = nil }
             let worker = try await FleetWorker(
                 options,
                 folder: folder,

@@ -56,7 +56,13 @@ struct AddCommand: AsyncParsableCommand {
     private func addItems(of earlier: QueueName, to fleet: Fleet) async throws {
         let result = try await fleet.withConnection { connection in
             let destination = try await QueueAdministration(connection, fleet.queue).settings().destination
-            guard try await QueueAdministration(connection, earlier).settings().destination != destination else {
+            let earlierDestination: String?
+            do {
+                earlierDestination = try await QueueAdministration(connection, earlier).settings().destination
+            } catch let error as FleetError where error.code == .databaseRefused {
+                throw FleetError(.databaseRefused, "The queue \(earlier) of --refresh cannot be read: \(error.message)")
+            }
+            guard earlierDestination != destination else {
                 throw FleetError(
                     .invalidInput,
                     "The queue \(earlier) has the same destination, where files that have changed would find their names taken: name another one with `haul-fleet init --to`."

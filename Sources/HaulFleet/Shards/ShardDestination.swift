@@ -64,8 +64,8 @@ struct ShardDestination: DestinationWriting {
         var files = files.map(\.file)
         var outcomes: [LeaseKey: PublicationOutcome] = [:]
         do throws(FleetError) {
-            if settings.deduplicates {
-                let duplicates = try await ledger.completeDuplicates(try currentWorker().0, files)
+            if let contents = settings.contents {
+                let duplicates = try await ledger.completeDuplicates(try currentWorker().0, files, of: contents)
                 for key in duplicates { outcomes[key] = .published(tag: nil) }
                 files.removeAll { duplicates.contains($0.key) }
             }
@@ -147,7 +147,7 @@ struct ShardDestination: DestinationWriting {
     /// attempt was successful.
     private func complete(_ worker: WorkerID, _ number: Int64, _ items: [ShardItem]) async throws(FleetError) -> Bool {
         try await whenReachable(firstDelay: .milliseconds(200)) { () throws(FleetError) in
-            try await ledger.completeShard(worker, number, items)
+            try await ledger.completeShard(worker, number, items, contents: settings.contents)
         }
     }
 

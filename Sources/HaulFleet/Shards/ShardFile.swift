@@ -95,7 +95,7 @@ struct ShardFile {
             try append(writer.head(of: file))
             let item = ShardItem(file, at: bytes)
             items.append(item)
-            if settings.deduplicates { written[file.sha256] = item }
+            if settings.contents != nil { written[file.sha256] = item }
             try append(file, source)
             try append(writer.tail(of: file))
         }

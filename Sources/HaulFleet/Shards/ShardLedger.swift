@@ -11,12 +11,25 @@ protocol ShardLedger: Sendable {
     func openShard(_ worker: WorkerID, _ shard: ShardFile.Summary) async throws(FleetError) -> (
         number: Int64, name: String
     )
-    /// Completes those of the files whose content is in a complete shard, without another copy, and returns them. The
-    /// call may be repeated.
-    func completeDuplicates(_ worker: WorkerID, _ files: [StagedFile]) async throws(FleetError) -> Set<LeaseKey>
+    /// Completes those of the files whose content is in a complete shard of a destination, without another copy, and
+    /// returns them. The call may be repeated.
+    ///
+    /// - Parameter contents: ``ShardSettings/contents``.
+    func completeDuplicates(
+        _ worker: WorkerID,
+        _ files: [StagedFile],
+        of contents: Int32
+    ) async throws(FleetError) -> Set<LeaseKey>
     /// Writes the results of the items. Returns `false` if the worker has lost one of them; the shard is abandoned then.
     /// The call may be repeated.
-    func completeShard(_ worker: WorkerID, _ number: Int64, _ items: [ShardItem]) async throws(FleetError) -> Bool
+    ///
+    /// - Parameter contents: ``ShardSettings/contents``; the contents are remembered for further duplicates.
+    func completeShard(
+        _ worker: WorkerID,
+        _ number: Int64,
+        _ items: [ShardItem],
+        contents: Int32?
+    ) async throws(FleetError) -> Bool
     /// Gives a shard up. Returns `false` if it is complete.
     func abandonShard(_ worker: WorkerID, _ number: Int64) async throws(FleetError) -> Bool
     /// Takes abandoned shards, of any worker. The caller has a minute to remove them.
@@ -60,7 +73,9 @@ extension PostgresQueue: ShardLedger {
     func shards() async throws(FleetError) -> ShardSettings? {
         guard let row = try await work.run(function("shards()")).first else { return nil }
         return try Self.format(row.optionalText(0)).map { format throws(FleetError) in
-            ShardSettings(format, bytes: try row.int(1), deduplicates: try row.bool(2))
+            var settings = ShardSettings(format, bytes: try row.int(1))
+            settings.contents = try row.optionalInt(2)
+            return settings
         }
     }
 
@@ -87,23 +102,33 @@ extension PostgresQueue: ShardLedger {
         return (try row.int(0), try row.text(1))
     }
 
-    func completeDuplicates(_ worker: WorkerID, _ files: [StagedFile]) async throws(FleetError) -> Set<LeaseKey> {
+    func completeDuplicates(
+        _ worker: WorkerID,
+        _ files: [StagedFile],
+        of contents: Int32
+    ) async throws(FleetError) -> Set<LeaseKey> {
         guard !files.isEmpty else { return [] }
         let keys = files.map(\.key)
         let parameters: [SQLParameter] = [
             .int(worker), .ints(keys.map(\.item)), .ints(keys.map(\.epoch)), .byteArrays(files.map(\.sha256)),
-            .texts(files.map(\.validator)),
+            .texts(files.map(\.validator)), .int(contents),
         ]
-        return try Self.keys(try await work.run(function("complete_duplicates($1, $2, $3, $4, $5)"), parameters))
+        return try Self.keys(try await work.run(function("complete_duplicates($1, $2, $3, $4, $5, $6)"), parameters))
     }
 
-    func completeShard(_ worker: WorkerID, _ number: Int64, _ items: [ShardItem]) async throws(FleetError) -> Bool {
+    func completeShard(
+        _ worker: WorkerID,
+        _ number: Int64,
+        _ items: [ShardItem],
+        contents: Int32?
+    ) async throws(FleetError) -> Bool {
         let rows = try await work.run(
-            function("complete_shard($1, $2, $3, $4, $5, $6, $7, $8, $9)"),
+            function("complete_shard($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)"),
             [
                 .int(worker), .int(number), .ints(items.map(\.key.item)), .ints(items.map(\.key.epoch)),
                 .ints(items.map(\.bytes)), .byteArrays(items.map(\.sha256)), .ints(items.map(\.offset)),
                 .ints(items.map(\.first)), .texts(items.map(\.validator)),
+                .int(contents),
             ]
         )
         return try Self.onlyRow(rows).bool(0)

@@ -10,13 +10,12 @@ package struct ShardSettings: Sendable, Hashable, Codable {
     package var format: Format
     /// Size in bytes that ends a shard. The shard also has the file that exceeds it.
     package var bytes: Int64
-    /// Whether a content that several items have is written once.
-    package var deduplicates: Bool
+    /// The number of the queue's destination if a content that several items have is written once; otherwise `nil`.
+    /// Contents of an earlier destination count as unknown.
+    var contents: Int32?
 
     package static let bytesRange: ClosedRange<Int64> = (1 << 10)...(1 << 40)
     package static let defaultBytes: Int64 = 256 << 20
 
-    package init(_ format: Format, bytes: Int64 = Self.defaultBytes, deduplicates: Bool = false) {
-        (self.format, self.bytes, self.deduplicates) = (format, bytes, deduplicates)
-    }
+    package init(_ format: Format, bytes: Int64 = Self.defaultBytes) { (self.format, self.bytes) = (format, bytes) }
 }

@@ -45,7 +45,8 @@ package struct QueueAdministration: Sendable {
             UPDATE \(table("setting")) SET destination = $1, lease_s = $2, max_attempts = $3, max_losses = $4,
                 is_paused = $5, is_draining = $6, default_gap_ms = $7, default_max_connections = $8,
                 shard_format = $9, shard_bytes = $10, deduplicates = $11,
-                destination_mark = CASE WHEN destination IS NOT DISTINCT FROM $1 THEN destination_mark END
+                destination_mark = CASE WHEN destination IS NOT DISTINCT FROM $1 THEN destination_mark END,
+                destination_number = destination_number + (destination IS DISTINCT FROM $1)::integer
             """
         _ = try await connection.run(
             text,

@@ -183,7 +183,7 @@ actor ItemDownloads {
         } else {
             throw DownloadError(code: .invalidURL, message: "The item's URL is no URL.")
         }
-        if let condition = lease.validator.flatMap(SourceCondition.init) { request.headers.append(condition.field) }
+        if let condition = SourceCondition(lease) { request.headers.append(condition.field) }
         if let checksum = lease.checksum { request.checksum = try DownloadRequest.Checksum(checksum) }
         request.size = lease.size
         request.mirrorURLs = lease.mirrors.compactMap { URL(string: $0) }
@@ -280,13 +280,21 @@ actor ItemDownloads {
             }
         case .failed(let error):
             if let validator = lease.validator, SourceCondition.isUnchanged(error) {
-                return end(lease.key, .unchanged(validator: validator))
+                return unchanged(lease, validator, error, received: download.snapshot.receivedBytes)
             }
             noteTrouble(error)
             end(lease.key, error.ending(retryAfter: pacer.blockedTime(of: lease.url)))
         // This type never cancels the download of a held item. If another caller does, the item goes back to the queue.
         case .cancelled: end(lease.key, .notTried(pausesClaims: false))
         }
+    }
+
+    /// Ends an item whose server still has the known version. If bytes of another version have come, the item begins anew,
+    /// because only an answer to the first request says what the server has.
+    private func unchanged(_ lease: LeasedItem, _ validator: String, _ error: DownloadError, received: Int64) {
+        if received == 0 { return end(lease.key, .unchanged(validator: validator)) }
+        leftovers.markEndless(lease.key.item)
+        end(lease.key, .failed(error.failure, isRetryable: true, retryAfter: nil))
     }
 
     /// Logs trouble of this machine as a warning; other errors are not logged.
@@ -345,7 +353,7 @@ actor ItemDownloads {
             uploadID: lease.uploadID,
             url: lease.url,
             metadata: lease.metadata,
-            validator: file.validator
+            validator: SourceCondition.validator(of: file, lease)
         )
         end(lease.key, .staged(staged))
     }

@@ -74,4 +74,52 @@ struct RefreshProcessTests {
         }
         await server.stop()
     }
+
+    /// The target of the redirect has the same tag for another file.
+    @Test func asksWithoutAConditionWhereARedirectLedBefore() async throws {
+        let target = Mutex("/one")
+        let server = try await TestServer.start { request in
+            if request.path == "/latest" {
+                return .empty(302, "Found", headers: [("Location", target.withLock(\.self))])
+            }
+            return FileResource(content: request.path == "/one" ? Self.old : Self.new, etag: "\"same\"").reply(
+                to: request
+            )
+        }
+        try await FleetRig.run(leaseSeconds: 10) { rig in
+            try await rig.add([#"{"url": "\#(server.url("/latest"))", "path": "f"}"#])
+            #expect(await rig.ending(of: try rig.startWorker("one", "--until-drained")) == .exited(0))
+            target.withLock { $0 = "/two" }
+            try await rig.command("init", "--queue", "second", "--to", rig.folder("out2"))
+            try await rig.command("add", "--queue", "second", "--refresh", "haul")
+            let worker = try rig.startWorker("two", "--queue", "second", "--until-drained")
+            #expect(await rig.ending(of: worker) == .exited(0))
+            #expect(try Self.new.matches(fileAt: rig.folder("out2/f")))
+        }
+        await server.stop()
+    }
+
+    @Test func anAnswerInTheMiddleDoesNotMakeAChangedFileUnchanged() async throws {
+        let server = try await TestServer.start { request in
+            guard request.requestNumber > 1 else {
+                let head: [(String, String)] = [
+                    ("ETag", "\"2\""), ("Content-Length", "\(Self.new.count)"), ("Accept-Ranges", "bytes"),
+                ]
+                return TestReply([
+                    .head(status: 200, reason: "OK", headers: head), .body(0..<Self.new.count / 2, of: Self.new),
+                    .close,
+                ])
+            }
+            guard request["Range"] == nil else { return .empty(304, "Not Modified", headers: [("ETag", "\"2\"")]) }
+            return FileResource(content: Self.new, etag: "\"2\"").reply(to: request)
+        }
+        try await FleetRig.run(leaseSeconds: 10) { rig in
+            try await rig.add([#"{"url": "\#(server.url("/f"))", "path": "f", "validator": "\"1\""}"#])
+            let worker = try rig.startWorker("one", "--until-drained", "--connections", "1")
+            #expect(await rig.ending(of: worker) == .exited(0))
+            #expect(try rig.holds(Self.new, "f"))
+            #expect(try await rig.number("SELECT count(*) FROM done WHERE sha256 IS NOT NULL") == 1)
+        }
+        await server.stop()
+    }
 }

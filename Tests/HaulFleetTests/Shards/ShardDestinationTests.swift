@@ -72,7 +72,8 @@ import Testing
             defer { queue.close() }
             try await TemporaryFolder.with { root in
                 let folder = try FolderDestination(root: root.path, worker: "w1")
-                let settings = ShardSettings(.tar, deduplicates: deduplicates)
+                var settings = ShardSettings(.tar)
+                settings.contents = deduplicates ? 1 : nil
                 let destination = ShardDestination(folder, settings, ledger: queue, logger: Self.logger)
                 try await destination.check()
                 let worker = try await queue.register(label: "one", predecessor: nil).worker
@@ -143,7 +144,7 @@ import Testing
             #expect(try await rig.database.count("lease") == 0)
             // A repeated call, whose first answer was lost, gets the same answer; so does the report that follows.
             let file = rig.files[5].file
-            #expect(try await rig.queue.completeDuplicates(rig.worker, [file]) == [file.key])
+            #expect(try await rig.queue.completeDuplicates(rig.worker, [file], of: 1) == [file.key])
             let report = Report(file.key, .completed(.init(bytes: file.bytes, sha256: file.sha256)))
             #expect(try await rig.queue.report(rig.worker, [report]) == [file.key])
         }
@@ -160,14 +161,31 @@ import Testing
     /// Both have opened a shard before either is complete.
     @Test func theSecondOfTwoShardsWithOneContentNamesTheFirst() async throws {
         try await run(2, contents: 1, deduplicates: true) { rig async throws in
-            let settings = ShardSettings(.tar, deduplicates: true)
+            var settings = ShardSettings(.tar)
+            settings.contents = 1
             let shards = try rig.files.map { try ShardFile.build([$0.file], settings, in: rig.folder.stagingFolder) }
             var numbers: [Int64] = []
             for shard in shards { numbers.append(try await rig.queue.openShard(rig.worker, shard.summary).number) }
             for (number, shard) in zip(numbers, shards) {
-                #expect(try await rig.queue.completeShard(rig.worker, number, shard.items))
+                #expect(try await rig.queue.completeShard(rig.worker, number, shard.items, contents: 1))
             }
             #expect(try await places(rig) == ["1 1 512", "2 2 512 1"])
+        }
+    }
+
+    @Test func aContentOfAnEarlierDestinationIsWrittenAgain() async throws {
+        try await run(3, contents: 1, deduplicates: true) { rig async throws in
+            #expect(await rig.destination.publish([rig.files[0]]).values.allSatisfy(\.isPublished))
+            let administration = QueueAdministration(rig.database.connection, .standard)
+            var settings = try await administration.settings()
+            settings.destination = "/elsewhere"
+            try await administration.update(settings)
+            let shards = try #require(try await rig.queue.shards())
+            let moved = ShardDestination(rig.folder, shards, ledger: rig.queue, logger: Self.logger)
+            moved.registered(as: rig.worker) { true }
+            #expect(await moved.publish([rig.files[1]]).values.allSatisfy(\.isPublished))
+            #expect(await moved.publish([rig.files[2]]).values.allSatisfy(\.isPublished))
+            #expect(try await places(rig) == ["1 1 512", "2 2 512", "3 2 512 2"])
         }
     }
 
@@ -234,7 +252,7 @@ import Testing
             let again = try await rig.database.count("later") + rig.database.count("ready")
             #expect(again == 2, "its items run again")
             // The worker wakes up.
-            #expect(try await !rig.queue.completeShard(rig.worker, number, shard.items))
+            #expect(try await !rig.queue.completeShard(rig.worker, number, shard.items, contents: nil))
             #expect(try await rig.folder.store(file)?.isPublished == false, "and cannot give the name again")
             #expect(try rig.names.isEmpty)
         }
@@ -256,8 +274,8 @@ import Testing
         try await run(2) { rig async throws in
             let shard = try ShardFile.build(rig.files.map(\.file), ShardSettings(.tar), in: rig.folder.stagingFolder)
             let (number, _) = try await rig.queue.openShard(rig.worker, shard.summary)
-            #expect(try await rig.queue.completeShard(rig.worker, number, shard.items))
-            #expect(try await rig.queue.completeShard(rig.worker, number, shard.items))
+            #expect(try await rig.queue.completeShard(rig.worker, number, shard.items, contents: nil))
+            #expect(try await rig.queue.completeShard(rig.worker, number, shard.items, contents: nil))
             #expect(try await rig.database.count("done") == 2)
             #expect(try await !rig.queue.abandonShard(rig.worker, number))
             #expect(try await rig.queue.abandonedShards(limit: 10).isEmpty)

@@ -1,7 +1,11 @@
-CREATE FUNCTION shards(OUT format text, OUT bytes bigint, OUT deduplicates boolean)
+-- Returns how the queue writes shards, and the number of its destination if it writes each content once.
+CREATE FUNCTION shards(OUT format text, OUT bytes bigint, OUT contents integer)
 LANGUAGE plpgsql SECURITY DEFINER AS $$
 #variable_conflict use_column
-BEGIN SELECT s.shard_format, s.shard_bytes, s.deduplicates INTO format, bytes, deduplicates FROM setting s; END
+BEGIN
+    SELECT s.shard_format, s.shard_bytes, CASE WHEN s.deduplicates THEN s.destination_number END
+        INTO format, bytes, contents FROM setting s;
+END
 $$;
 
 -- Returns number and name of a new shard. The worker gives the shard its name only afterwards.
@@ -16,10 +20,10 @@ BEGIN
 END
 $$;
 
--- Completes those of the given items whose content is in a complete shard. Returns them. A repeated call gets the same
+-- Completes those of the given items whose content is in a complete shard of the worker's destination. Returns them. A repeated call gets the same
 -- answer.
 CREATE FUNCTION complete_duplicates(
-    p_worker bigint, p_items bigint[], p_epochs integer[], p_sha256 bytea[], p_validators text[]
+    p_worker bigint, p_items bigint[], p_epochs integer[], p_sha256 bytea[], p_validators text[], p_contents integer
 ) RETURNS TABLE (item_id bigint, epoch integer)
 LANGUAGE plpgsql SECURITY DEFINER AS $$
 #variable_conflict use_column
@@ -33,7 +37,7 @@ BEGIN
         FROM unnest(p_items, p_epochs, p_sha256, p_validators) AS g (item_id, epoch, sha256, validator)
             JOIN content c ON c.digest = substr(g.sha256, 1, 16)
             JOIN done d ON d.item_id = c.item_id
-        WHERE d.sha256 = g.sha256
+        WHERE d.sha256 = g.sha256 AND c.destination = p_contents
     ), mine AS MATERIALIZED (
         DELETE FROM lease l USING known k
         WHERE l.item_id = k.item_id AND l.epoch = k.epoch AND l.worker_id = p_worker
@@ -56,19 +60,18 @@ $$;
 -- Ends the leases of all items of a shard that has its name. Returns false, and abandons the shard, if the worker has
 -- lost any of them. A repeated call gets the same answer.
 --
--- In a queue that writes each content once, `p_firsts` has for an item the other one whose bytes in the shard it
+-- A worker that writes each content once gives the number of its destination as `p_contents`. `p_firsts` then has for an item the other one whose bytes in the shard it
 -- shares. Two workers may complete the same content at the same time. The second result names the first item then,
 -- although both shards have the content.
 CREATE FUNCTION complete_shard(
     p_worker bigint, p_number bigint, p_items bigint[], p_epochs integer[], p_bytes bigint[], p_sha256 bytea[],
-    p_offsets bigint[], p_firsts bigint[], p_validators text[]
+    p_offsets bigint[], p_firsts bigint[], p_validators text[], p_contents integer
 ) RETURNS boolean
 LANGUAGE plpgsql SECURITY DEFINER AS $$
 #variable_conflict use_column
 DECLARE
     v_state smallint;
     v_held bigint;
-    v_deduplicates boolean;
 BEGIN
     PERFORM 1 FROM worker WHERE worker_id = p_worker FOR KEY SHARE;
     SELECT state INTO v_state FROM shard WHERE number = p_number AND worker_id = p_worker FOR UPDATE;
@@ -81,19 +84,19 @@ BEGIN
         UPDATE shard SET state = 2 WHERE number = p_number;
         RETURN false;
     END IF;
-    SELECT deduplicates INTO v_deduplicates FROM setting;
-    IF v_deduplicates THEN
+    IF p_contents IS NOT NULL THEN
         -- In the order of the keys, so that two shards with the same contents do not wait for each other.
-        INSERT INTO content (digest, item_id)
-        SELECT substr(g.sha256, 1, 16), g.item_id
+        INSERT INTO content AS c (digest, item_id, destination)
+        SELECT substr(g.sha256, 1, 16), g.item_id, p_contents
         FROM unnest(p_items, p_sha256, p_firsts) AS g (item_id, sha256, first_item)
         WHERE g.first_item IS NULL ORDER BY 1
-        ON CONFLICT DO NOTHING;
+        ON CONFLICT (digest) DO UPDATE SET item_id = excluded.item_id, destination = excluded.destination
+            WHERE c.destination < excluded.destination;
     END IF;
     WITH given AS MATERIALIZED (
         SELECT g.item_id, g.bytes, g.sha256, g.place, g.validator,
             (SELECT nullif(c.item_id, g.item_id) FROM content c
-                WHERE v_deduplicates AND c.digest = substr(g.sha256, 1, 16)) AS first_item
+                WHERE c.destination = p_contents AND c.digest = substr(g.sha256, 1, 16)) AS first_item
         FROM unnest(p_items, p_bytes, p_sha256, p_offsets, p_validators)
             AS g (item_id, bytes, sha256, place, validator)
     ), mine AS MATERIALIZED (
