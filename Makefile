@@ -163,7 +163,7 @@ fleet-requirements: requirements
 	@Scripts/require libpq-dev
 
 test-requirements: fleet-requirements
-	@Scripts/require nginx-light openssl curl ffmpeg iproute2 dbus python3-dbus python3-gi postgresql pgbouncer python3-pip gnupg gpgv minisign
+	@Scripts/require nginx-light openssl curl ffmpeg iproute2 dbus python3-dbus python3-gi postgresql pgbouncer python3-pip gnupg gpgv minisign zstd
 	@# A server of S3, which Debian does not have.
 	@test -d $(MOTO) || python3 -m pip install --quiet --disable-pip-version-check --target $(MOTO) 'moto[server]==5.2.1'
 

@@ -16,7 +16,10 @@ struct AddCommand: AsyncParsableCommand {
 
     @OptionGroup var queue: FleetOptions
 
-    @Option(name: [.short, .customLong("input-file")], help: "The list; - for standard input.")
+    @Option(
+        name: [.short, .customLong("input-file")],
+        help: "The list, which gzip or zstd may have compressed; - for standard input."
+    )
     var input: String?
 
     @Option(help: "How the list is written: text, csv, tsv or jsonl. Default: by its ending.")
@@ -74,20 +77,18 @@ struct AddCommand: AsyncParsableCommand {
     }
 
     private func addList(_ input: String, to fleet: Fleet) async throws {
-        let descriptor = input == "-" ? STDIN_FILENO : open(input, O_RDONLY | O_CLOEXEC)
-        guard descriptor >= 0 else {
-            throw FleetError(.invalidInput, "\(input) cannot be opened: \(String(cString: strerror(errno))).")
-        }
-        defer { if descriptor != STDIN_FILENO { close(descriptor) } }
+        let file = try ListFile(input)
+        defer { file.end() }
         let destination = try await fleet.withConnection { connection in
             try await QueueAdministration(connection, fleet.queue).settings().destination
         }
         let list = ListReader(
-            descriptor: descriptor,
+            descriptor: file.descriptor,
             format: format ?? ListFormat(path: input),
             name: input == "-" ? "standard input" : input,
             rule: PathRule(destination: destination),
-            skipsInvalid: skipInvalid
+            skipsInvalid: skipInvalid,
+            checkEnd: file.checkEnd
         )
         var text = Self.text(try await load(list, into: fleet))
         if let invalid = list.invalidLines, invalid.count > 0 {

@@ -9,9 +9,11 @@ package enum ListFormat: String, Sendable, Hashable, CaseIterable {
     /// One JSON object per line.
     case jsonLines = "jsonl"
 
-    /// Chooses the format by the file name extension; `text` if the extension is unknown.
+    /// Chooses the format by the file name extension, before that of a compressed file; `text` if the extension is
+    /// unknown.
     package init(path: String) {
-        let name = path.lowercased()
+        var name = path.lowercased()
+        for ending in [".gz", ".zst"] where name.hasSuffix(ending) { name.removeLast(ending.count) }
         self =
             if name.hasSuffix(".csv") {
                 .csv

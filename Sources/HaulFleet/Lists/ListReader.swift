@@ -16,6 +16,7 @@ package struct ListReader: AsyncSequence, Sendable {
     let format: ListFormat
     let name: String
     private let rule: PathRule
+    private let checkEnd: @Sendable () throws(FleetError) -> Void
 
     /// - Parameters:
     ///   - descriptor: open for reading; may be a pipe or a terminal. The caller closes it after the last use of the
@@ -23,13 +24,16 @@ package struct ListReader: AsyncSequence, Sendable {
     ///   - name: the name of the list in messages.
     ///   - rule: which paths can be names at the destination. Lines with other paths are invalid.
     ///   - skipsInvalid: whether the reader skips invalid lines.
+    ///   - checkEnd: throws if the descriptor ends before the list. Its last line is no item then.
     package init(
         descriptor: Int32,
         format: ListFormat,
         name: String,
         rule: PathRule = .any,
-        skipsInvalid: Bool = false
+        skipsInvalid: Bool = false,
+        checkEnd: @escaping @Sendable () throws(FleetError) -> Void = {}
     ) {
+        self.checkEnd = checkEnd
         (self.descriptor, self.format, self.name, self.rule) = (descriptor, format, name, rule)
         invalidLines = skipsInvalid ? InvalidLines() : nil
     }
@@ -37,18 +41,23 @@ package struct ListReader: AsyncSequence, Sendable {
     package func makeAsyncIterator() -> Iterator {
         Iterator(
             source: ListSource(descriptor: descriptor, name: name),
-            parser: ListParser(format: format, name: name, invalidLines: invalidLines, rule: rule)
+            parser: ListParser(format: format, name: name, invalidLines: invalidLines, rule: rule),
+            checkEnd: checkEnd
         )
     }
 
     package struct Iterator: AsyncIteratorProtocol {
         private let source: ListSource
         private var parser: ListParser
+        private let checkEnd: @Sendable () throws(FleetError) -> Void
         private var hasEnded = false
 
-        init(source: ListSource, parser: ListParser) {
-            self.source = source
-            self.parser = parser
+        fileprivate init(
+            source: ListSource,
+            parser: ListParser,
+            checkEnd: @escaping @Sendable () throws(FleetError) -> Void
+        ) {
+            (self.source, self.parser, self.checkEnd) = (source, parser, checkEnd)
         }
 
         package mutating func next() async throws(FleetError) -> NewItem? { try await next(isolation: nil) }
@@ -58,7 +67,12 @@ package struct ListReader: AsyncSequence, Sendable {
                 do throws(FleetError) {
                     if let item = try parser.next() { return item }
                     guard !parser.isComplete else { break }
-                    if let bytes = try await source.read() { parser.append(bytes) } else { parser.finish() }
+                    if let bytes = try await source.read() {
+                        parser.append(bytes)
+                    } else {
+                        try checkEnd()
+                        parser.finish()
+                    }
                 } catch {
                     hasEnded = true
                     throw error
