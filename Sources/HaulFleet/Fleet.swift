@@ -33,7 +33,7 @@ package struct Fleet: Sendable {
                 text = try await postgres.destinationWhenReachable(onWait: onWait)
             }
             var shards = try await postgres.shards()
-            // What other workers have written is at the destination of the queue.
+            // Forgets the contents that other workers have written, because they are at the destination of the queue.
             if destination != nil { shards?.contents = nil }
             let worker = try await FleetWorker(
                 options,
@@ -62,7 +62,7 @@ package struct Fleet: Sendable {
     /// - Parameter destination: in the form that ``DestinationText`` writes.
     /// - Throws: ``FleetError/Code/invalidInput`` for a destination that is no bucket, and the errors of the store.
     package func makeBucket(of destination: String, _ s3: S3Overrides) async throws(FleetError) {
-        guard destination.hasPrefix("s3://") else {
+        guard S3Object.hasScheme(destination) else {
             throw FleetError(.invalidInput, "The destination \(destination) is no bucket.")
         }
         let environment = ProcessInfo.processInfo.environment

@@ -14,10 +14,10 @@ package final class S3Sources: Sendable {
     /// Targets of the empty keys of the buckets that links were made for.
     private let buckets = Mutex<[String: S3Endpoint.Target]>([:])
 
-    /// - Parameters:
-    ///   - endpoint: URL of the store in place of that of the environment; `nil` for that of the environment.
-    /// A malformed endpoint or region of the environment is no error before the first item of the form
+    /// Takes the store of the environment. A malformed endpoint or region is no error before the first item of the form
     /// `s3://BUCKET/KEY`; see ``check()``.
+    ///
+    /// - Parameter endpoint: URL of the store in place of that of the environment; `nil` for that of the environment.
     package convenience init(_ environment: [String: String], endpoint: String? = nil) {
         var settings = S3Settings(bucket: "any")
         settings.take(environment)

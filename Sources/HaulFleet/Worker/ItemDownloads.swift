@@ -289,8 +289,8 @@ actor ItemDownloads {
         }
     }
 
-    /// Ends an item whose server still has the known version. If bytes of another version have come, the item begins anew,
-    /// because only an answer to the first request says what the server has.
+    /// Ends an item with the status 304. Begins the item anew if bytes of another version have come, because only the
+    /// answer to the first request says which version the server has.
     private func unchanged(_ lease: LeasedItem, _ validator: String, _ error: DownloadError, received: Int64) {
         if received == 0 { return end(lease.key, .unchanged(validator: validator)) }
         leftovers.markEndless(lease.key.item)

@@ -61,7 +61,7 @@ struct StoreOpening {
     private func hasHeaderOfHaul() throws(DiskError) -> Bool {
         let page = try pages().page(1)
         return page.dropFirst(56).prefix(4) == [0, 0, 0, 1]
-            && page.dropFirst(18).first.map { (1...2).contains($0) } == true
+            && [1, 2].contains(page.dropFirst(18).first)
     }
 
     /// Returns the pages of the store after its newest commits.

@@ -20,8 +20,8 @@ BEGIN
 END
 $$;
 
--- Completes those of the given items whose content is in a complete shard of the worker's destination. Returns them. A repeated call gets the same
--- answer.
+-- Completes those of the given items whose content is in a complete shard of the worker's destination. Returns them. A
+-- repeated call gets the same answer.
 CREATE FUNCTION complete_duplicates(
     p_worker bigint, p_items bigint[], p_epochs integer[], p_sha256 bytea[], p_validators text[], p_contents integer
 ) RETURNS TABLE (item_id bigint, epoch integer)
@@ -60,9 +60,9 @@ $$;
 -- Ends the leases of all items of a shard that has its name. Returns false, and abandons the shard, if the worker has
 -- lost any of them. A repeated call gets the same answer.
 --
--- A worker that writes each content once gives the number of its destination as `p_contents`. `p_firsts` then has for an item the other one whose bytes in the shard it
--- shares. Two workers may complete the same content at the same time. The second result names the first item then,
--- although both shards have the content.
+-- A worker that writes each content once gives the number of its destination as `p_contents`. If an item shares the bytes
+-- of another item in the shard, `p_firsts` has the other one. Two workers may complete the same content at the same
+-- time. The second result names the first item then, although both shards have the content.
 CREATE FUNCTION complete_shard(
     p_worker bigint, p_number bigint, p_items bigint[], p_epochs integer[], p_bytes bigint[], p_sha256 bytea[],
     p_offsets bigint[], p_firsts bigint[], p_validators text[], p_contents integer

@@ -115,7 +115,7 @@ public struct ProxySettings: Sendable, Hashable {
     }
 
     func proxy(for url: URL) -> Proxy? {
-        if let own = origins[Origin(url)] { return own }
+        if !origins.isEmpty, let own = origins[Origin(url)] { return own }
         let host = (url.host ?? "").lowercased()
         if exceptions.contains(where: { Self.matches($0, host: host, port: Origin(url).port) }) { return nil }
         return url.scheme?.lowercased() == "https" ? https : http
