@@ -91,6 +91,9 @@ static const unsigned char asset_27[] = {
 static const unsigned char asset_28[] = {
 #embed "schema/migrations/013-validators.sql"
 };
+static const unsigned char asset_29[] = {
+#embed "schema/migrations/014-destination-settings.sql"
+};
 
 static const haul_schema_asset assets[] = {
     {"function-settings.sql", asset_0, sizeof(asset_0)},
@@ -122,6 +125,7 @@ static const haul_schema_asset assets[] = {
     {"migrations/011-contents.sql", asset_26, sizeof(asset_26)},
     {"migrations/012-packed-files.sql", asset_27, sizeof(asset_27)},
     {"migrations/013-validators.sql", asset_28, sizeof(asset_28)},
+    {"migrations/014-destination-settings.sql", asset_29, sizeof(asset_29)},
 };
 
 const haul_schema_asset *haul_schema_assets(void) { return assets; }

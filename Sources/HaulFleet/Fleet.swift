@@ -26,29 +26,21 @@ package struct Fleet: Sendable {
     ) async throws(FleetError) -> (worker: FleetWorker, close: @Sendable () -> Void) {
         let postgres = PostgresQueue(database, name: queue)
         do throws(FleetError) {
-            let text: String
-            if let destination {
-                text = destination
-            } else {
-                text = try await postgres.destinationWhenReachable(onWait: onWait)
-            }
-            var shards = try await postgres.shards()
-            // Forgets the contents that other workers have written, because they are at the destination of the queue.
-            if destination != nil { shards?.contents = nil }
+            var settings = try await postgres.destinationWhenReachable(onWait: onWait)
+            if let destination { settings.replace(with: destination) }
             let worker = try await FleetWorker(
                 options,
                 folder: folder,
                 queue: postgres,
                 queueName: "\(database) \(queue)",
                 destination: try await makeDestination(
-                    text,
+                    settings,
                     s3,
                     folder,
                     postgres,
-                    shards,
                     options.configuration
                 ),
-                shards: shards
+                shards: settings.shards
             )
             return (worker, { postgres.close() })
         } catch {
@@ -75,15 +67,14 @@ package struct Fleet: Sendable {
     }
 
     private func makeDestination(
-        _ text: String,
+        _ settings: DestinationSettings,
         _ s3: S3Overrides,
         _ folder: WorkFolder,
         _ queue: PostgresQueue,
-        _ shards: ShardSettings?,
         _ configuration: Downloader.Configuration
     ) async throws(FleetError) -> any DestinationWriting {
-        let store = try await makeStore(text, s3, folder, queue, configuration)
-        guard let shards else { return store }
+        let store = try await makeStore(try settings.text, s3, folder, queue, configuration)
+        guard let shards = settings.shards else { return store }
         return ShardDestination(store, shards, ledger: queue, logger: configuration.telemetry.logger)
     }
 
@@ -130,16 +121,6 @@ package struct Fleet: Sendable {
 }
 
 extension PostgresQueue {
-    /// Returns the destination of the queue. Waits while the database is unreachable, so that a worker can start during
-    /// a restart of the database.
-    ///
-    /// - Parameter onWait: called once, with the first failure.
-    func destinationWhenReachable(onWait: (FleetError) -> Void) async throws(FleetError) -> String {
-        try await whenReachable(firstDelay: .milliseconds(500), onWait: onWait) { () throws(FleetError) in
-            try await destination()
-        }
-    }
-
     /// Checks that the folder `root` has the mark that the queue keeps. The first check makes the mark.
     ///
     /// - Throws: ``FleetError/Code/destinationRefused`` if `root` is not the folder that received the queue's files so
@@ -156,13 +137,5 @@ extension PostgresQueue {
 
     private func mark(proposing name: String?) async throws(FleetError) -> String? {
         try await work.run(function("destination_mark($1)"), [.text(name)]).first?.optionalText(0)
-    }
-
-    /// Returns the destination of the queue in the form that ``DestinationText`` writes.
-    func destination() async throws(FleetError) -> String {
-        guard let text = try await work.run(function("destination()")).first?.optionalText(0) else {
-            throw FleetError(.databaseRefused, "The queue has no destination: run haul-fleet init --to DESTINATION.")
-        }
-        return text
     }
 }

@@ -69,24 +69,6 @@ struct AbandonedShard: Sendable, Hashable {
 }
 
 extension PostgresQueue: ShardLedger {
-    /// Returns the settings of the shards; `nil` if each file has a name of its own.
-    func shards() async throws(FleetError) -> ShardSettings? {
-        guard let row = try await work.run(function("shards()")).first else { return nil }
-        return try Self.format(row.optionalText(0)).map { format throws(FleetError) in
-            var settings = ShardSettings(format, bytes: try row.int(1))
-            settings.contents = try row.optionalInt(2)
-            return settings
-        }
-    }
-
-    static func format(_ text: String?) throws(FleetError) -> ShardSettings.Format? {
-        guard let text else { return nil }
-        guard let format = ShardSettings.Format(rawValue: text) else {
-            throw FleetError(.databaseRefused, "The queue has shards of the unknown format \(text).")
-        }
-        return format
-    }
-
     func openShard(
         _ worker: WorkerID,
         _ shard: ShardFile.Summary
@@ -159,7 +141,7 @@ extension PostgresQueue: ShardLedger {
         _ = try await work.run(function("forget_shards($1)"), [.ints(numbers)])
     }
 
-    private static func onlyRow(_ rows: DatabaseRows) throws(FleetError) -> DatabaseRow {
+    static func onlyRow(_ rows: DatabaseRows) throws(FleetError) -> DatabaseRow {
         guard let row = rows.first else { throw noAnswer }
         return row
     }

@@ -180,8 +180,14 @@ import Testing
             var settings = try await administration.settings()
             settings.destination = "/elsewhere"
             try await administration.update(settings)
-            let shards = try #require(try await rig.queue.shards())
-            let moved = ShardDestination(rig.folder, shards, ledger: rig.queue, logger: Self.logger)
+            let known = try await rig.queue.destination()
+            #expect(try known.text == "/elsewhere")
+            let moved = ShardDestination(
+                rig.folder,
+                try #require(known.shards),
+                ledger: rig.queue,
+                logger: Self.logger
+            )
             moved.registered(as: rig.worker) { true }
             #expect(await moved.publish([rig.files[1]]).values.allSatisfy(\.isPublished))
             #expect(await moved.publish([rig.files[2]]).values.allSatisfy(\.isPublished))

@@ -1,9 +1,13 @@
--- Returns the destination, the only setting that a worker needs before it registers. A function returns it, because
--- workers may read no table.
-CREATE FUNCTION destination() RETURNS text
+-- Returns the settings that a worker needs before it registers: the destination, how the queue writes shards, and the
+-- number of the destination if the queue writes each content once. One call returns all of them, so that an `init`
+-- cannot pair a destination with the number of another one. A function returns them, because workers may read no table.
+CREATE FUNCTION destination(OUT destination text, OUT shard_format text, OUT shard_bytes bigint, OUT contents integer)
 LANGUAGE plpgsql SECURITY DEFINER AS $$
 #variable_conflict use_column
-BEGIN RETURN (SELECT destination FROM setting); END
+BEGIN
+    SELECT s.destination, s.shard_format, s.shard_bytes, CASE WHEN s.deduplicates THEN s.destination_number END
+        INTO destination, shard_format, shard_bytes, contents FROM setting s;
+END
 $$;
 
 -- Returns the mark of the destination. If there is none yet, stores `p_new` first, unless `p_new` is null.

@@ -1,13 +1,3 @@
--- Returns how the queue writes shards, and the number of its destination if it writes each content once.
-CREATE FUNCTION shards(OUT format text, OUT bytes bigint, OUT contents integer)
-LANGUAGE plpgsql SECURITY DEFINER AS $$
-#variable_conflict use_column
-BEGIN
-    SELECT s.shard_format, s.shard_bytes, CASE WHEN s.deduplicates THEN s.destination_number END
-        INTO format, bytes, contents FROM setting s;
-END
-$$;
-
 -- Returns number and name of a new shard. The worker gives the shard its name only afterwards.
 CREATE FUNCTION open_shard(p_worker bigint, p_format text, p_staged text, p_bytes bigint, p_sha256 bytea)
 RETURNS TABLE (number bigint, name text)

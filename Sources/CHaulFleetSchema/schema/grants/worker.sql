@@ -25,7 +25,6 @@ GRANT EXECUTE ON FUNCTION
     :"queue".register,
     :"queue".report,
     :"queue".reserve,
-    :"queue".shards,
     :"queue".take_abandoned_shards,
     :"queue".take_orphans,
     :"queue".tidy

@@ -1,0 +1,2 @@
+-- Changes no table. The function `destination` returns the settings of the shards too since this version, and an upgrade
+-- replaces the functions.
