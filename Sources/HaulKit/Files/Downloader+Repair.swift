@@ -64,8 +64,7 @@ extension Downloader {
                 "There are no digests of pieces to compare \(path) with: name a Metalink that has them."
             )
         }
-        let disk = disk
-        guard try await services.onDisk({ () throws(DiskError) in try disk.status(path) }) != nil else {
+        guard try await services.exists(path) else {
             return .fetching(try await add(request), wrongBytes: size)
         }
         let placement = placement

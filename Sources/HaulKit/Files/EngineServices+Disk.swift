@@ -15,6 +15,12 @@ extension EngineServices {
         do { return try await executor.run(call) } catch { throw DownloadError(error) }
     }
 
+    /// Whether a file, a folder or a link is at `path`.
+    func exists(_ path: String, isolation: isolated (any Actor)? = #isolation) async throws(DownloadError) -> Bool {
+        let disk = disk
+        return try await onDisk { () throws(DiskError) in try disk.status(path) != nil }
+    }
+
     func status(of file: any DiskFile, isolation: isolated (any Actor)? = #isolation) async throws(DownloadError)
         -> FileStatus
     {

@@ -13,10 +13,8 @@ extension DownloadTask {
     /// its bytes have been compared.
     func adopt(isolation: isolated (any Actor)? = #isolation) async throws(DownloadError) {
         guard let kind = record.request.adopts, let path = nameToAdopt else { return }
-        let (disk, placement, ownPart) = (services.disk, services.placement, record.partPath)
-        if let ownPart, try await services.onDisk({ () throws(DiskError) in try disk.status(ownPart) }) != nil {
-            return
-        }
+        let (disk, placement) = (services.disk, services.placement)
+        if let ownPart = record.partPath, try await services.exists(ownPart) { return }
         try await services.checkFolder(of: path, record)
         let found = try await services.runBlocking { () throws(DownloadError) in try placement.unfinished(path, kind) }
         guard let found else { return }

@@ -13,9 +13,8 @@ extension DownloadTask {
     ///
     /// - Parameter part: path of the partial file.
     func checkFilmPath(of part: String, isolation: isolated (any Actor)? = #isolation) async throws(DownloadError) {
-        let (disk, target) = (services.disk, Self.filmPath(part))
-        let isTaken = try await services.onDisk { () throws(DiskError) in try disk.status(target) != nil }
-        guard isTaken, record.request.conflictPolicy != .overwrite else { return }
+        let target = Self.filmPath(part)
+        guard try await services.exists(target), record.request.conflictPolicy != .overwrite else { return }
         throw DownloadError(
             .fileExists,
             "\(target) is in the way: this film is put together there. Move it away, and resume the download."

@@ -75,6 +75,7 @@ extension DownloadTask {
         async throws(DownloadError) -> (any DiskFile)?
     {
         let (placement, part) = (services.placement, FilePaths.part(of: name))
+        if policy == .rename, try await hasFilmOfAnother(beside: part) { return nil }
         let isOfSet = record.request.key.map(Downloader.isKeyOfSet) == true
         // A locked file is tried several times: its owner is unknown until the process that created the file has
         // recorded it, and an owner may be about to release the file.
@@ -148,6 +149,16 @@ extension DownloadTask {
         else { return }
         try await discardFilm(of: other)
         try await services.store.remove(other.id)
+    }
+
+    /// Whether this download is a film, and another film is at the path where this one would be put together. No task
+    /// of this store removes that film: its log is lost, or a process with another store made it.
+    private func hasFilmOfAnother(beside part: String, isolation: isolated (any Actor)? = #isolation)
+        async throws(DownloadError) -> Bool
+    {
+        guard record.resource?.stream != nil, try await services.exists(Self.filmPath(part)) else { return false }
+        let other = try await services.store.find(partPath: part, besides: record.id)
+        return other.map { Self.isSame($0, record) } != true
     }
 
     /// Whether two records describe the same download, started by two processes.
