@@ -9,10 +9,10 @@ internal import Synchronization
 /// length on the disk.
 final class PartFile: Sendable {
     let file: any DiskFile
-    private let executor: BlockingExecutor
+    let executor: BlockingExecutor
     private let now: @Sendable () -> Instant
     private let writes: SerialQueue
-    private struct State {
+    struct State {
         var persisted: PersistedRanges
         /// Digest of the whole file, if one is wanted that can be computed before the length is known.
         var digest: RunningDigest?
@@ -41,7 +41,7 @@ final class PartFile: Sendable {
         /// after the file system has refused an allocation.
         var ahead: AheadAllocation?
     }
-    private let state: Mutex<State>
+    let state: Mutex<State>
     /// Called after the first write since the file was opened or started over, and after each further
     /// `milestoneDistance` bytes. The first bytes should be noted before the next tick of ``ProgressTicker``, and on a
     /// fast line many bytes arrive between two ticks.
@@ -142,8 +142,7 @@ final class PartFile: Sendable {
     ///
     /// - Returns: `nil` if the file is on the disk; nothing has been written then.
     func writeInMemory(_ batch: [ByteBuffer], at offset: Int64) -> Result<Void, WriteFailure>? {
-        guard file.isInMemory else { return nil }
-        return write(batch, at: offset).map { .failure($0) } ?? .success(())
+        inMemory { write(batch, at: offset) }
     }
 
     private func write(_ batch: [ByteBuffer], at offset: Int64) -> WriteFailure? {
@@ -199,8 +198,12 @@ final class PartFile: Sendable {
     ///
     /// - Returns: `nil` if the file is on the disk; nothing has been compared then.
     func compareSeamInMemory(_ bytes: [UInt8], at offset: Int64) -> Result<Void, WriteFailure>? {
+        inMemory { compareSeam(bytes, at: offset) }
+    }
+
+    private func inMemory(_ step: () -> WriteFailure?) -> Result<Void, WriteFailure>? {
         guard file.isInMemory else { return nil }
-        return compareSeam(bytes, at: offset).map { .failure($0) } ?? .success(())
+        return step().map { .failure($0) } ?? .success(())
     }
 
     private func compareSeam(_ bytes: [UInt8], at offset: Int64) -> WriteFailure? {
@@ -326,115 +329,6 @@ final class PartFile: Sendable {
 
     func read(at offset: Int64, count: Int) async throws(DiskError) -> [UInt8] {
         try await onWriteThread { () throws(DiskError) in try self.file.read(at: offset, count: count) }
-    }
-
-    // MARK: Reading while bytes arrive
-
-    /// Returns when the byte at `position` is written, when the file starts over or is not of `version`, when the
-    /// download releases the file, or when the task is cancelled.
-    func wait(forByteAt position: Int64, of version: Int) async {
-        let number = state.withLock { $0.waiters.nextNumber() }
-        await withTaskCancellationHandler {
-            await withCheckedContinuation { continuation in
-                let isWaiting = state.withLock { state in
-                    guard !Task.isCancelled, state.version == version,
-                        state.persisted.written.end(from: position) == position
-                    else { return false }
-                    return state.waiters.add(number, position, continuation)
-                }
-                if !isWaiting { continuation.resume() }
-            }
-        } onCancel: {
-            state.withLock { $0.waiters.remove(number) }.resume()
-        }
-    }
-
-    /// Reads up to `count` bytes from `offset` on that were written as part of `version`. Runs beside the writes.
-    ///
-    /// - Returns: `nil` if the first byte is missing, or belongs to another version.
-    func read(at offset: Int64, count: Int, of version: Int) async throws(DiskError) -> [UInt8]? {
-        let end = state.withLock { $0.version == version ? $0.persisted.written.end(from: offset) : offset }
-        guard end > offset else { return nil }
-        let count = Int(min(Int64(count), end - offset))
-        let bytes = try await executor.run { [file] () throws(DiskError) in try file.read(at: offset, count: count) }
-        // The file may have been started over, or bytes may have been found wrong, during the read.
-        let isCurrent = state.withLock { state in
-            state.version == version && state.persisted.written.containsAll(of: offset..<offset + Int64(bytes.count))
-        }
-        return isCurrent && !bytes.isEmpty ? bytes : nil
-    }
-
-    /// Whether the download has released the file.
-    var isReleased: Bool { state.withLock { $0.waiters.isClosed } }
-
-    /// Wakes all readers, because the download releases the file.
-    func releaseReaders() { state.withLock { $0.waiters.close() }.resume() }
-
-    // MARK: Digests
-
-    /// Keeps a digest of the file from now on. The bytes already on the disk are read back in the background. A digest
-    /// that needs the length first is computed only when it is asked for.
-    func keepDigest(_ algorithm: DownloadRequest.Checksum.Algorithm) {
-        state.withLock { state in
-            if state.digest?.algorithm != algorithm { state.digest = RunningDigest(algorithm) }
-        }
-        catchUp()
-    }
-
-    /// Reads back, in the background, the bytes of the in-order prefix that the digest does not cover yet. Those are
-    /// bytes of an earlier run, and bytes that arrived before a gap in front of them was closed.
-    func catchUp() {
-        let digest: RunningDigest? = state.withLock { state in
-            guard let digest = state.digest, !state.isCatchingUp, state.persisted.prefix > digest.position else {
-                return nil
-            }
-            state.isCatchingUp = true
-            return digest
-        }
-        guard let digest else { return }
-        executor.async(.utility) { [weak self] in
-            guard let file = self?.file else { return }
-            // An error occurs again when the digest is finished, and is reported then.
-            try? digest.catchUp(
-                with: file,
-                written: { [weak self] in self?.persisted.prefix ?? 0 },
-                isCancelled: { self == nil }
-            )
-            self?.state.withLock { $0.isCatchingUp = false }
-        }
-    }
-
-    /// Returns the digest of the whole file. Reads back the bytes that were not hashed while they were written.
-    ///
-    /// - Returns: `nil` if `isCancelled` returned `true` first.
-    func digest(_ algorithm: DownloadRequest.Checksum.Algorithm, isCancelled: @escaping @Sendable () -> Bool)
-        async throws(DiskError)
-        -> DownloadRequest.Checksum?
-    {
-        let running: RunningDigest? = state.withLock { state in
-            if state.digest?.algorithm != algorithm { state.digest = RunningDigest(algorithm) }
-            return state.digest
-        }
-        return try await onWriteThread { () throws(DiskError) in
-            let digest = running ?? RunningDigest(algorithm, size: self.persisted.prefix)
-            try digest.catchUp(with: self.file, written: { self.persisted.prefix }, isCancelled: isCancelled)
-            return isCancelled() ? nil : digest.finish()
-        }
-    }
-
-    /// Keeps the digests of pieces from now on.
-    func keepPieces(_ hashes: PieceHashes, total: Int64) {
-        state.withLock { state in
-            if state.pieces?.hashes != hashes || state.pieces?.total != total {
-                state.pieces = PieceDigests(hashes, total: total)
-            }
-        }
-    }
-
-    /// Whether a complete piece matches its digest. Reads the piece back if it was not hashed while it was written.
-    func isRight(piece: Int) async throws(DiskError) -> Bool {
-        guard let pieces = state.withLock({ $0.pieces }) else { return false }
-        return try await executor.run { () throws(DiskError) in try pieces.isRight(piece, in: self.file) }
     }
 
     /// Runs a blocking step on the write thread, after the writes that were handed over before the call.
