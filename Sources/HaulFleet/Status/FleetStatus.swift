@@ -49,7 +49,7 @@ package struct FleetStatus: Sendable, Hashable, Codable {
     package struct Worker: Sendable, Hashable, Codable {
         package var id: WorkerID
         package var label: String
-        /// `live`, `left` (signed off) or `dead`.
+        /// `live`, `left` (signed off) or `dead` (silent for its lease time).
         package var state: String
         package var heldItems: Int64
         /// Held items that are being published.

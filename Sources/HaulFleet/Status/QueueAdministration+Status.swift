@@ -93,14 +93,20 @@ extension QueueAdministration {
     private var workersStatement: SQLStatement {
         SQLStatement(
             """
-            SELECT w.worker_id, w.label, w.state, count(l.item_id), count(l.item_id) FILTER (WHERE l.phase >= 2),
+            SELECT w.worker_id, w.label, CASE WHEN \(isSilent) THEN 'dead' ELSE w.state END, count(l.item_id),
+                count(l.item_id) FILTER (WHERE l.phase >= 2),
                 extract(epoch FROM clock_timestamp() - w.beat_at)::float8,
                 extract(epoch FROM clock_timestamp() - w.registered_at)::float8
             FROM \(table("worker")) w LEFT JOIN \(table("lease")) l ON l.worker_id = w.worker_id
             WHERE w.state = 'live' OR w.beat_at > clock_timestamp() - interval '1 hour'
-            GROUP BY w.worker_id ORDER BY w.state = 'live' DESC, w.label, w.worker_id
+            GROUP BY w.worker_id ORDER BY w.state <> 'live' OR \(isSilent), w.label, w.worker_id
             """
         )
+    }
+
+    /// Whether a worker was silent for its lease time. The next worker that looks for lost workers declares it dead.
+    private var isSilent: String {
+        "w.state = 'live' AND w.beat_at < clock_timestamp() - w.lease_s * interval '1 s'"
     }
 
     /// Returns the limits and the items of a host.
