@@ -7,14 +7,14 @@ extension DownloadTask {
 
     /// Returns the terms for a request; `nil` if its answer is only a file.
     ///
-    /// The answer to a request for the whole file may be a playlist, even from a mirror. A request that continues a
-    /// download reads the playlist again if the partial file is the log of a stream. Otherwise its answer is no
-    /// playlist. A source that did not begin the log continues it only if it sends whole segments with the same bytes
-    /// as in the log.
+    /// The answer to a request for the whole file may be a playlist, even from a mirror, and so may the answer to the
+    /// first request that continues a download: the partial file is the log of a stream, or the server has a stream in
+    /// the place of the file now and ignores the range. Further connections fetch ranges of an ordinary file. A source
+    /// that did not begin the log continues it only if it sends whole segments with the same bytes as in the log.
     func streamTerms(for request: RangeRequest, _ call: TransportRequest) -> StreamTerms? {
         let options = record.request.stream ?? DownloadRequest.Stream()
         let isLog = machine.resource?.stream?.isLog == true
-        guard !options.keepsPlaylist, call.method == .get, isLog || !call.isForRange,
+        guard !options.keepsPlaylist, call.method == .get, isLog || !call.isForRange || connections.count == 0,
             let slots = environment.delegate?.segmentSlots
         else { return nil }
         let (logger, id, group) = (services.logger, self.id, record.request.group)

@@ -152,12 +152,17 @@ extension Life {
             // end of its bodies, so each of them may be cut off.
             sites[run.site].framing == .close && !sites[run.site].hasRanges && !plan.isClean
         case .failed(let error)?:
-            error.code == .fileExists && !error.message.contains(".haulpart.film")
+            error.code == .fileExists
+                && (!error.message.contains(".haulpart.film") || plan.policy == .fail && leavesFilms)
                 || error.code == .inUse && plan.policy == .fail
                     && (wasDamaged || sites.count > 1 && (foreignCount > 0 || plan.cutsPower))
         default: false
         }
     }
+
+    /// Whether a power cut may leave the film of another store without its log, which no run removes: a run of this
+    /// store does not know whose film it is.
+    private var leavesFilms: Bool { plan.hasTwoStores && plan.cutsPower }
 
     /// Checks that nothing temporary is left at the end.
     func checkEnd() throws {

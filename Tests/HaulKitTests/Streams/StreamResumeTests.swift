@@ -39,6 +39,29 @@ struct StreamResumeTests {
         }
     }
 
+    /// The server ignores the range that the file lacks, and sends a playlist instead of the file.
+    @Test func aFileThatTheServerReplacedByAStreamBecomesTheFilm() async throws {
+        let (site, path) = (StreamSite(film), "/talk/video")
+        let file = TestContent(count: 400_000)
+        site.answer(path) { _ in
+            let head = [("Content-Length", "400000"), ("ETag", "\"1\"")]
+            return TestReply([.head(status: 200, reason: "OK", headers: head), .body(0..<300_000, of: file), .stall])
+        }
+        try await site.run { rig in
+            let download = try await rig.downloader.add(try rig.film(path))
+            await download.reaches(300_000)
+            try await download.pause()
+            let list = try #require(site.bytes(at: StreamSite.list))
+            site.answer(path) { _ in
+                let head = [("Content-Length", "\(list.count)"), ("Content-Type", "application/vnd.apple.mpegurl")]
+                return TestReply([.head(status: 200, reason: "OK", headers: head), .raw(list)])
+            }
+            try await download.resume()
+            _ = try await download.result()
+            #expect(try rig.holdsOnly(film.content))
+        }
+    }
+
     /// Returns a request for a film whose name comes from the URL.
     private func unnamed(_ rig: DownloaderRig, _ change: (inout DownloadRequest.Stream) -> Void) throws
         -> DownloadRequest
