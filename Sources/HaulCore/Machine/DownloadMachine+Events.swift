@@ -26,7 +26,9 @@ extension DownloadMachine {
         case .cancelRequested: return stop(.cancel)
         case .held(let reason): return held(reason)
         case .holdEnded(let reason): return holdEnded(reason)
-        case .spaceMissing(let reason, let error): return spaceMissing(reason, error)
+        case .spaceMissing(let reason, let error, let version):
+            if let version { takeOver(version) }
+            return spaceMissing(reason, error)
         case .slotGranted: return state == .queued ? recover() : []
         case .recovered(let found, let version):
             if let version { takeOver(version) }

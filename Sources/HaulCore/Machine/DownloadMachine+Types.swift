@@ -91,8 +91,8 @@ extension DownloadMachine {
         /// The condition of a hold has passed.
         case holdEnded(HoldReason)
         /// The disk or the quota lacks space for the next bytes. The reason is `nil` if there will never be enough
-        /// space.
-        case spaceMissing(HoldReason?, DownloadError)
+        /// space. The stored version is there if the store was queried before the lack was found.
+        case spaceMissing(HoldReason?, DownloadError, of: StoredVersion? = nil)
         /// The disk was inspected: the reliable ranges, or `nil` if there are none, and the stored version if the store
         /// was queried.
         case recovered(PersistedRanges?, of: StoredVersion? = nil)

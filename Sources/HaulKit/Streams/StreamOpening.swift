@@ -50,7 +50,10 @@ final class StreamOpening: ResponseReceiver, Exchange {
         receiver: any ResponseReceiver
     ) -> any Exchange {
         let opening = StreamOpening(request, terms, readers, receiver)
-        let exchange = readers.open(StreamRequests.playlist(of: request), receiver: opening)
+        // The rest of an ordinary file is asked for as such. Only a server that ignores the range answers with a
+        // playlist.
+        let asked = terms.log == nil ? request : StreamRequests.playlist(of: request)
+        let exchange = readers.open(asked, receiver: opening)
         let isCancelled = opening.state.withLock { state in
             switch state.stage {
             // The exchange has ended already. Keeping it would make a cycle of references.

@@ -22,7 +22,7 @@ extension DownloadTask {
             // The machine ignores `spaceMissing` while it verifies, so this function throws. The error of a full disk
             // holds the download until the disk has space. Any other lack fails the download, because free space would
             // not help.
-            if case .spaceMissing(let reason, let error)? = refusal {
+            if case .spaceMissing(let reason, let error, _)? = refusal {
                 throw reason == .diskFull ? error : DownloadError(.diskFailed, error.message, cause: error.cause)
             }
             let target = Self.filmPath(part.path)

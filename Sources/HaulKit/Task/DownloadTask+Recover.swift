@@ -57,8 +57,13 @@ extension DownloadTask {
             let isWhole = persisted.map { $0.prefix == stored?.record.resource?.total } ?? false
             let here = max(persisted?.count ?? 0, status.allocated)
             if isWhole { return .recovered(persisted, of: version) }
-            return try await environment.space.refusal(total, here: here, self)
-                ?? .recovered(persisted, of: version)
+            if case .spaceMissing(let reason, let error, _)? =
+                try await environment.space.refusal(total, here: here, self)
+            {
+                // The machine reports the download next, and the report must not forget what another process found.
+                return .spaceMissing(reason, error, of: version)
+            }
+            return .recovered(persisted, of: version)
         } catch {
             return .stepFailed(error)
         }

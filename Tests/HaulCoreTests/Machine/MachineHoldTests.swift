@@ -151,6 +151,12 @@ struct MachineHoldTests {
         #expect(driver.state == .failed(noSpace) && driver.machine.hold == nil)
     }
 
+    @Test func aLackOfSpaceHidesNothingThatAnotherProcessHasFound() {
+        var driver = MachineDriver(at: .inspectingDisk) { $0.waitsForSpace = true }
+        driver.send(.spaceMissing(.diskFull, noSpace, of: .init(resource: Resource(total: 4321))))
+        #expect(driver.state == .paused && driver.machine.resource?.total == 4321)
+    }
+
     @Test func otherFaultsOfTheDiskAreNotWaitedFor() {
         var driver = MachineDriver(at: .publishing) { $0.waitsForSpace = true }
         let error = DownloadError(.diskFailed, "broken")

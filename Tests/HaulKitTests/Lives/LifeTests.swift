@@ -42,10 +42,11 @@
         /// - 72005692: of two processes with the same film, one was killed, and its unfinished film was in the way.
         /// - 90619070: a film that a process with another store had put together was in the way after a power cut.
         /// - 92045578: a flipped byte hid that a partial file was a log, and the playlist took its place.
+        /// - 93068793: a process that found the disk full forgot what another one had learned of the partial file.
         /// - 71079353: the finished film of a killed process took the place of a file that the user had put there.
         @Test(
             .enabled(if: Life.mayHaveFilms, "needs an optimized build"),
-            arguments: [71_023_624, 71_038_736, 71_079_353, 72_005_692, 90_619_070, 92_045_578] as [UInt64]
+            arguments: [71_023_624, 71_038_736, 71_079_353, 72_005_692, 90_619_070, 92_045_578, 93_068_793] as [UInt64]
         )
         func aLifeThatFailedOnceEndsAsItShould(_ seed: UInt64) throws {
             #expect(try LifeRunner.replay(seed).violations == [])

@@ -46,17 +46,18 @@ extension TraceMask {
         return step
     }
 
+    private mutating func masked(_ version: Machine.StoredVersion?) -> Machine.StoredVersion? {
+        version.map { Machine.StoredVersion(resource: masked($0.resource), isRepair: $0.isRepair) }
+    }
+
     private mutating func masked(_ event: Machine.Event) -> Machine.Event {
         switch event {
         case .reconfigured: event
         case .retargeted(let settings, let isReplaced):
             .retargeted(masked(settings), isFromReplacedSource: isReplaced)
-        case .spaceMissing(let reason, let error): .spaceMissing(reason, masked(error))
-        case .recovered(let ranges, let version):
-            .recovered(
-                ranges,
-                of: version.map { Machine.StoredVersion(resource: masked($0.resource), isRepair: $0.isRepair) }
-            )
+        case .spaceMissing(let reason, let error, let version):
+            .spaceMissing(reason, masked(error), of: masked(version))
+        case .recovered(let ranges, let version): .recovered(ranges, of: masked(version))
         case .headReceived(let id, let head, let retryAfter): .headReceived(id, masked(head), retryAfter: retryAfter)
         case .blocksUnreadable(let id, let error): .blocksUnreadable(id, masked(error))
         case .connectionEnded(let id, let end): .connectionEnded(id, masked(end))
