@@ -58,7 +58,7 @@ package struct RetryBudget: Sendable, Equatable {
     /// byte.
     package mutating func noteCompared() {
         compared += 1
-        if compared <= Self.mostComparedBlocks { failures = 0 }
+        if compared <= Self.mostComparedBlocks { forgive() }
     }
 
     package mutating func noteAnswer() { hasBeenAnswered = true }

@@ -190,6 +190,7 @@ extension DownloadTask {
         async throws(DownloadError)
         -> DownloadMachine.Event
     {
+        guard existingFile.isReplaceable else { throw DownloadError(DiskError(.notAFile, call: "open", path: path)) }
         try await checkContents(of: path)
         earlierFile = .leftAlone(existingFile)
         return .skipped(path: path)

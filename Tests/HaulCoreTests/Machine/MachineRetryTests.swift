@@ -327,6 +327,19 @@ struct MachineRetryTests {
         #expect(attempts == RetryBudget.mostMalformed + 2)
     }
 
+    @Test func aComparedBlockIsProgressBetweenMalformedAnswers() {
+        var budget = RetryBudget(seed: 1)
+        budget.noteAnswer()
+        for _ in 0..<RetryBudget.mostComparedBlocks {
+            #expect(budget.waitAfterFailure(RetryPolicy(), retryAfter: nil, isMalformed: true) != nil)
+            budget.noteCompared()
+        }
+        let waits = (0...RetryBudget.mostMalformed).map { _ in
+            budget.waitAfterFailure(RetryPolicy(), retryAfter: nil, isMalformed: true)
+        }
+        #expect(waits.last == .some(nil) && waits.dropLast().allSatisfy { $0 != nil })
+    }
+
     @Test func bearsWithMalformedAnswersThatBringSomethingNew() {
         var driver = MachineDriver { $0.retry.attempts = 20 }
         driver.connect()

@@ -97,6 +97,18 @@ struct ConflictFaultTests {
         }
     }
 
+    /// Nobody could read the folder as the file that was asked for.
+    @Test(arguments: [true, false]) func aFolderIsNoFileToSkip(_ isNamed: Bool) async throws {
+        try await DownloaderRig.run(serving: content.resource()) { rig in
+            try FileManager.default.createDirectory(atPath: rig.path, withIntermediateDirectories: false)
+            var request = isNamed ? try rig.request() : try toFolder(rig)
+            request.onConflict = .skip
+            let error = await #expect(throws: DownloadError.self) { try await rig.download(request) }
+            #expect(error?.message.contains("is not a regular file") == true)
+            #expect(try rig.names() == ["file.bin"])
+        }
+    }
+
     @Test func failsWhenTheNameIsTakenMeanwhile() async throws {
         try await DownloaderRig.run(serving: content.resource().silent(after: 10_000).thenWhole()) { rig in
             let download = try await rig.paused(try rig.request(), at: 10_000)
