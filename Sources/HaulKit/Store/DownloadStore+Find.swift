@@ -106,7 +106,11 @@ extension DownloadStore {
     }
 
     /// Finds another download than `id` whose partial file is at `partPath`.
-    func find(partPath: String, besides id: String) async throws(DownloadError) -> DownloadRecord? {
+    ///
+    /// - Parameter file: the file at the path. If several records name the path, the record of this file is returned.
+    func find(partPath: String, besides id: String, of file: FileStatus? = nil) async throws(DownloadError)
+        -> DownloadRecord?
+    {
         try await onWriter { store in
             try store.readingRows { database, odd in
                 let rows = try Row.fetchAll(
@@ -115,8 +119,11 @@ extension DownloadStore {
                     ),
                     arguments: [partPath, id]
                 )
-                for row in rows { if let record = odd.record(row) { return record } }
-                return nil
+                let records = rows.compactMap { odd.record($0) }
+                return records.first { record in
+                    guard let file, let part = record.part else { return false }
+                    return part.isSameFile(as: file)
+                } ?? records.first
             }
         }
     }

@@ -96,7 +96,7 @@ extension DownloadTask {
                 }
             case .hasPart: break
             }
-            let other = try await services.store.find(partPath: part, besides: record.id)
+            let other = try await recordOfPart(part)
             if let other, Self.isSame(other, record), other.ownerNumber.map(services.store.owner.isAlive) != true {
                 // The record of the ended owner may name a film that is not in its place yet.
                 try await finishSwap(of: other)
@@ -115,7 +115,7 @@ extension DownloadTask {
                 await waitForLock()
             case .taken(let file):
                 // The previous owner of the lock may have recorded the file in the meantime.
-                let claimant = try await services.store.find(partPath: part, besides: record.id)
+                let claimant = try await recordOfPart(part)
                 guard claimant?.id == other?.id else {
                     file.unlock()
                     continue
@@ -135,6 +135,16 @@ extension DownloadTask {
         }
         if policy == .rename, isOthers { return nil }
         throw FilePlacement.inUse(part, owner: nil)
+    }
+
+    /// Returns the record of another download that has the partial file at `part`. Several records may name the path, if
+    /// a process ended after it had removed the file of one of them.
+    private func recordOfPart(_ part: String, isolation: isolated (any Actor)? = #isolation)
+        async throws(DownloadError) -> DownloadRecord?
+    {
+        let disk = services.disk
+        let file = try await services.onDisk { () throws(DiskError) in try disk.status(part) }
+        return try await services.store.find(partPath: part, besides: record.id, of: file)
     }
 
     /// Removes an unfinished film that an ended process left for the same download and whose log is lost. No other

@@ -43,10 +43,12 @@
         /// - 90619070: a film that a process with another store had put together was in the way after a power cut.
         /// - 92045578: a flipped byte hid that a partial file was a log, and the playlist took its place.
         /// - 93068793: a process that found the disk full forgot what another one had learned of the partial file.
+        /// - 95089057: of two records that name one partial file, the one whose file is gone hid the other.
         /// - 71079353: the finished film of a killed process took the place of a file that the user had put there.
         @Test(
             .enabled(if: Life.mayHaveFilms, "needs an optimized build"),
-            arguments: [71_023_624, 71_038_736, 71_079_353, 72_005_692, 90_619_070, 92_045_578, 93_068_793] as [UInt64]
+            arguments: [71_023_624, 71_038_736, 71_079_353, 72_005_692, 90_619_070, 92_045_578, 93_068_793, 95_089_057]
+                as [UInt64]
         )
         func aLifeThatFailedOnceEndsAsItShould(_ seed: UInt64) throws {
             #expect(try LifeRunner.replay(seed).violations == [])

@@ -158,6 +158,23 @@ struct DownloadStoreTests {
         #expect(try await store.find(partPath: "/d/b.haulpart", besides: "") == nil)
     }
 
+    /// A process that ends between the removal of a partial file and that of its record leaves a record for a file that
+    /// is gone.
+    @Test func findsTheRecordOfTheFileThatIsThere() async throws {
+        let store = try store()
+        var (gone, present) = (record(createdAt: 1), record(createdAt: 2))
+        for (inode, record) in zip([4, 5] as [UInt64], [gone, present]) {
+            var record = record
+            record.partPath = "/d/a.haulpart"
+            record.part = FileStatus(kind: .file, size: 1, allocated: 1, device: 1, inode: inode, modified: 5)
+            try await store.commit(record, nil)
+            if inode == 4 { gone = record } else { present = record }
+        }
+        for record in [gone, present] {
+            #expect(try await store.find(partPath: "/d/a.haulpart", besides: "", of: record.part)?.id == record.id)
+        }
+    }
+
     @Test func forgetsWhatIsRemoved() async throws {
         let store = try store()
         let record = record()
