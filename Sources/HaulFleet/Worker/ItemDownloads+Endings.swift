@@ -27,8 +27,8 @@ extension ItemDownloads {
         }
     }
 
-    /// Ends an item with the status 304. Begins the item anew if bytes of another version have come, because only the
-    /// answer to the first request says which version the server has.
+    /// Ends an item that the server answered with 304. If the download has received bytes of another version, the item
+    /// begins anew: a 304 names the version of the server only in the answer to the first request.
     private func unchanged(_ lease: LeasedItem, _ validator: String, _ error: DownloadError, received: Int64) {
         if received == 0 { return end(lease.key, .unchanged(validator: validator)) }
         leftovers.markEndless(lease.key.item)

@@ -1,6 +1,6 @@
 internal import NIOCore
 
-/// What a sink knows of its body, its batch and its writes. ``SegmentSink`` guards it with a lock.
+/// State of a sink: its body, its batch and its writes. ``SegmentSink`` guards the state with a lock.
 extension SegmentSink {
     /// Part of the response's body that is wanted.
     struct Body {

@@ -45,7 +45,7 @@ struct QueueAdministrationTests {
                 #expect(count == expected[state], "\(state)")
             }
             try await database.sql("UPDATE worker SET beat_at = beat_at - lease_s * interval '2 s'")
-            #expect(try await administration.status().workers.map(\.state) == ["dead"], "nobody has noticed yet")
+            #expect(try await administration.status().workers.map(\.state) == ["dead"], "not declared yet")
             let pages = try await administration.list(.init(.unfed), limit: 4)
             let rest = try await administration.list(.init(.unfed), limit: 4, after: try #require(pages.last).item)
             #expect(pages.count == 4 && rest.count == 3)

@@ -97,7 +97,7 @@ struct ConflictFaultTests {
         }
     }
 
-    /// Nobody could read the folder as the file that was asked for.
+    /// A folder under the name of the file is not the complete file.
     @Test(arguments: [true, false]) func aFolderIsNoFileToSkip(_ isNamed: Bool) async throws {
         try await DownloaderRig.run(serving: content.resource()) { rig in
             try FileManager.default.createDirectory(atPath: rig.path, withIntermediateDirectories: false)
